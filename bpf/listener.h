@@ -220,6 +220,7 @@ struct lagtrap_slot {
     struct lagtrap_run_report report; /* counts with LAGTRAP_EVENT_RECORD_RUNS */
     __u64 deadline_ns;
     __u64 stack_pointer;    /* at the begin; for functions at their entry */
+    __u64 return_address;   /* LAGTRAP_EVENT_MATCH_STACK: what lies there as long as the call lasts; 0: not known */
     __u64 site;             /* LAGTRAP_EVENT_STACK_ORDER: address of the begin marker that was hit */
     __u64 open_depth;       /* an owned count; in the outermost run's slot: runs open inside it */
     __u64 stage_next;       /* an owned count */
@@ -274,7 +275,8 @@ enum lagtrap_delay_part {
 struct lagtrap_event_counters {
     __u64 delays;       /* runs that ended over their threshold */
     __u64 told_delays;  /* those of them that had been reported while they were open */
-    __u64 abandoned;    /* function left without a return (longjmp, exception), or thread, process or program gone */
+    __u64 abandoned;    /* function left without a return, or thread, process or program gone */
+    __u64 left;         /* the former of these: by an exception or longjmp */
     __u64 lost;         /* no slot was free, or the run gave way to another event's */
     __u64 expired;      /* open for so long that it gave way to another of its event */
     __u64 unended_late; /* begins without their end, which was found out after the threshold */

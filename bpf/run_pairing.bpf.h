@@ -146,6 +146,10 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     run->stage_count = 0;
     run->stages_lost = 0;
     slot->stack_pointer = hit->stack_pointer;
+    slot->return_address = 0;
+    /* Of threads: the stacks of goroutines move. */
+    if ((config->flags & LAGTRAP_EVENT_MATCH_STACK) && !hit->goroutine.address)
+        bpf_probe_read_user(&slot->return_address, sizeof(slot->return_address), (void*)hit->stack_pointer);
     slot->site = hit->site;
     *(volatile __u64*)&slot->open_depth = owned_count(tag);
     *(volatile __u64*)&slot->stage_next = owned_count(tag);
@@ -266,6 +270,14 @@ struct run_chain {
     __u32 empty; /* the outermost run is gone */
 };
 
+/* The innermost of the runs inside an outermost one; none where it lies too deep to be in the table. */
+static __always_inline struct found find_innermost(const struct lagtrap_event_config* config, __u32 event,
+                                                   const struct hit* hit, const struct found* outer) {
+    struct found none = {};
+    __u32 depth = depth_inside_of(outer->slot);
+    return depth < LAGTRAP_MAX_DEPTH ? find_run(tag_of(config, event, hit, depth)) : none;
+}
+
 /* Takes the innermost run off the chain. */
 static __always_inline void drop_innermost(struct run_chain* chain, const struct found* run, __u32 depth) {
     give_up(run);
@@ -275,9 +287,14 @@ static __always_inline void drop_innermost(struct run_chain* chain, const struct
         change_count(&chain->outer->slot->open_depth, chain->outer->tag, -1);
 }
 
+static __always_inline void count_left_call(struct lagtrap_event_counters* counters) {
+    __sync_fetch_and_add(&counters->abandoned, 1);
+    __sync_fetch_and_add(&counters->left, 1);
+}
+
 static __always_inline void count_left(struct run_chain* chain, const struct lagtrap_slot* slot) {
     if (chain->config->flags & LAGTRAP_EVENT_MATCH_STACK)
-        __sync_fetch_and_add(&chain->counters->abandoned, 1);
+        count_left_call(chain->counters);
     else
         count_unended(chain->counters, slot, chain->hit);
 }
@@ -317,7 +334,7 @@ static __always_inline long match_call(struct run_chain* chain, const struct fou
         }
         chain->ended = 1;
     } else {
-        __sync_fetch_and_add(&chain->counters->abandoned, 1);
+        count_left_call(chain->counters);
     }
     drop_innermost(chain, run, depth);
     return chain->ended || chain->empty ? 1 : 0;
@@ -379,7 +396,7 @@ static __always_inline int depth_inside(struct lagtrap_event_config* config, str
         if (chain.empty) return 0;
     } else {
         /* The same key, and nothing tells whether the run that had it was left. */
-        struct found inner = find_run(tag_of(config, event, hit, depth_inside_of(outer->slot)));
+        struct found inner = find_innermost(config, event, hit, outer);
         if (inner.slot) inner.slot->doubtful = 1;
     }
     /* A call deeper than the kernel's return probes reach may have no end; other runs do, so they count on. */
@@ -413,6 +430,14 @@ static __always_inline int on_begin(struct lagtrap_event_config* config, struct 
     }
     open_run(&place, config, event, hit, depth);
     return 0;
+}
+
+/* Before the outermost run ends: from now on no begin lies inside it. False: one does already, or another end was quicker.
+ * Of one thread, begins and ends come one after the other. */
+static __always_inline bool close_outermost(const struct lagtrap_event_config* config, const struct found* run) {
+    __u64 none_inside = owned_count(run->tag);
+    if (!(config->flags & KEYS_OF_PROCESS)) return true;
+    return __sync_val_compare_and_swap(&run->slot->open_depth, none_inside, 0) == none_inside;
 }
 
 static __always_inline void count_unmatched_end(struct lagtrap_event_counters* counters, const struct hit* hit) {
@@ -461,8 +486,10 @@ static __always_inline int on_end(struct lagtrap_event_config* config, struct la
             if (!chain.ended) count_unmatched_end(counters, hit);
             return 0;
         }
-    } else if (depth_inside_of(run.slot) > 0 && !end_inside(config, counters, event, hit, &run)) {
-        return 0;
+    } else if (depth_inside_of(run.slot) > 0 || !close_outermost(config, &run)) {
+        __u64 outermost = run.tag;
+        if (!end_inside(config, counters, event, hit, &run)) return 0;
+        if (run.slot && run.tag == outermost && !close_outermost(config, &run)) run.slot = NULL;
     }
     if (!run.slot || !take_run(run.index, run.tag)) {
         count_unmatched_end(counters, hit);
@@ -477,7 +504,7 @@ static __always_inline int on_stage(const struct lagtrap_event_config* config, s
                                     __u32 event, __u16 stage, const struct hit* hit) {
     struct found run = find_own_run(config, counters, event, hit);
     if (run.slot && config->nesting == LAGTRAP_NESTING_EACH && depth_inside_of(run.slot) > 0)
-        run = find_run(tag_of(config, event, hit, depth_inside_of(run.slot)));
+        run = find_innermost(config, event, hit, &run);
     struct lagtrap_slot* slot = run.slot;
     int place = slot ? change_count(&slot->stage_next, run.tag, 1) : -1;
     if (place < 0) {

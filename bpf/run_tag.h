@@ -16,7 +16,8 @@ static inline __attribute__((always_inline)) __u64 lagtrap_mix(__u64 value) {
     return value;
 }
 
-/* `process`: whose keys they are; 0: no two processes share such keys, or they are the machine's. */
+/* `process`: whose keys they are; 0: no two processes share such keys, or they are the machine's. `depth` is below
+ * LAGTRAP_MAX_DEPTH, so that it does not reach into the event's number. */
 static inline __attribute__((always_inline)) __u64 lagtrap_run_tag(__u64 key, __u64 process, __u32 event, __u32 depth) {
     return lagtrap_mix(key ^ lagtrap_mix(process << 32 | event << 8 | depth)) | 1;
 }

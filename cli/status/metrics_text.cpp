@@ -100,6 +100,8 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
         {"unmatched_begins_total", "unmatched_begins", "Begins that a new begin of the same key replaced"},
         {"unmatched_ends_total", "unmatched_ends", "Ends without a begin"},
         {"abandoned_total", "abandoned", "Runs whose thread or function ended without reaching the end"},
+        {"left_by_exception_total", "left_by_exception",
+         "Of the abandoned runs: calls left by an exception or longjmp"},
         {"lost_total", "lost", "Begins that found the table of open runs full"},
         {"limited_hits_total", "limited", "Hits of users and processes that are limited"},
     };

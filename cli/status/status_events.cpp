@@ -129,7 +129,10 @@ std::vector<std::string> problems_of(const object& event) {
     add("unmatched_begins", "begins without end");
     add("unmatched_ends", "ends without begin");
     add("unmatched_stages", "stages without begin");
-    add("abandoned", "runs abandoned by their thread or process");
+    const std::uint64_t left = number(event, "left_by_exception"), abandoned = number(event, "abandoned");
+    if (left > 0) problems.push_back(counted(left, "call", "calls") + " left by an exception or longjmp");
+    if (abandoned > left)
+        problems.push_back(with_commas(abandoned - left) + " runs abandoned by their thread or process");
     add("lost", "runs lost: more were open than fit");
     add("expired", "runs given up: their end did not come");
     add("too_deep", "runs nested too deep");

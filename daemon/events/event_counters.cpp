@@ -9,6 +9,7 @@ void EventCounters::add(const EventCounters& other) {
     delays += other.delays;
     told_delays += other.told_delays;
     abandoned += other.abandoned;
+    left += other.left;
     lost += other.lost;
     expired += other.expired;
     unended_late += other.unended_late;

@@ -96,6 +96,7 @@ std::vector<EventStatus> Listener::status() const {
                 break;
             }
         status.counters.abandoned += status.open.abandoned;
+        status.counters.left += status.open.left;
         status.counters.expired += status.open.expired;
         // What was noticed while it was open counts from then on, and not again at its end.
         const std::uint64_t counted_before = status.counters.told_delays + status.counters.withdrawn;

@@ -15,6 +15,8 @@ namespace {
 
 // An event with no more open runs than these keeps them for as long as somebody may end them.
 constexpr std::uint64_t open_runs_kept = 256;
+// Each look has a run that is past its early point, and asking for its frame takes a thread.
+constexpr std::uint64_t early_frame_interval_ns = 10'000'000;
 
 // The programs leave the name to us for runs that are open: reading it here costs nothing in the watched program.
 void fill_name(lagtrap_run& run) {
@@ -41,28 +43,39 @@ void describe_open(lagtrap_run& run, std::uint64_t now_ns, bool reported) {
 
 }  // namespace
 
-void OpenRuns::abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
+bool OpenRuns::abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
                        const std::vector<settings::Event>& events) {
     const lagtrap_slot& slot = table_.slot(index);
     Aborted aborted{slot.report, run};
     LeftDelay left{run, trace_text_of(run, slot)};
     const bool reported = load(slot.reported) != 0;
-    if (!table_.free(index, tag)) return;
+    if (!table_.free(index, tag)) return false;
     ++counts_[run.event].abandoned;
     if (reported) {
         describe_open(left.run, monotonic_ns(), true);
         if (left_delays_.size() >= left_delays_limit) left_delays_.erase(left_delays_.begin());
         left_delays_.push_back(left);
     }
-    if (run.event >= events.size() || events[run.event].record != settings::RecordMode::Runs) return;
+    if (run.event >= events.size() || events[run.event].record != settings::RecordMode::Runs) return true;
     aborted.run.end_ns = monotonic_ns();
     aborted_.push_back(aborted);
+    return true;
+}
+
+// The answer took its time: meanwhile the thread may have begun another run in the same place, whose deadline is a later one.
+void OpenRuns::leave(std::size_t index, std::uint64_t tag, std::uint64_t deadline_ns, const lagtrap_run& run,
+                     const std::vector<settings::Event>& events) {
+    __u64 expected_ns = deadline_ns;
+    if (!__atomic_compare_exchange_n(&table_.slot(index).deadline_ns, &expected_ns, 0, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_RELAXED))
+        return;
+    if (abandon(index, tag, run, events)) ++counts_[run.event].left;
 }
 
 // Of a run that would begin a recording if it passed its threshold. One whose breach is seen at its end goes on to count after
 // that, unless it has been open for so long that it may have none.
 void OpenRuns::look_early(std::size_t index, std::uint64_t tag, std::uint64_t now_ns,
-                          const std::vector<settings::Event>& events, std::uint64_t point_ns, Look& result) const {
+                          const std::vector<settings::Event>& events, std::uint64_t point_ns, Look& result) {
     const lagtrap_slot& slot = table_.slot(index);
     const std::uint64_t deadline_ns = load(slot.deadline_ns);
     const std::uint64_t early_ns = load(slot.run.begin_ns) + point_ns;
@@ -75,8 +88,14 @@ void OpenRuns::look_early(std::size_t index, std::uint64_t tag, std::uint64_t no
     if (event >= events.size()) return;
     if (events[event].breach == settings::BreachMode::Deadline && deadline_ns < now_ns) return;
     const auto run = table_.read(index, tag);
-    if (run && !users_without_recordings_.contains(run->begin_uid) && can_end(*run, events, program_starts_fd_))
-        result.early_pid = run->begin_pid;
+    if (!run || users_without_recordings_.contains(run->begin_uid) || !can_end(*run, events, program_starts_fd_))
+        return;
+    if (!is_of_goroutine(*run) && now_ns >= next_early_frame_ns_) {
+        next_early_frame_ns_ = now_ns + early_frame_interval_ns;
+        if (frame_of(*run, slot, events[event], frames_) == FrameState::Gone)
+            return leave(index, tag, deadline_ns, *run, events);
+    }
+    result.early_pid = run->begin_pid;
 }
 
 OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::Event>& events, Tell tell,
@@ -99,9 +118,12 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
         if (tell == Tell::Nothing || load(slot.doubtful) != 0 || !is_believed(event)) return;
         auto run = table_.read(index, tag);
         if (!run || (tell == Tell::WhoMayRecord && users_without_recordings_.contains(run->begin_uid))) return;
-        if (!can_end(*run, events, program_starts_fd_)) return abandon(index, tag, *run, events);
-        const FrameState frame = frame_of(*run, slot, events[event]);
-        if (frame == FrameState::Gone) return abandon(index, tag, *run, events);
+        if (!can_end(*run, events, program_starts_fd_)) {
+            abandon(index, tag, *run, events);
+            return;
+        }
+        const FrameState frame = frame_of(*run, slot, events[event], frames_);
+        if (frame == FrameState::Gone) return leave(index, tag, deadline_ns, *run, events);
         if (frame == FrameState::Unknown) return;
         // Its end sees the bit, or has come before and is a breach itself.
         __u64 expected_ns = deadline_ns;
@@ -137,7 +159,10 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns, const IsBeliev
         const bool overdue = load(table_.slot(index).deadline_ns) < now_ns;
         if (overdue && (load(table_.slot(index).doubtful) != 0 || (!reported && !is_believed(run->event)))) return;
         if (overdue && is_of_goroutine(*run) && goroutine_state(*run, table_.slot(index)) != FrameState::Alive) return;
+        const bool was_left = overdue && has_left_call(*run, table_.slot(index), frames_);
+        if (was_left && !reported) return;
         describe_open(*run, now_ns, reported);
+        if (was_left) run->flags |= LAGTRAP_RUN_ABANDONED;
         runs.push_back(*run);
     });
     return runs;
@@ -150,6 +175,9 @@ void OpenRuns::sweep(std::uint64_t now_ns, const std::vector<settings::Event>& e
         const auto run = table_.read(index, tag);
         if (run && (!can_end(*run, events, program_starts_fd_) || goroutine_ended(*run, table_.slot(index), now_ns)))
             abandon(index, tag, *run, events);
+        const std::uint64_t deadline_ns = load(table_.slot(index).deadline_ns);
+        if (run && deadline_ns != 0 && deadline_ns < now_ns && has_left_call(*run, table_.slot(index), frames_))
+            leave(index, tag, deadline_ns, *run, events);
     });
     if (!any_open) return;
     const auto counts = count(now_ns);

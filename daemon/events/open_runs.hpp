@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bpf/listener.h"
+#include "daemon/events/call_frame.hpp"
 #include "daemon/events/hit_party.hpp"
 #include "daemon/events/run_table.hpp"
 #include "settings/settings.hpp"
@@ -25,7 +26,8 @@ class OpenRuns {
         lagtrap_run run{};
     };
 
-    explicit OpenRuns(RunTable table) : table_(std::move(table)) {}
+    explicit OpenRuns(RunTable table, CallFrames frames = CallFrames())
+        : frames_(std::move(frames)), table_(std::move(table)) {}
     [[nodiscard]] const RunTable& table() const { return table_; }
 
     // The map of when each process last became another program; without it exec ends no run. Not owned.
@@ -51,11 +53,13 @@ class OpenRuns {
 
     // Whether this run holds a slot. Its end is told before the slot is given up.
     [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
-    // Copies of all open runs, flagged as open, their end_ns `now_ns`; without overdue ones that look() would not tell.
+    // Copies of all open runs, flagged as open, their end_ns `now_ns`; without overdue ones that look() would not tell. A call
+    // that was told of and has been left since is flagged as abandoned: it ended at some time before.
     [[nodiscard]] std::vector<lagtrap_run> snapshot(std::uint64_t now_ns, const IsBelieved& is_believed) const;
 
-    // Frees the slots of runs whose thread or process is gone; and of stale ones, where an event has so many runs open that
-    // some seem to have no end, or whose keys are the machine's and nobody seems left to end them.
+    // Frees the slots of runs whose thread or process is gone, and of overdue calls that were left; and of stale ones, where an
+    // event has so many runs open that some seem to have no end, or whose keys are the machine's and nobody seems left to end
+    // them.
     void sweep(std::uint64_t now_ns, const std::vector<settings::Event>& events);
 
     // Frees the slots of one party's runs of an event, whose ends will pass; they count as abandoned.
@@ -88,6 +92,7 @@ class OpenRuns {
         std::uint64_t oldest_ns = 0;  // when the first of these began; 0: none is open
         std::uint64_t told = 0;       // overdue runs that look() gave, since the beginning
         std::uint64_t abandoned = 0;  // freed by look() and sweep(), as nobody is left to end them
+        std::uint64_t left = 0;       // of these, calls that an exception or longjmp left
         std::uint64_t expired = 0;    // freed by sweep(), as stale
     };
     [[nodiscard]] std::map<std::uint32_t, Counts> count(std::uint64_t now_ns) const;
@@ -96,9 +101,15 @@ class OpenRuns {
 
   private:
     void look_early(std::size_t index, std::uint64_t tag, std::uint64_t now_ns,
-                    const std::vector<settings::Event>& events, std::uint64_t point_ns, Look& result) const;
-    void abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
+                    const std::vector<settings::Event>& events, std::uint64_t point_ns, Look& result);
+    // False: it ended before.
+    bool abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
                  const std::vector<settings::Event>& events);
+    // Abandons a run whose frame is gone, unless it is another one by now.
+    void leave(std::size_t index, std::uint64_t tag, std::uint64_t deadline_ns, const lagtrap_run& run,
+               const std::vector<settings::Event>& events);
+    CallFrames frames_;
+    std::uint64_t next_early_frame_ns_ = 0;
     int program_starts_fd_ = -1;
     std::set<std::uint32_t> users_without_recordings_;
     RunTable table_;

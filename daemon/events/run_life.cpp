@@ -2,10 +2,8 @@
 
 #include <bpf/bpf.h>
 
-#include <charconv>
 #include <string>
 
-#include "core/files.hpp"
 #include "daemon/events/event_traits.hpp"
 #include "daemon/events/run_table.hpp"
 #include "daemon/processes/thread_alive.hpp"
@@ -32,18 +30,8 @@ bool is_of_machine(const lagtrap_run& run, const std::vector<settings::Event>& e
     return run.event < events.size() && keyed_for_machine(events[run.event]);
 }
 
-// Whether the frame at `stack_pointer` is still on the thread's stack, as far as it can be told: a thread that sleeps
-// shows its stack pointer ("nr arguments... sp pc", proc(5)), one that runs does not.
-bool frame_alive(const lagtrap_run& run, std::uint64_t stack_pointer) {
-    const auto path = "/proc/" + std::to_string(run.begin_pid) + "/task/" + std::to_string(run.begin_tid) + "/syscall";
-    const auto text = read_file(path, 4096);
-    if (!text) return true;
-    const auto before_last = text->rfind(' ');
-    const auto before_sp = before_last == std::string::npos ? before_last : text->rfind(" 0x", before_last - 1);
-    if (before_sp == std::string::npos) return true;
-    std::uint64_t now_at = 0;
-    std::from_chars(text->data() + before_sp + 3, text->data() + before_last, now_at, 16);
-    return now_at == 0 || now_at <= stack_pointer;
+ThreadCall call_of(const lagtrap_run& run, const lagtrap_slot& slot) {
+    return {run.begin_pid, run.begin_tid, slot.stack_pointer, slot.return_address};
 }
 
 FrameState call_or_goroutine(const lagtrap_run& run, const lagtrap_slot& slot, bool is_call) {
@@ -84,10 +72,15 @@ bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint
     return is_of_goroutine(run) && load(slot.deadline_ns) < now_ns && goroutine_state(run, slot) == FrameState::Gone;
 }
 
-FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const settings::Event& event) {
+FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const settings::Event& event,
+                    const CallFrames& frames) {
     const bool is_call = pairs_calls(event);
     if (is_of_goroutine(run)) return call_or_goroutine(run, slot, is_call);
-    return !is_call || frame_alive(run, slot.stack_pointer) ? FrameState::Alive : FrameState::Gone;
+    return is_call && slot.goroutine == 0 ? frames.state_of(call_of(run, slot)) : FrameState::Alive;
+}
+
+bool has_left_call(const lagtrap_run& run, const lagtrap_slot& slot, const CallFrames& frames) {
+    return slot.return_address != 0 && frames.state_of(call_of(run, slot)) == FrameState::Gone;
 }
 
 }  // namespace lagtrap::daemon

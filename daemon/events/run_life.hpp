@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bpf/listener.h"
+#include "daemon/events/call_frame.hpp"
 #include "daemon/events/goroutine_frame.hpp"
 #include "settings/settings.hpp"
 
@@ -31,6 +32,9 @@ namespace lagtrap::daemon {
 // Whether it is over its threshold and its goroutine is gone.
 [[nodiscard]] bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns);
 // Whether the call of the run, or its goroutine, has been left without an end.
-[[nodiscard]] FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const settings::Event& event);
+[[nodiscard]] FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const settings::Event& event,
+                                  const CallFrames& frames);
+// Whether the run is a call of a thread whose return address is known, and it was left.
+[[nodiscard]] bool has_left_call(const lagtrap_run& run, const lagtrap_slot& slot, const CallFrames& frames);
 
 }  // namespace lagtrap::daemon

@@ -212,6 +212,7 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"unmatched_ends", counters.ends().unmatched},
             {"unmatched_stages", counters.unmatched_stages()},
             {"abandoned", counters.abandoned},
+            {"left_by_exception", counters.left},
             {"lost", counters.lost},
             {"expired", counters.expired},
             {"too_deep", counters.too_deep},

@@ -87,6 +87,7 @@ void Kernel::reset() {
     cookie = cgroup = 0;
     current = nullptr;
     user_texts.clear();
+    user_words.clear();
     reserved.clear();
     maps.clear();
     native_load_programs();
@@ -209,10 +210,14 @@ long bpf_probe_read_kernel(void* to, __u32 size, const void* from) {
     return 0;
 }
 
-// A program's texts are all of its memory that can be read here.
-long bpf_probe_read_user(void* to, __u32 size, const void*) {
+// A program's texts and words are all of its memory that can be read here.
+long bpf_probe_read_user(void* to, __u32 size, const void* from) {
+    const auto& words = Kernel::instance().user_words;
+    const auto found = words.find(reinterpret_cast<std::uint64_t>(from));
     std::memset(to, 0, size);
-    return -EFAULT;
+    if (found == words.end() || size != sizeof(found->second)) return -EFAULT;
+    std::memcpy(to, &found->second, size);
+    return 0;
 }
 
 long bpf_probe_read_user_str(void* to, __u32 size, const void* from) {

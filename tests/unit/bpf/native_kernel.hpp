@@ -51,7 +51,8 @@ class Kernel {
     std::uint64_t cookie = 0;
     std::uint64_t cgroup = 0;
     const native_thread* current = nullptr;
-    std::unordered_map<std::uint64_t, std::string> user_texts;  // by address
+    std::unordered_map<std::uint64_t, std::string> user_texts;    // by address
+    std::unordered_map<std::uint64_t, std::uint64_t> user_words;  // the same
     std::unordered_map<void*, std::pair<Map*, Value>> reserved;
 
     std::unordered_map<const void*, Map> maps;

@@ -67,6 +67,48 @@ TEST_F(Races, an_inner_begin_whose_outer_run_gave_its_slot_to_another_begins_an_
     EXPECT_EQ(open_runs(), 1);
 }
 
+TEST_F(Races, an_inner_begin_whose_outer_run_has_just_ended_begins_an_outermost_run) {
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_RECORD_RUNS);
+    begin(0, thread(101), {.key = 7});
+    meanwhile([this] { end(0, thread(102), {.key = 7}); });
+    begin(0, thread(101), {.key = 7});
+    EXPECT_GE(index_of(tag_of(7)), 0) << "else it lies inside nothing";
+    pass(5);
+    end(0, thread(101), {.key = 7});
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 2);
+    EXPECT_EQ(told[1].run.depth, 0);
+    EXPECT_EQ(told[1].run.end_ns - told[1].run.begin_ns, 5);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
+    EXPECT_EQ(open_runs(), 0);
+}
+
+TEST_F(Races, an_end_before_which_a_run_begins_inside_is_the_inner_ones) {
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_RECORD_RUNS);
+    begin(0, thread(101), {.key = 7});
+    meanwhile([this] { begin(0, thread(102), {.key = 7}); });
+    end(0, thread(101), {.key = 7});
+    EXPECT_EQ(open_runs(), 1);
+    EXPECT_GE(index_of(tag_of(7)), 0);
+    end(0, thread(101), {.key = 7});
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 2);
+    EXPECT_EQ(told[0].run.depth, 1);
+    EXPECT_EQ(told[1].run.depth, 0);
+    EXPECT_EQ(open_runs(), 0);
+}
+
+TEST_F(Races, a_begin_of_outermost_runs_is_not_swallowed_by_one_that_has_just_ended) {
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT, LAGTRAP_NESTING_OUTERMOST);
+    begin(0, thread(101), {.key = 7});
+    meanwhile([this] { end(0, thread(102), {.key = 7}); });
+    begin(0, thread(101), {.key = 7});
+    EXPECT_EQ(open_runs(), 1);
+    end(0, thread(101), {.key = 7});
+    EXPECT_EQ(runs(0), 2);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
+}
+
 TEST_F(Races, a_place_that_another_cpu_claims_first_is_left_to_it) {
     const std::uint64_t tag = tag_of(7), other = tag ^ 2;
     meanwhile([other] { claim_slot(other); });
@@ -130,9 +172,11 @@ TEST_F(Races, user_space_tells_of_a_delay_just_before_its_end_takes_the_deadline
     auto& slot = *slot_of(tag_of(7));
     pass(100);
     watch.breach_wanted = 1;
-    // The first exchange takes the run, the second its deadline.
+    // The first exchange lets no begin lie inside the run, the second takes it, the third its deadline.
     kernel.before_exchange = [this, &slot] {
-        kernel.before_exchange = [&slot] { slot.deadline_ns |= LAGTRAP_DEADLINE_TOLD; };
+        kernel.before_exchange = [this, &slot] {
+            kernel.before_exchange = [&slot] { slot.deadline_ns |= LAGTRAP_DEADLINE_TOLD; };
+        };
     };
     end(0, thread(101), {.key = 7});
     EXPECT_EQ(counters(0).delays, 1);
@@ -148,9 +192,11 @@ TEST_F(Races, of_two_delays_that_end_at_once_one_is_told) {
     begin(0, thread(101), {.key = 8});
     pass(100);
     watch.breach_wanted = 1;
-    // The third exchange is that of the wish for a breach.
+    // The fourth exchange is that of the wish for a breach.
     kernel.before_exchange = [this] {
-        kernel.before_exchange = [this] { meanwhile([this] { end(0, thread(102), {.key = 8}); }); };
+        kernel.before_exchange = [this] {
+            kernel.before_exchange = [this] { meanwhile([this] { end(0, thread(102), {.key = 8}); }); };
+        };
     };
     end(0, thread(101), {.key = 7});
     EXPECT_EQ(runs(0), 2);

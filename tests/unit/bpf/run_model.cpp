@@ -96,6 +96,11 @@ void RunModel::count_unended(std::uint32_t event, const ModelRun& run) {
     if (((run.begin_ns + events_[event].threshold_ns) & ~1ULL) < now_ns) ++counters_[event].unended_late;
 }
 
+void RunModel::count_left_call(std::uint32_t event) {
+    ++counters_[event].abandoned;
+    ++counters_[event].left;
+}
+
 // Runs that a begin shows to have been left: of inner frames, and of the same marker in the same frame.
 void RunModel::drop_left(std::uint32_t event, Runs& runs, const Hit& hit) {
     const bool is_call = has(event, LAGTRAP_EVENT_MATCH_STACK);
@@ -107,7 +112,7 @@ void RunModel::drop_left(std::uint32_t event, Runs& runs, const Hit& hit) {
             return;
         }
         if (is_call)
-            ++counters_[event].abandoned;
+            count_left_call(event);
         else
             count_unended(event, run);
         runs.pop_back();
@@ -169,7 +174,7 @@ void RunModel::drop_unended(std::uint32_t event, Runs& runs, const Hit& hit) {
 // Whether the innermost call is then that which returns.
 bool RunModel::drop_calls_inside(std::uint32_t event, Runs& runs, const Hit& hit) {
     while (!runs.empty() && runs.back().stack_pointer < hit.stack_pointer) {
-        ++counters_[event].abandoned;
+        count_left_call(event);
         runs.pop_back();
     }
     return !runs.empty() && runs.back().stack_pointer == hit.stack_pointer;

@@ -59,6 +59,7 @@ class RunModel {
     Runs& runs_of(std::uint32_t event, std::uint32_t tid, const Hit& hit);
     void open(std::uint32_t event, Runs& runs, std::uint32_t tid, const Hit& hit);
     void count_unended(std::uint32_t event, const ModelRun& run);
+    void count_left_call(std::uint32_t event);
     void drop_left(std::uint32_t event, Runs& runs, const Hit& hit);
     void drop_unended(std::uint32_t event, Runs& runs, const Hit& hit);
     bool drop_calls_inside(std::uint32_t event, Runs& runs, const Hit& hit);

@@ -129,6 +129,7 @@ TEST_F(Calls, calls_that_were_jumped_out_of_are_given_up_at_the_return_around_th
     end_at(0x7000);
     EXPECT_EQ(ended(), (Ended{{0, 10}}));
     EXPECT_EQ(counters(0).abandoned, 2);
+    EXPECT_EQ(counters(0).left, 2);
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_BEGIN), 0);
     EXPECT_EQ(open_runs(), 0);
 }
@@ -138,7 +139,36 @@ TEST_F(Calls, calls_that_were_jumped_out_of_are_given_up_at_the_next_entry) {
     for (const std::uint64_t place : {0x7000, 0x6000, 0x5000}) begin_at(place);
     begin_at(0x6000);
     EXPECT_EQ(counters(0).abandoned, 2);
+    EXPECT_EQ(counters(0).left, 2);
     EXPECT_EQ(open_runs(), 2);
+}
+
+TEST_F(Calls, a_call_that_was_left_is_no_run_and_no_delay_however_late_that_is_seen) {
+    watch_calls();
+    kernel.at<lagtrap_event_config>(native_maps.event_configs, 0).threshold_ns = 50;
+    for (int i = 0; i < 3; ++i, pass(100)) begin_at(0x7000);
+    end_at(0x7000);
+    EXPECT_EQ(counters(0).left, 2);
+    EXPECT_EQ(runs(0), 1);
+    EXPECT_EQ(counters(0).delays, 1);
+    EXPECT_EQ(ended(), (Ended{{0, 100}}));
+}
+
+// By it the daemon tells whether the frame is still there.
+TEST_F(Calls, the_return_address_is_kept) {
+    watch_calls();
+    kernel.user_words[0x7000] = 0x401234;
+    begin_at(0x7000);
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->return_address, 0x401234);
+    begin_at(0x6000);
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 1))->return_address, 0) << "that memory cannot be read";
+}
+
+TEST_F(StackOrder, of_other_markers_no_return_address_is_known) {
+    add_event(0, LAGTRAP_EVENT_STACK_ORDER);
+    kernel.user_words[0x7000] = 0x401234;
+    begin_at(0x7000);
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->return_address, 0);
 }
 
 TEST_F(Calls, a_return_without_an_entry_ends_no_call_around_it) {

@@ -67,6 +67,20 @@ TEST_F(Stages, a_stage_is_the_innermost_runs) {
     EXPECT_EQ(told[1].run.stage_count, 0);
 }
 
+TEST_F(Stages, a_stage_of_a_run_too_deep_for_the_table_is_no_other_events) {
+    add_event(0);
+    add_event(1, LAGTRAP_EVENT_RECORD_RUNS);
+    begin(1, thread(101));
+    for (int depth = 0; depth <= 256; ++depth) begin(0, thread(101));
+    stage(0, thread(101), 1);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_STAGE + 1), 1);
+    end(1, thread(101));
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 1);
+    EXPECT_EQ(told[0].run.stage_count, 0);
+    EXPECT_EQ(told[0].doubtful, 0);
+}
+
 TEST_F(Stages, an_event_without_stages_tells_none) {
     add_event(0, LAGTRAP_EVENT_RECORD_RUNS | LAGTRAP_EVENT_WITHOUT_STAGES);
     begin(0, thread(101));

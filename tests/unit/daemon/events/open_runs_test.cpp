@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -28,7 +29,8 @@ class OpenRunsTest : public ::testing::Test {
         ASSERT_EQ(::ftruncate(slots_fd_.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)), 0);
         tags_memory_ = MappedMap::map(tags_fd_.get(), sizeof(lagtrap_bucket), LAGTRAP_BUCKETS, "tags").value();
         slots_memory_ = MappedMap::map(slots_fd_.get(), sizeof(lagtrap_slot), LAGTRAP_OPEN_SLOTS, "slots").value();
-        runs_.emplace(RunTable::map(tags_fd_.get(), slots_fd_.get()).value());
+        const CallFrames frames(std::chrono::minutes(1));
+        runs_.emplace(RunTable::map(tags_fd_.get(), slots_fd_.get()).value(), frames);
         settings::Event by_thread;
         by_thread.name = "by_thread";
         settings::Event at_end = by_thread;
@@ -169,8 +171,53 @@ TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
     EXPECT_EQ(look.overdue.size(), 1U);
     EXPECT_NE(tag(17), 0U);
     EXPECT_EQ(tag(18), 0U);
+    EXPECT_EQ(runs_->count(now_ns_).at(3).left, 1U);
+    EXPECT_EQ(runs_->count(now_ns_).at(3).abandoned, 1U);
     EXPECT_EQ(::write(pipe[1], "x", 1), 1);
     sleeper.join();
+}
+
+// Whatever the thread does now: this one runs, and shows no stack pointer.
+TEST_F(OpenRunsTest, GivesUpCallsWhosePlaceAnotherCallHas) {
+    std::uint64_t word = 0x401234;
+    for (const std::size_t index : {17, 18}) {
+        lagtrap_slot& slot = open(index, 3, now_ns_ - 1);
+        slot.stack_pointer = reinterpret_cast<std::uint64_t>(&word);
+        slot.return_address = index == 17 ? word : 0x405678;
+    }
+    EXPECT_EQ(runs_->snapshot(now_ns_, believed_).size(), 1U);
+    const auto look = runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_);
+    EXPECT_EQ(look.overdue.size(), 1U);
+    EXPECT_NE(tag(17), 0U);
+    EXPECT_EQ(tag(18), 0U);
+    EXPECT_EQ(runs_->count(now_ns_).at(3).left, 1U);
+}
+
+TEST_F(OpenRunsTest, ACallThatWasLeftBeginsNoEarlyRecording) {
+    std::uint64_t word = 0x405678;
+    lagtrap_slot& slot = open(17, 3, now_ns_ + 1'000'000'000);
+    slot.stack_pointer = reinterpret_cast<std::uint64_t>(&word);
+    slot.return_address = 0x401234;
+    const auto look = runs_->look(now_ns_, events_, OpenRuns::Tell::WhoMayRecord, believed_, {500, 500, 500, 500});
+    EXPECT_EQ(look.early_pid, 0U);
+    EXPECT_EQ(tag(17), 0U);
+    EXPECT_EQ(runs_->count(now_ns_).at(3).left, 1U);
+}
+
+TEST_F(OpenRunsTest, ADelayThatWasToldAndLeftIsNotSaidToGoOn) {
+    std::uint64_t word = 0x401234;
+    lagtrap_slot& slot = open(17, 3, now_ns_ - 1);
+    slot.stack_pointer = reinterpret_cast<std::uint64_t>(&word);
+    slot.return_address = word;
+    ASSERT_EQ(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.size(), 1U);
+    word = 0x405678;
+    const auto runs = runs_->snapshot(now_ns_, believed_);
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_NE(runs[0].flags & LAGTRAP_RUN_ABANDONED, 0);
+    runs_->sweep(now_ns_, events_);
+    EXPECT_EQ(tag(17), 0U);
+    EXPECT_EQ(runs_->count(now_ns_).at(3).left, 1U);
+    EXPECT_EQ(runs_->left_delays().size(), 1U);
 }
 
 TEST_F(OpenRunsTest, ARunFreedInItsSecondBucketIsNoLongerCountedAsSpilled) {
