@@ -16,12 +16,12 @@
 #include "bpf/goroutine.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/stack_range.bpf.h"
+#include "bpf/traced_process.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define ENOUGH_TRIES 4
 
-const volatile __u32 target_pid = 0;
 const volatile __u64 least_ns = 0;    /* trees that took less are not told */
 const volatile __u32 goid_offset = 0; /* of a program of Go: of a goroutine's number in its structure */
 
@@ -367,7 +367,7 @@ int on_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 function = cookie;
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
     if (!count) return 0;
     count->hits++;
@@ -396,7 +396,7 @@ int on_go_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 function = cookie;
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
     if (!count) return 0;
     count->hits++;
@@ -453,7 +453,7 @@ static __always_inline void end_call(struct thread* thread, __u32 function, __u6
 
 static __always_inline int on_left(__u32 function, __u64 stack_pointer, bool shared) {
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     if (thread && thread->tree_and_1) end_call(thread, function, stack_pointer, shared);
     return 0;
@@ -465,7 +465,7 @@ int on_go_exit(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     if (!leaves_function(ctx, cookie)) return 0;
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct goroutine goroutine = {};
     if (!find_numbered(ctx, &goroutine)) return 0;
     struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
@@ -513,7 +513,7 @@ static __always_inline void look_at_call(struct pt_regs* ctx, struct thread* thr
 SEC("uprobe") /* calls through pointers, for a while: what they call is watched from then on */
 int on_indirect_call(struct pt_regs* ctx) {
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct lagtrap_call_totals* all = all_totals();
     if (!all) return 0;
     __sync_fetch_and_add(&all->indirect_hits, 1);
@@ -525,7 +525,7 @@ int on_indirect_call(struct pt_regs* ctx) {
 SEC("uprobe")
 int on_go_indirect_call(struct pt_regs* ctx) {
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct lagtrap_call_totals* all = all_totals();
     if (!all) return 0;
     __sync_fetch_and_add(&all->indirect_hits, 1);

@@ -10,10 +10,9 @@
 #include "bpf/function_exit.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/stack_range.bpf.h"
+#include "bpf/traced_process.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-const volatile __u32 target_pid = 0;
 
 struct traced_frame {
     __u64 stack_pointer; /* at the first instruction */
@@ -229,7 +228,7 @@ SEC("uprobe")
 int on_traced_call(struct pt_regs* ctx) {
     __u32 number = bpf_get_attach_cookie(ctx);
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct lagtrap_traced_function* function = function_of(number);
     if (!function) return 0;
     function->hits++;
@@ -273,7 +272,7 @@ int on_traced_call(struct pt_regs* ctx) {
 static __always_inline int on_left(__u32 number, __u64 stack_pointer, bool shared) {
     __u64 now_ns = bpf_ktime_get_ns();
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct traced_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     if (!thread) return 0;
     __u32 depth = find_end_of_call(thread, LAGTRAP_TRACED_DEPTH, stack_pointer, number, shared, now_ns);

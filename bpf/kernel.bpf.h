@@ -122,8 +122,16 @@ typedef struct {
     __u32 val;
 } kuid_t;
 
+/* 8 bytes in all kernels; the name of the type and of its member changed in 6.3. */
+struct kernel_capabilities {
+    __u64 val;
+};
+
 struct cred {
     kuid_t uid;
+    kuid_t suid;
+    kuid_t euid;
+    struct kernel_capabilities cap_permitted;
 } KERNEL_TYPE;
 
 /* What the kernel keeps of a call whose return is probed (include/linux/uprobes.h). */

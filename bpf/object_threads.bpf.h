@@ -7,8 +7,8 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/objects.h"
+#include "bpf/traced_process.bpf.h"
 
-const volatile __u32 target_pid = 0;
 const volatile __u64 errno_slot =
     0; /* address of the word that says where errno is, from the thread's base; 0: not known */
 

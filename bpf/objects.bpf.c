@@ -87,7 +87,7 @@ SEC("uprobe")
 int on_object_call(struct pt_regs* ctx) {
     __u32 number = bpf_get_attach_cookie(ctx);
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct lagtrap_object_function* function = function_of(number);
     struct lagtrap_object_totals* all = all_totals();
     if (!function || !all) return 0;
@@ -152,7 +152,7 @@ int on_object_call(struct pt_regs* ctx) {
 static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stack_pointer, bool shared) {
     __u64 now_ns = bpf_ktime_get_ns();
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct object_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     __u32 depth = thread ? thread->depth : 0;
     struct object_frame* innermost = thread ? frame_at(thread, depth - 1) : NULL;
@@ -187,7 +187,7 @@ int on_object_jump(struct pt_regs* ctx) {
     if (!all) return 0;
     if (all->memory_is_out) return on_left(ctx, bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx), false);
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
+    if (!is_target(task)) return 0;
     struct object_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     struct object_frame* innermost = thread ? frame_at(thread, thread->depth - 1) : NULL;
     if (innermost && innermost->stack_pointer == PT_REGS_SP(ctx)) innermost->jumped_ns = bpf_ktime_get_ns();
@@ -196,7 +196,7 @@ int on_object_jump(struct pt_regs* ctx) {
 
 static __always_inline struct object_thread* thread_in_call(void) {
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return NULL;
+    if (!is_target(task)) return NULL;
     struct object_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     return thread && thread->depth ? thread : NULL;
 }
@@ -253,7 +253,7 @@ static __noinline __u64 block_bytes(__u64 block) {
 
 static __always_inline struct object_thread* thread_of_memory(__u32 number) {
     struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return NULL;
+    if (!is_target(task)) return NULL;
     struct lagtrap_object_function* function = function_of(number);
     if (!function) return NULL;
     function->hits++;

@@ -195,11 +195,11 @@ void Service::watch_overhead() {
 Status Service::listen(const settings::Control& control) {
     TRY_ASSIGN(control_,
                ControlServer::listen(context_, control, [this](const auto& request) { return answer(request); }));
-    control_->stream_by([this](const auto& request, auto stream) -> Result<bool> {
+    control_->stream_by([this](const auto& request, const Caller* only_of, auto stream) -> Result<bool> {
         const auto* const command = request.if_contains("command");
         if (command == nullptr || (*command != "calls" && *command != "functions" && *command != "objects"))
             return false;
-        TRY(call_traces_->begin(request, std::move(stream)));
+        TRY(call_traces_->begin(request, only_of, std::move(stream)));
         return true;
     });
     return success();

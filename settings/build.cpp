@@ -97,7 +97,8 @@ Control build_control(const Element& element, MachineSources& sources) {
     if (group && group->valid) sources.groups.push_back({group->text, group->place});
     sources.socket = given_path(element, "socket");
     return Control{std::string(element.text_of("socket")), std::string(element.text_of("group")),
-                   callers_of(element.text_of("read")), callers_of(element.text_of("change"))};
+                   callers_of(element.text_of("read")), callers_of(element.text_of("change")),
+                   callers_of(element.text_of("trace"))};
 }
 
 // All events, those of the settings and those of presets, in the order of the file.

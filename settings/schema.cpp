@@ -262,11 +262,15 @@ constexpr std::array control_attributes{
     AttributeSpec{"socket", SocketPath, Optional, "/run/lagtrap/control.sock", "", 0, 0,
                   "Where the lagtrap command reaches the daemon."},
     AttributeSpec{"group", Group, Optional, "", "", 0, 0,
-                  "Its members may use the socket, as far as read and change say; default: root alone."},
+                  "Its members may use the socket, as far as read, change and trace say; default: root alone."},
     AttributeSpec{"read", Choice, Optional, "group", "root|group|anyone", 0, 0,
                   "Who may ask for the status; root always may."},
     AttributeSpec{"change", Choice, Optional, "group", "root|group", 0, 0,
-                  "Who may start a recording, approve or decline one; root always may."}};
+                  "Who may start a recording, approve or decline one; root always may."},
+    AttributeSpec{
+        "trace", Choice, Optional, "root", "root|group", 0, 0,
+        "Who may trace calls, functions and objects of every process, which is as much as reading its memory; "
+        "root always may, and who may read may trace processes of their own."}};
 
 constexpr std::array use_attributes{
     AttributeSpec{"preset", Name, Required, "", "", 0, 0, "Which preset; `lagtrap presets` lists them."},

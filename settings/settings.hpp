@@ -215,6 +215,7 @@ struct Control {
     std::string group;                // that Callers::Group means; empty: root alone
     Callers read = Callers::Group;    // the status
     Callers change = Callers::Group;  // start a recording, approve or decline one
+    Callers trace = Callers::Root;    // calls, functions and objects of every process, and so what is in its memory
 };
 
 struct Settings {

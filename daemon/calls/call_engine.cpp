@@ -120,11 +120,12 @@ Status CallEngine::attach_to_scheduler() {
     return success();
 }
 
-Result<std::unique_ptr<CallEngine>> CallEngine::load(pid_t pid, std::chrono::nanoseconds least, const GoPlace& go) {
+Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target, std::chrono::nanoseconds least,
+                                                     const GoPlace& go) {
     std::unique_ptr<CallEngine> self(new CallEngine);
     self->programs_ = {calls_bpf__open(), calls_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that record calls", -errno);
-    self->pid_ = pid;
+    self->pid_ = target.pid;
     self->go_ = go;
     const auto& programs = self->programs_->progs;
     const bool of_go = go.goid_offset != 0;
@@ -135,7 +136,7 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(pid_t pid, std::chrono::nan
     expect_uprobes({programs.on_call, programs.on_call_exit, programs.on_call_return, programs.on_indirect_call,
                     programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call});
     self->programs_->rodata->goid_offset = go.goid_offset;
-    self->programs_->rodata->target_pid = static_cast<__u32>(pid);
+    set_target(*self->programs_->rodata, target);
     self->programs_->rodata->least_ns = static_cast<__u64>(std::max<std::int64_t>(least.count(), 0));
     if (const int failed = calls_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that record calls", failed);
@@ -147,8 +148,8 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(pid_t pid, std::chrono::nan
         FunctionProbes::Programs{of_go ? programs.on_go_call : programs.on_call,
                                  of_go ? programs.on_go_exit : programs.on_call_exit, programs.on_call_return,
                                  bpf_map__fd(self->programs_->maps.exit_sites)},
-        pid);
-    self->indirect_probes_ = std::make_unique<CallProbes>(pid);
+        target.pid);
+    self->indirect_probes_ = std::make_unique<CallProbes>(target.pid);
     if (!of_go) TRY(self->attach_to_scheduler());
     return self;
 }

@@ -28,7 +28,8 @@ class CallEngine {
   public:
     // Trees that took less than `least` are not told. With `go` they are those of goroutines, and all functions are of Go.
     // Errors: the kernel refuses the programs.
-    [[nodiscard]] static Result<std::unique_ptr<CallEngine>> load(pid_t pid, std::chrono::nanoseconds least,
+    [[nodiscard]] static Result<std::unique_ptr<CallEngine>> load(const TraceTarget& target,
+                                                                  std::chrono::nanoseconds least,
                                                                   const GoPlace& go = {});
     ~CallEngine();
 

@@ -16,6 +16,7 @@
 #include "core/unique_fd.hpp"
 #include "daemon/processes/process_files.hpp"
 #include "daemon/processes/process_inspector.hpp"
+#include "daemon/processes/trace_target.hpp"
 
 namespace lagtrap::daemon {
 
@@ -23,6 +24,7 @@ inline constexpr unsigned most_call_levels = 32;
 
 struct CallWishes {
     std::uint32_t pid = 0;
+    std::optional<uid_t> owner;  // as TraceTarget has it
     std::string function;  // as for ProgramFile::find_functions(); in the program, else in a library that it has loaded
     std::string binary;    // the file that has it: its path, or a pattern of paths; empty: whichever has it
     unsigned depth = 3;    // levels below it

@@ -60,7 +60,8 @@ class Trace {
         const std::uint64_t planned_ns = monotonic_ns();
         meter_.emplace(meters_, plan_.go.goid_offset != 0);
         costs_now_ = costs_ = meter_->costs();
-        TRY_ASSIGN(engine_, CallEngine::load(static_cast<pid_t>(pid), request_.least, plan_.go));
+        TRY_ASSIGN(engine_,
+                   CallEngine::load({static_cast<pid_t>(pid), request_.wishes.owner}, request_.least, plan_.go));
         const std::uint64_t loaded_ns = monotonic_ns();
         set_costs(0);
         TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));

@@ -268,8 +268,8 @@ CostMeter::CostMeter(bool of_go) : of_go_(of_go) {
     auto program = std::make_shared<const UniqueFd>(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
     if (functions.size() != kinds + 1 || !program->valid()) return;
     work_ns_ = own_work_ns(of_go);
-    auto engine =
-        CallEngine::load(::getpid(), 0ns, {of_go ? static_cast<std::uint32_t>(offsetof(Goroutine, number)) : 0, 0});
+    auto engine = CallEngine::load({::getpid(), {}}, 0ns,
+                                   {of_go ? static_cast<std::uint32_t>(offsetof(Goroutine, number)) : 0, 0});
     if (!engine) return;
     const auto refused = (*engine)->attach({{"lagtrapd", program}}, functions);
     if (!refused || !refused->empty()) return;

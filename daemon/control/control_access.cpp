@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "core/accounts.hpp"
 
 namespace lagtrap::daemon {
@@ -18,7 +20,28 @@ std::string who_may(settings::Callers callers, const std::string& group) {
     return "root alone may";
 }
 
+struct RightWords {
+    settings::Callers settings::Control::*callers;
+    const char* attribute;
+    const char* deed;
+};
+
+// In the order of Right.
+constexpr std::array<RightWords, 3> words_of_rights{{
+    {&settings::Control::read, "read", "ask for the status"},
+    {&settings::Control::change, "change", "start or decide about recordings"},
+    {&settings::Control::trace, "trace", "trace processes of others"},
+}};
+
+bool is_trace(std::string_view command) { return command == "calls" || command == "functions" || command == "objects"; }
+
 }  // namespace
+
+Right right_for(std::string_view command) {
+    if (command == "status") return Right::Read;
+    const bool changes = command == "trigger" || command == "approve" || command == "decline";
+    return changes ? Right::Change : Right::Trace;
+}
 
 Result<Caller> caller_at(int socket) {
     ucred credentials{};
@@ -55,22 +78,23 @@ bool ControlAccess::allows(settings::Callers callers, const Caller& caller) cons
     return std::find(caller.groups.begin(), caller.groups.end(), *group_) != caller.groups.end();
 }
 
-std::string ControlAccess::denial(const Caller& caller, const boost::json::object& request) const {
-    const auto* const name = request.if_contains("command");
-    const std::string_view command = name && name->is_string() ? std::string_view(name->as_string()) : "";
-    const bool changes = command == "trigger" || command == "approve" || command == "decline";
-    const settings::Callers callers = changes ? control_.change : control_.read;
-    if (allows(callers, caller)) return {};
-    return "user " + std::to_string(caller.uid) + " may not " +
-           (changes ? "start or decide about recordings" : "ask for the status") + ": " +
-           who_may(callers, control_.group) + " (<control " + (changes ? "change" : "read") + "=...> in the settings)";
+Result<ControlAccess::Grant> ControlAccess::grant(const Caller& caller, std::string_view command) const {
+    const Right right = right_for(command);
+    const RightWords& words = words_of_rights.at(static_cast<std::size_t>(right));
+    const settings::Callers callers = control_.*words.callers;
+    if (allows(callers, caller)) return Grant{};
+    if (right == Right::Trace && is_trace(command) && allows(control_.read, caller)) return Grant{true};
+    return make_error(ErrorKind::Denied,
+                      fmt::format("user {} may not {}: {} (<control {}=...> in the settings)", caller.uid, words.deed,
+                                  who_may(callers, control_.group), words.attribute));
 }
 
 mode_t ControlAccess::socket_mode() const {
     if (control_.read == settings::Callers::Anyone) return 0666;
-    const bool for_group =
-        group_ && (control_.read == settings::Callers::Group || control_.change == settings::Callers::Group);
-    return for_group ? 0660 : 0600;
+    const bool for_group = std::any_of(words_of_rights.begin(), words_of_rights.end(), [this](const RightWords& right) {
+        return control_.*right.callers == settings::Callers::Group;
+    });
+    return group_ && for_group ? 0660 : 0600;
 }
 
 }  // namespace lagtrap::daemon

@@ -5,9 +5,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include <boost/json/object.hpp>
 
 #include "core/result.hpp"
 #include "settings/settings.hpp"
@@ -22,19 +21,29 @@ struct Caller {
 // Of the process that connected, as it was then (SO_PEERCRED, SO_PEERGROUPS).
 [[nodiscard]] Result<Caller> caller_at(int socket);
 
+enum class Right { Read, Change, Trace };
+
+// What a command of the control socket needs. An unknown command needs the most, so that a new one that is missing here is
+// no hole.
+[[nodiscard]] Right right_for(std::string_view command);
+
 class ControlAccess {
   public:
     // ErrorKind::NotFound: the group is not there.
     [[nodiscard]] static Result<ControlAccess> create(const settings::Control& control);
 
-    // Why the caller may not ask this; empty: it may. Root may ask everything; "status" and what is unknown need the
-    // right to read, everything else the right to change.
-    [[nodiscard]] std::string denial(const Caller& caller, const boost::json::object& request) const;
+    struct Grant {
+        // The caller may trace only processes of their own (process_credentials.hpp).
+        bool own_processes_only = false;
+    };
+    // Root may do everything. Whoever may read may trace processes of their own. ErrorKind::Denied: who may, and the
+    // attribute of the settings that says so.
+    [[nodiscard]] Result<Grant> grant(const Caller& caller, std::string_view command) const;
 
     // The settings that it was made of.
     [[nodiscard]] const settings::Control& control() const { return control_; }
     [[nodiscard]] std::optional<gid_t> group() const { return group_; }
-    // That the socket file has, so that who may not even read does not come in.
+    // Of the socket's file: whoever has no right at all cannot connect.
     [[nodiscard]] mode_t socket_mode() const;
 
   private:

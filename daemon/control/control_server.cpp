@@ -45,6 +45,12 @@ bool in_use(boost::asio::io_context& context, const std::string& path) {
     return !failure;
 }
 
+// Empty: the request names none.
+std::string_view command_of(const boost::json::object& request) {
+    const auto* const name = request.if_contains("command");
+    return name != nullptr && name->is_string() ? std::string_view(name->as_string()) : std::string_view();
+}
+
 }  // namespace
 
 boost::json::object refusal(const std::string& message) { return {{"ok", false}, {"error", message}}; }
@@ -88,18 +94,21 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
         ControlServer& server = **server_;
         const auto request = parse_control_request(std::string_view(request_).substr(0, bytes));
         if (!request) return answer(refusal(request.error().message));
-        const std::string denial = server.access_.denial(caller_, *request);
-        if (!denial.empty()) {
+        const auto grant = server.access_.grant(caller_, command_of(*request));
+        if (!grant) {
             ++server.counts_.denied;
-            return answer(refusal(denial));
+            return answer(refusal(grant.error().message));
         }
-        const auto streams = stream(server, *request);
-        if (!streams) return answer(refusal(streams.error().message));
+        const auto streams = stream(server, *request, grant->own_processes_only ? &caller_ : nullptr);
+        if (!streams) {
+            if (streams.error().kind == ErrorKind::Denied) ++server.counts_.denied;
+            return answer(refusal(streams.error().message));
+        }
         if (!*streams) answer(server.answer_to(caller_, *request));
     }
 
     // Whether the answer goes on.
-    Result<bool> stream(ControlServer& server, const boost::json::object& request) {
+    Result<bool> stream(ControlServer& server, const boost::json::object& request, const Caller* only_of) {
         if (!server.streamer_) return false;
         const auto on_lines = [weak = weak_from_this(), executor = socket_.get_executor()] {
             boost::asio::post(executor, [weak] {
@@ -107,7 +116,7 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
             });
         };
         stream_ = std::make_shared<AnswerStream>(on_lines);
-        auto taken = server.streamer_(request, stream_);
+        auto taken = server.streamer_(request, only_of, stream_);
         if (!taken || !*taken) {
             stream_.reset();
             return taken;
@@ -214,8 +223,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
 
 // Root asks for what is so now: its scripts compare a status with the one before.
 std::string ControlServer::answer_to(const Caller& caller, const boost::json::object& request) {
-    const auto* const name = request.if_contains("command");
-    const bool is_status = name != nullptr && name->is_string() && name->as_string() == "status";
+    const bool is_status = command_of(request) == "status";
     const std::string* const kept = is_status && caller.uid != 0 ? status_.at(now_()) : nullptr;
     if (kept != nullptr) return *kept;
     std::string made = boost::json::serialize(handler_(request));

@@ -26,10 +26,11 @@ class ControlServer {
   public:
     // Answers a request; called on the io_context's thread.
     using Handler = std::function<boost::json::object(const boost::json::object& request)>;
-    // Takes a request whose answer goes on, if it is one: false, and Handler answers it. Called on the io_context's thread; the
-    // stream is written from any. Errors: refused.
-    using Streamer =
-        std::function<Result<bool>(const boost::json::object& request, std::shared_ptr<AnswerStream> answer)>;
+    // Takes a request whose answer goes on, if it is one: false, and Handler answers it. `only_of`: the caller, if the
+    // caller may trace only processes of their own. Called on the io_context's thread; the stream is written from any.
+    // Errors: refused.
+    using Streamer = std::function<Result<bool>(const boost::json::object& request, const Caller* only_of,
+                                                std::shared_ptr<AnswerStream> answer)>;
     using Now = std::function<KeptAnswer::TimePoint()>;
 
     struct Counts {

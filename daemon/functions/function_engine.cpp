@@ -14,7 +14,7 @@
 
 namespace lagtrap::daemon {
 
-Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid, bool runtimes) {
+Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(const TraceTarget& target, bool runtimes) {
     std::unique_ptr<FunctionEngine> self(new FunctionEngine);
     self->programs_ = {functions_bpf__open(), functions_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that trace functions", -errno);
@@ -22,7 +22,7 @@ Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid, bool run
     expect_uprobes(
         {all.on_traced_call, all.on_traced_exit, all.on_traced_return, all.on_runtime_entry, all.on_runtime_return});
     if (!runtimes) (void)bpf_map__set_max_entries(self->programs_->maps.runtime_names, 1);
-    self->programs_->rodata->target_pid = static_cast<__u32>(pid);
+    set_target(*self->programs_->rodata, target);
     if (const int failed = functions_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that trace functions", failed);
     const auto& maps = self->programs_->maps;
@@ -34,8 +34,8 @@ Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid, bool run
     self->probes_ =
         std::make_unique<FunctionProbes>(FunctionProbes::Programs{all.on_traced_call, all.on_traced_exit,
                                                                   all.on_traced_return, bpf_map__fd(maps.exit_sites)},
-                                         pid);
-    self->runtime_probes_ = std::make_unique<CallProbes>(pid);
+                                         target.pid);
+    self->runtime_probes_ = std::make_unique<CallProbes>(target.pid);
     self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
     if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
     return self;

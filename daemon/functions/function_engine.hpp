@@ -28,7 +28,7 @@ namespace lagtrap::daemon {
 class FunctionEngine {
   public:
     // `runtimes`: attach_runtimes() will be called. Errors: the kernel refuses the programs.
-    [[nodiscard]] static Result<std::unique_ptr<FunctionEngine>> load(pid_t pid, bool runtimes);
+    [[nodiscard]] static Result<std::unique_ptr<FunctionEngine>> load(const TraceTarget& target, bool runtimes);
     ~FunctionEngine();
 
     // What the probes of one call take; before it is attached.

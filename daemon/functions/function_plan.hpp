@@ -18,6 +18,7 @@ namespace lagtrap::daemon {
 
 struct FunctionWishes {
     std::uint32_t pid = 0;
+    std::optional<uid_t> owner;  // as TraceTarget has it
     // Regular expressions of names of functions or files; empty: none. What both match is left out.
     std::string include;  // watched too, though they are the system's
     std::string exclude;  // not watched, though they are the application's own

@@ -31,7 +31,8 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     TRY_ASSIGN(plan_, plan_functions(request_.wishes, inspector, stop));
     plan_.told.plan_ns = monotonic_ns() - asked_ns;
     const CallCosts costs = measure();
-    TRY_ASSIGN(engine_, FunctionEngine::load(static_cast<pid_t>(pid), !plan_.runtimes.empty()));
+    TRY_ASSIGN(engine_,
+               FunctionEngine::load({static_cast<pid_t>(pid), request_.wishes.owner}, !plan_.runtimes.empty()));
     engine_->set_least(request_.least);
     TRY(attach(costs));
     began_ns_ = monotonic_ns();

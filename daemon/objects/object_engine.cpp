@@ -45,14 +45,15 @@ std::string thrown_text(const lagtrap_object_call_texts& texts) {
 
 }  // namespace
 
-Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(pid_t pid, const ObjectPlan& plan, const UnwindStore& tables) {
+Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(const TraceTarget& target, const ObjectPlan& plan,
+                                                         const UnwindStore& tables) {
     std::unique_ptr<ObjectEngine> self(new ObjectEngine);
     self->programs_ = {objects_bpf__open(), objects_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that follow objects", -errno);
     const auto& all = self->programs_->progs;
     expect_uprobes({all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw, all.on_catch,
                     all.on_memory_call, all.on_memory_return, all.on_object_jump, all.on_memory_exit});
-    self->programs_->rodata->target_pid = static_cast<__u32>(pid);
+    set_target(*self->programs_->rodata, target);
     self->programs_->rodata->errno_slot = plan.errno_slot;
     self->programs_->rodata->memory_by_request = plan.memory_by_request ? 1 : 0;
     if (!plan.memory_by_request) bpf_map__set_max_entries(self->programs_->maps.blocks, 1);
@@ -73,8 +74,8 @@ Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(pid_t pid, const Object
     self->probes_ =
         std::make_unique<FunctionProbes>(FunctionProbes::Programs{all.on_object_call, all.on_object_exit,
                                                                   all.on_object_return, bpf_map__fd(maps.exit_sites)},
-                                         pid);
-    self->other_probes_ = std::make_unique<CallProbes>(pid);
+                                         target.pid);
+    self->other_probes_ = std::make_unique<CallProbes>(target.pid);
     self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
     if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
     return self;

@@ -29,7 +29,7 @@ namespace lagtrap::daemon {
 class ObjectEngine {
   public:
     // `tables`, by which stacks are walked, outlive it. Errors: the kernel refuses the programs.
-    [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(pid_t pid, const ObjectPlan& plan,
+    [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(const TraceTarget& target, const ObjectPlan& plan,
                                                                     const UnwindStore& tables);
     ~ObjectEngine();
 

@@ -19,6 +19,7 @@ namespace lagtrap::daemon {
 
 struct ObjectWishes {
     std::uint32_t pid = 0;
+    std::optional<uid_t> owner;  // as TraceTarget has it
     std::vector<calls::ObjectRule> rules;
     std::string include;  // a regular expression of names of functions; empty: all
     std::string exclude;  // the same; empty: none

@@ -58,7 +58,8 @@ class ObjectTrace {
             thinned_.push_back(plan_.told.functions[number].function);
         }
         await_tables();
-        TRY_ASSIGN(engine_, ObjectEngine::load(static_cast<pid_t>(pid), plan_, unwinder_.store()));
+        TRY_ASSIGN(engine_,
+                   ObjectEngine::load({static_cast<pid_t>(pid), request_.wishes.owner}, plan_, unwinder_.store()));
         engine_->set_least(request_.least);
         engine_->set_room(request_.calls_per_second);
         engine_->set_stack_room(stacks_per_second);

@@ -21,11 +21,9 @@ const char* name_of(settings::Callers callers) {
 boost::json::object control_report(const ControlServer& control) {
     const settings::Control& rights = control.access().control();
     const ControlServer::Counts& counts = control.counts();
-    return {{"read", name_of(rights.read)},
-            {"change", name_of(rights.change)},
-            {"group", printable(rights.group)},
-            {"denied", counts.denied},
-            {"turned_away", counts.turned_away}};
+    return {{"read", name_of(rights.read)},   {"change", name_of(rights.change)},
+            {"trace", name_of(rights.trace)}, {"group", printable(rights.group)},
+            {"denied", counts.denied},        {"turned_away", counts.turned_away}};
 }
 
 }  // namespace

@@ -8,13 +8,24 @@
 #include <utility>
 
 #include "daemon/calls/call_trace.hpp"
+#include "daemon/control/request_fields.hpp"
 #include "daemon/functions/function_trace.hpp"
+#include "daemon/processes/process_credentials.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 // On virtual machines what a stepped instruction costs changes by a tenth within seconds.
 constexpr std::chrono::seconds costs_last(10);
+
+// Who has to own the process while it is traced; nullopt: anybody. ErrorKind::Denied: it is not the caller's.
+Result<std::optional<uid_t>> owner_for(const boost::json::object& request, const Caller* only_of) {
+    if (!only_of) return std::optional<uid_t>();
+    TRY_ASSIGN(const std::uint32_t pid, pid_in(request, "trace"));
+    TRY_ASSIGN(const ProcessCredentials process, read_process_credentials(pid));
+    TRY(check_owner(process, only_of->uid, only_of->groups));
+    return std::optional(only_of->uid);
+}
 
 }  // namespace
 
@@ -60,27 +71,44 @@ CallTraces::Work CallTraces::work_of(ObjectRequest request, std::shared_ptr<Answ
     };
 }
 
-Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request, std::shared_ptr<AnswerLines> answer) {
+Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request, std::optional<uid_t> owner,
+                                             std::shared_ptr<AnswerLines> answer) {
     if (request.at("command") == "calls") {
         TRY_ASSIGN(CallRequest wanted, parse_call_request(request));
+        wanted.wishes.owner = owner;
         return work_of(std::move(wanted), std::move(answer));
     }
     if (request.at("command") == "objects") {
         TRY_ASSIGN(ObjectRequest wanted, parse_object_request(request));
+        wanted.wishes.owner = owner;
         return work_of(std::move(wanted), std::move(answer));
     }
     TRY_ASSIGN(FunctionRequest wanted, parse_function_request(request));
+    wanted.wishes.owner = owner;
     return Work([this, wanted = std::move(wanted), answer = std::move(answer)](const auto& costs, const auto& stop) {
         trace_functions(wanted, inspector_, costs, *answer, stop);
     });
 }
 
-Status CallTraces::begin(const boost::json::object& request, std::shared_ptr<AnswerLines> answer) {
-    TRY_ASSIGN(Work work, work_of(request, std::move(answer)));
+Status CallTraces::check_room(std::optional<uid_t> owner) {
     if (running() >= most_at_once)
         return make_error(ErrorKind::Busy,
                           std::to_string(most_at_once) + " traces of calls are running already; wait for one to end");
-    return start(std::move(work), false);
+    if (!owner) return success();
+    const auto of_owners = std::count_if(running_.begin(), running_.end(), [](const auto& one) { return one->owner; });
+    const bool has_one =
+        std::any_of(running_.begin(), running_.end(), [owner](const auto& one) { return one->owner == owner; });
+    if (has_one) return make_error(ErrorKind::Busy, "a trace of yours is running already; wait for it to end");
+    if (static_cast<std::size_t>(of_owners) + 1 < most_at_once) return success();
+    return make_error(ErrorKind::Busy, "traces of other users are running; wait for one to end");
+}
+
+Status CallTraces::begin(const boost::json::object& request, const Caller* only_of,
+                         std::shared_ptr<AnswerLines> answer) {
+    TRY_ASSIGN(const std::optional<uid_t> owner, owner_for(request, only_of));
+    TRY_ASSIGN(Work work, work_of(request, owner, std::move(answer)));
+    TRY(check_room(owner));
+    return start(std::move(work), false, owner);
 }
 
 Status CallTraces::begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer) {
@@ -100,10 +128,11 @@ Status CallTraces::begin_recorded(std::shared_ptr<FunctionRecorder> recorder) {
                  true);
 }
 
-Status CallTraces::start(Work work, bool recorded) {
+Status CallTraces::start(Work work, bool recorded, std::optional<uid_t> owner) {
     running_.push_back(std::make_unique<Running>());
     Running& own = *running_.back();
     own.recorded = recorded;
+    own.owner = owner;
     const auto run = [this, &own, work = std::move(work)] {
         (void)::prctl(PR_SET_NAME, "calls");
         work([this] { return costs(); }, own.stop);

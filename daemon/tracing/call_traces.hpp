@@ -18,6 +18,7 @@
 #include "daemon/calls/call_trace.hpp"
 #include "daemon/calls/cost_meter.hpp"
 #include "daemon/control/answer_lines.hpp"
+#include "daemon/control/control_access.hpp"
 #include "daemon/functions/function_recorder.hpp"
 #include "daemon/objects/object_trace.hpp"
 #include "daemon/processes/process_inspector.hpp"
@@ -35,8 +36,11 @@ class CallTraces {
     // Ends them all, and waits until their probes are out.
     ~CallTraces();
 
-    // One thread's. Of calls, functions or objects, as its command says. Errors: the request is wrong; Busy: most_at_once are there.
-    [[nodiscard]] Status begin(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
+    // One thread's. Of calls, functions or objects, as its command says. `only_of`: a caller who may trace only processes
+    // of their own, and one of them at a time; nullptr: one who may trace every process. Errors: the request is wrong;
+    // Denied: the process is not the caller's; Busy: most_at_once are there.
+    [[nodiscard]] Status begin(const boost::json::object& request, const Caller* only_of,
+                               std::shared_ptr<AnswerLines> answer);
     // The same of a trace that a recording wants; it does not count as one of them. Errors: no thread can be started.
     [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
@@ -48,14 +52,17 @@ class CallTraces {
         std::atomic<bool> stop{false};
         std::atomic<bool> done{false};
         bool recorded = false;
+        std::optional<uid_t> owner;  // who may trace only processes of their own
         std::thread thread;
     };
     void bury();
     using Work = std::function<void(const std::function<CallCosts()>& costs, const std::atomic<bool>& stop)>;
-    [[nodiscard]] Status start(Work work, bool recorded);
+    [[nodiscard]] Status start(Work work, bool recorded, std::optional<uid_t> owner = {});
+    [[nodiscard]] Status check_room(std::optional<uid_t> owner);
     [[nodiscard]] Work work_of(CallRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Work work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
-    [[nodiscard]] Result<Work> work_of(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Result<Work> work_of(const boost::json::object& request, std::optional<uid_t> owner,
+                                       std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] CallCosts costs();
 
     ProcessInspector& inspector_;

@@ -99,7 +99,7 @@ void EventFunctions::look(std::uint32_t event, Wanted& wanted) {
 std::shared_ptr<FunctionRecorder> EventFunctions::make(std::uint32_t event, std::uint32_t pid, bool standing) {
     const settings::TracedFunctions& traced = *events_[event].functions;
     FunctionRequest request;
-    request.wishes = {pid, traced.include, traced.exclude};
+    request.wishes = {pid, {}, traced.include, traced.exclude};
     request.least = traced.least;
     request.budget = static_cast<double>(traced.share_ppm) / 1e6;
     if (standing) request.shared_by = wanted_[event].sharers;

@@ -474,6 +474,67 @@ def callers_get_what_the_settings_allow():
         daemon.wait_for_bundles(1)
 
 
+def own_shell(folder):
+    """A shell of user nobody that reads lines, and at "go" becomes a set-user-ID program of root's that reads lines too."""
+    program = folder / "cat"
+    shutil.copy("/bin/cat", program)
+    os.chmod(program, 0o4755)
+    return subprocess.Popen(["/bin/sh", "-c", f'while read -r line; do echo "$line"; [ "$line" != go ] || exec {program}; done'],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, user=NOBODY,
+                            group=NOBODY, extra_groups=[])
+
+
+def traced_reads(daemon, uid, shell, lines):
+    """What calls of read() user `uid` is told of while the shell, or what it became, reads the lines."""
+    def work():
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(60)
+            connection.connect(str(daemon.socket_path))
+            connection.sendall(json.dumps({"command": "calls", "pid": shell.pid, "function": "read", "depth": 0}).encode() + b"\n")
+            answers = connection.makefile()
+            first = json.loads(answers.readline())
+            if not first["ok"]:
+                return json.dumps(first)
+            for line in lines:
+                shell.stdin.write(line + "\n")
+                while shell.stdout.readline() != line + "\n":
+                    pass
+            connection.sendall(b"enough\n")
+            return next(line for line in answers if "ended" in json.loads(line))
+
+    return json.loads(as_user(uid, [uid], work))
+
+
+def users_trace_their_own_processes_alone():
+    with tempfile.TemporaryDirectory(prefix="lagtrap-own-") as name, Rules(EVENT, f'read="anyone" group="{GROUP}"') as daemon:
+        os.chmod(name, 0o755)
+        for command, more in (("calls", {"function": "read"}), ("functions", {}),
+                              ("objects", {"rules": [{"kind": "file", "create": "open", "title": "arg0"}]})):
+            for uid, groups in ((NOBODY, [NOBODY]), (SOMEBODY, [grp.getgrnam(GROUP).gr_gid])):
+                denied = json.loads(ask_as(daemon, uid, groups, {"command": command, "pid": os.getpid(), **more}))
+                check(not denied["ok"] and "trace" in denied["error"], f"user {uid} traces {command} of root: {denied}")
+        with own_shell(pathlib.Path(name)) as shell:
+            denied = traced_reads(daemon, SOMEBODY, shell, [])
+            check(not denied["ok"] and f"user {SOMEBODY} may trace only" in denied["error"], f"{denied}")
+            before = ["hello", "go"]
+            ended = traced_reads(daemon, NOBODY, shell, before + [f"line {number}" for number in range(100)])["ended"]
+            users = process_status(shell.pid)["Uid"].split()
+            check(users[1] == "0", f"the set-user-ID program runs as {users}: nothing was shown")
+            of_the_shell = sum(len(line) + 1 for line in before)  # it reads byte by byte
+            check(0 < ended["calls"] <= of_the_shell, f"{ended}, of which {of_the_shell} are the shell's")
+            denied = traced_reads(daemon, NOBODY, shell, [])
+            check(not denied["ok"] and "runs as user 0" in denied["error"], f"{denied}")
+            shell.stdin.close()
+            check(shell.wait(timeout=60) == 0, f"the traced program ended with {shell.returncode}")
+        # A later trace of another process: nothing of the former holds its place.
+        with own_shell(pathlib.Path(name)) as shell:
+            ended = wait_for(lambda: traced_reads(daemon, NOBODY, shell, ["hello"]).get("ended"), "a second trace")
+            check(ended["calls"] > 0, f"{ended}")
+            shell.stdin.close()
+        denied = daemon.status()["control"]["denied"]
+        check(denied >= 8, f"{denied} denials are counted")
+
+
 def a_reload_changes_who_may_do_what():
     members = [grp.getgrnam(GROUP).gr_gid]
 
@@ -490,7 +551,7 @@ def a_reload_changes_who_may_do_what():
         status = reload(daemon, f'group="{GROUP}" read="anyone" change="group"')
         check(status["control"]["read"] == "anyone" and status["control"]["change"] == "group"
               and status["control"]["group"] == GROUP, f"{status['control']}")
-        check(f"anyone may read, root and the group {GROUP} may start and decide" in status_text(daemon),
+        check(f"anyone may read, root and the group {GROUP} may start and decide, root may trace" in status_text(daemon),
               status_text(daemon))
         check(json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "anyone may read, but could not")
         check(not json.loads(ask_as(daemon, NOBODY, [], TRIGGER))["ok"], "one who is not in the group may change")
@@ -555,5 +616,6 @@ def others_can_not_read_bundles():
 if __name__ == "__main__":
     run(readers_have_no_privileges, readers_that_stay_root_are_told_of, a_daemon_without_its_reader_says_so_and_ends,
         a_reader_that_vanishes_and_comes_back, the_daemon_reads_no_program, a_reload_changes_who_may_do_what, a_hostile_file_costs_itself, hostile_files_of_the_corpus,
-        the_merge_has_no_privileges, root_alone_by_default, callers_get_what_the_settings_allow, a_flood_harms_nobody,
+        the_merge_has_no_privileges, root_alone_by_default, callers_get_what_the_settings_allow,
+        users_trace_their_own_processes_alone, a_flood_harms_nobody,
         others_can_not_read_bundles)

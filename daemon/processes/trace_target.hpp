@@ -1,0 +1,25 @@
+// The process that calls, functions or objects are traced in.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+
+namespace lagtrap::daemon {
+
+struct TraceTarget {
+    pid_t pid = 0;
+    // Of the user who asked, if that user may trace only processes of their own: hits count only while the process runs
+    // with this user's credentials and without capabilities. nullopt: whoever asked may trace every process.
+    std::optional<uid_t> owner;
+};
+
+// `constants` of BPF programs that include traced_process.bpf.h, before they are loaded.
+template <typename Constants>
+void set_target(Constants& constants, const TraceTarget& target) {
+    constants.target_pid = static_cast<decltype(constants.target_pid)>(target.pid);
+    constants.owner_asked = target.owner.has_value();
+    constants.owner_uid = target.owner.value_or(0);
+}
+
+}  // namespace lagtrap::daemon

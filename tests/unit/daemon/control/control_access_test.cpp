@@ -1,0 +1,124 @@
+#include "daemon/control/control_access.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::daemon::control_access_test {
+namespace {
+
+using settings::Callers;
+
+constexpr gid_t members = 0;  // the group of the settings, root's own: it is there on every machine
+constexpr gid_t others = 65'500;
+
+struct Command {
+    const char* name;
+    Right right;
+};
+constexpr Command commands[]{
+    {"status", Right::Read},   {"trigger", Right::Change},  {"approve", Right::Change}, {"decline", Right::Change},
+    {"calls", Right::Trace},   {"functions", Right::Trace}, {"objects", Right::Trace},  {"", Right::Trace},
+    {"unknown", Right::Trace}, {"STATUS", Right::Trace},    {"status ", Right::Trace},
+};
+constexpr Callers all_callers[]{Callers::Root, Callers::Group, Callers::Anyone};
+
+bool is_trace(const std::string& command) {
+    return command == "calls" || command == "functions" || command == "objects";
+}
+
+bool among(Callers callers, const Caller& caller) {
+    if (caller.uid == 0 || callers == Callers::Anyone) return true;
+    return callers == Callers::Group && caller.groups.front() == members;
+}
+
+void check(const settings::Control& control, const Caller& caller) {
+    const auto access = ControlAccess::create(control);
+    ASSERT_TRUE(access);
+    for (const Command& command : commands) {
+        const Callers needed = command.right == Right::Read     ? control.read
+                               : command.right == Right::Change ? control.change
+                                                                : control.trace;
+        const bool full = among(needed, caller);
+        const bool own = !full && is_trace(command.name) && among(control.read, caller);
+        const auto grant = access->grant(caller, command.name);
+        ASSERT_EQ(static_cast<bool>(grant), full || own) << "\"" << command.name << "\" by user " << caller.uid;
+        if (grant) {
+            EXPECT_EQ(grant->own_processes_only, own) << command.name;
+        } else {
+            EXPECT_EQ(grant.error().kind, ErrorKind::Denied);
+        }
+    }
+}
+
+TEST(ControlAccess, GrantsWhatTheSettingsSayForEveryCommandAndCaller) {
+    for (const Callers read : all_callers)
+        for (const Callers change : {Callers::Root, Callers::Group})
+            for (const Callers trace : {Callers::Root, Callers::Group})
+                for (const Caller& caller : {Caller{0, {others}}, Caller{1000, {members}}, Caller{1000, {others}}}) {
+                    settings::Control control;
+                    control.group = "root";
+                    control.read = read;
+                    control.change = change;
+                    control.trace = trace;
+                    check(control, caller);
+                }
+}
+
+TEST(ControlAccess, IsRootsAloneByDefault) {
+    const auto access = ControlAccess::create({});
+    ASSERT_TRUE(access);
+    for (const Command& command : commands) {
+        EXPECT_TRUE(access->grant({0, {}}, command.name));
+        EXPECT_FALSE(access->grant({1000, {members}}, command.name)) << command.name;
+    }
+    EXPECT_EQ(access->socket_mode(), 0600U);
+}
+
+// Members of the group may not look into memory unless the settings say so.
+TEST(ControlAccess, TracingIsNoPartOfChanging) {
+    settings::Control control;
+    control.group = "root";
+    const auto access = ControlAccess::create(control);
+    ASSERT_TRUE(access);
+    const Caller member{1000, {members}};
+    EXPECT_TRUE(access->grant(member, "trigger"));
+    const auto traces = access->grant(member, "objects");
+    ASSERT_TRUE(traces);
+    EXPECT_TRUE(traces->own_processes_only);
+}
+
+TEST(ControlAccess, SaysWhoMayAndWhichAttributeSaysSo) {
+    settings::Control control;
+    control.group = "root";
+    control.read = Callers::Root;
+    control.trace = Callers::Group;
+    const auto access = ControlAccess::create(control);
+    ASSERT_TRUE(access);
+    EXPECT_EQ(access->grant({1000, {others}}, "status").error().message,
+              "user 1000 may not ask for the status: root alone may (<control read=...> in the settings)");
+    EXPECT_EQ(
+        access->grant({1000, {others}}, "decline").error().message,
+        "user 1000 may not start or decide about recordings: root and the group root may (<control change=...> in "
+        "the settings)");
+    EXPECT_EQ(access->grant({1000, {others}}, "objects").error().message,
+              "user 1000 may not trace processes of others: root and the group root may (<control trace=...> in the "
+              "settings)");
+}
+
+TEST(ControlAccess, LetsOnlyThoseConnectWhoHaveARight) {
+    settings::Control control;
+    control.group = "root";
+    const auto mode = [&control] { return ControlAccess::create(control)->socket_mode(); };
+    EXPECT_EQ(mode(), 0660U);
+    control.read = control.change = Callers::Root;
+    EXPECT_EQ(mode(), 0600U);
+    control.trace = Callers::Group;
+    EXPECT_EQ(mode(), 0660U);
+    control.read = Callers::Anyone;
+    EXPECT_EQ(mode(), 0666U);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon::control_access_test
