@@ -31,10 +31,10 @@ void CheckedFiles::refuse(const MarkerSource& source, const Error& error) {
         return diagnostics_.add(source.binary_place, printable(error.message),
                                 "expected a program or library (64-bit ELF)");
     const std::string pattern = "*/" + std::string(file_name_of(path));
-    diagnostics_.add(source.binary_place, fmt::format("there is no file {}", in_quotes(path)),
-                     "expected a program or library (64-bit ELF)",
-                     fmt::format("binary={} means each file of that name that a process runs, in containers too",
-                                 in_quotes(pattern)));
+    diagnostics_.warn(source.binary_place,
+                      fmt::format("there is no file {} yet; it is watched once a process runs it, in containers too "
+                                  "(binary={} means each file of that name)",
+                                  in_quotes(path), in_quotes(pattern)));
 }
 
 }  // namespace lagtrap::settings

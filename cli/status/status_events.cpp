@@ -44,6 +44,9 @@ void add_group_problems(const object& event, std::vector<std::string>& problems)
 void add_file_problems(const object& event, std::vector<std::string>& problems) {
     if (const std::string problem = text(event, "copies_problem"); !problem.empty())
         problems.push_back("files that processes have mapped are not looked at, in containers too: " + problem);
+    if (number(event, "files") == 0)
+        for (const auto& path : list(event, "absent"))
+            if (path.is_string()) problems.push_back("no program at " + std::string(path.as_string()) + " yet");
     const object& namesake = part(event, "namesake");
     if (const std::string path = text(namesake, "path"); truth(event, "armed") && !path.empty())
         problems.push_back("no process uses its file, but " + place_of(namesake) +

@@ -1,6 +1,7 @@
 #include "daemon/events/copy_arming.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +12,7 @@
 
 #include "binaries/elf/program_file.hpp"
 #include "daemon/processes/process_texts.hpp"
+#include "sandbox/machine_root.hpp"
 #include "settings/program_name.hpp"
 
 namespace lagtrap::daemon {
@@ -27,14 +29,22 @@ constexpr auto first_arming_retry = 2s;
 // A process may be gone, or about to become another program, when it is looked at.
 constexpr auto first_retry = 100ms;
 constexpr unsigned most_doublings = 7;
-constexpr auto unmapped_for =
-    10s;  // before a copy is left: a program that is started again soon is watched from its begin
+// Before a copy is left: a program that is started again soon is watched from its first instruction. Where an open file
+// keeps somebody from unmounting a disk, or the room of a removed container from being free, that is not worth it.
+constexpr auto stays_unmapped = 10s;
+constexpr auto stays_unmapped_elsewhere = 1s;
 constexpr std::size_t looks_at_once = 32;
 // Looking takes a twentieth of a CPU at most, however many programs are started.
 constexpr int looking_share = 20;
 constexpr auto budget_pause = 1s;
 constexpr std::size_t known_files_limit = 4'096;
 constexpr std::size_t namesakes_limit = 256;
+
+// The namespace of its mounts; 0: the process is gone.
+std::uint64_t mounts_of(const std::filesystem::path& process) {
+    struct stat facts {};
+    return ::stat((process / "ns" / "mnt").c_str(), &facts) == 0 ? facts.st_ino : 0;
+}
 
 std::filesystem::path folder_of(std::uint32_t pid) { return "/proc/" + std::to_string(pid); }
 
@@ -60,40 +70,56 @@ CopyArming::CopyArming(const std::vector<settings::Event>& events, FileSightings
       names_(names),
       hooks_(std::move(hooks)),
       limits_(limits),
+      machines_mounts_{mounts_of("/proc/self"), mounts_of("/proc/1")},
       units_([&names](std::uint32_t pid) { return names.brief_words_for(control_group_of(folder_of(pid))); }) {
     for (const settings::Event& event : events_)
         for (const std::string& name : names_of(event))
             wants_build_ids_ = wants_build_ids_ || settings::kind_of_program(name) == ProgramName::BuildId;
+    if (const auto root = facts_on_machine("/")) root_device_ = root->st_dev;
     if (auto loaded = RealFiles::load())
         real_files_ = std::move(*loaded);
     else
         problem_ = loaded.error().message;
 }
 
-std::set<std::string> CopyArming::names_meaning(const settings::Event& event, const std::string& path,
+CopyArming::Clock::time_point CopyArming::Copy::leaves() const {
+    return mapped + (may_stay ? stays_unmapped : stays_unmapped_elsewhere);
+}
+
+bool CopyArming::means(const settings::Event& event, const std::string& name, const View& view,
+                       const std::string& build_id) const {
+    const auto followed = followed_.find(name);
+    const bool is_path = settings::kind_of_program(name) == ProgramName::Path;
+    if (is_path && !event.copies && !(followed != followed_.end() && view.machines)) return false;
+    if (settings::means_file(name, view.path, build_id)) return true;
+    const auto linked = linked_names_.find(name);
+    return (linked != linked_names_.end() && linked->second == view.path) ||
+           (followed != followed_.end() && followed->second == view.path);
+}
+
+std::set<std::string> CopyArming::names_meaning(const settings::Event& event, const View& view,
                                                 const std::string& build_id) const {
     std::set<std::string> names;
-    for (const std::string& name : names_of(event)) {
-        const bool is_path = settings::kind_of_program(name) == ProgramName::Path;
-        if (is_path && !event.copies) continue;
-        const auto linked = linked_names_.find(name);
-        if (settings::means_file(name, path, build_id) || (linked != linked_names_.end() && linked->second == path))
-            names.insert(name);
-    }
+    for (const std::string& name : names_of(event))
+        if (means(event, name, view, build_id)) names.insert(name);
     return names;
 }
 
-std::vector<std::uint32_t> CopyArming::events_meaning(const std::string& path, const std::string& build_id) const {
+std::vector<std::uint32_t> CopyArming::events_meaning(const View& view, const std::string& build_id) const {
     std::vector<std::uint32_t> events;
     for (std::uint32_t event = 0; event < events_.size(); ++event)
-        if (!names_meaning(events_[event], path, build_id).empty()) events.push_back(event);
+        if (!names_meaning(events_[event], view, build_id).empty()) events.push_back(event);
     return events;
 }
 
 // Under another root folder in the same view of the file system (chroot) /proc tells the path from the outside.
-std::string CopyArming::path_in_process(const Sighting& sighting) const {
-    if (!sighting.started_as.empty()) return sighting.started_as;
+CopyArming::View CopyArming::view_of(const Sighting& sighting) const {
     const std::string& path = sighting.mapping.path;
+    const auto folder = folder_of(sighting.mapping.mapping.pid);
+    std::error_code failed;
+    const auto root = std::filesystem::read_symlink(folder / "root", failed).string();
+    const bool machines = !failed && root == "/" && machines_mounts_.contains(mounts_of(folder));
+    if (!sighting.started_as.empty()) return {sighting.started_as, machines};
     if (sighting.perhaps_started_as) {
         const auto process = inspector_.read(sighting.mapping.mapping.pid, ProcessInspector::Code::Left, {});
         std::optional<StartedBeside> started;
@@ -103,12 +129,10 @@ std::string CopyArming::path_in_process(const Sighting& sighting) const {
                 const auto& facts = *reinterpret_cast<const lagtrap_process*>(record);
                 started = started_beside({reinterpret_cast<const char*>(&facts + 1), facts.text_bytes});
             });
-        if (started && started->program == path) return started->started_as;
+        if (started && started->program == path) return {started->started_as, machines};
     }
-    std::error_code failed;
-    const auto root = std::filesystem::read_symlink(folder_of(sighting.mapping.mapping.pid) / "root", failed).string();
-    if (failed || root.size() < 2 || !path.starts_with(root + "/")) return path;
-    return path.substr(root.size());
+    if (failed || root.size() < 2 || !path.starts_with(root + "/")) return {path, machines};
+    return {path.substr(root.size()), machines};
 }
 
 std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
@@ -126,6 +150,7 @@ std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
     for (const auto& [id, known] : resolved_)
         if (!known.real && !known.namesake) next = std::min(next, known.again);
     if (waiting_for_budget_) next = std::min(next, began + budget_pause);
+    if (const auto leaves = next_to_leave()) next = std::min(next, *leaves);
     next = std::min(next, next_try());
     if (next == Clock::time_point::max()) return std::nullopt;
     return std::max<Clock::duration>(next - Clock::now(), 1ms);
@@ -154,20 +179,28 @@ void CopyArming::note_main_files() {
         const auto path = std::filesystem::read_symlink(file->descriptor_path(), failed).string();
         if (!failed && path != file->path()) linked_names[file->path()] = path;
     }
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> leaving;
+    std::vector<std::pair<std::uint32_t, Copy>> leaving;
     {
         const std::lock_guard lock(mutex_);
         main_files_ = std::move(files);
         linked_names_ = std::move(linked_names);
+        followed_ = hooks_.followed();
         for (auto copy = copies_.begin(); copy != copies_.end();) {
             const bool is_main = std::any_of(main_files_.begin(), main_files_.end(),
                                              [&](const auto& main) { return main.second == copy->second.real; });
-            if (is_main)
-                for (const std::uint32_t event : copy->second.armed) leaving.emplace_back(event, copy->first);
+            if (is_main) leaving.emplace_back(copy->first, std::move(copy->second));
             copy = is_main ? copies_.erase(copy) : std::next(copy);
         }
     }
-    for (const auto& [event, number] : leaving) hooks_.detach(event, number);
+    let_go(std::move(leaving));
+}
+
+// Closes their files, last.
+void CopyArming::let_go(std::vector<std::pair<std::uint32_t, Copy>> copies) const {
+    for (const auto& [number, copy] : copies) {
+        for (const std::uint32_t event : copy.armed) hooks_.detach(event, number);
+        hooks_.release(*copy.file);
+    }
 }
 
 // False: some are left.
@@ -194,12 +227,12 @@ bool CopyArming::resolve_some(const std::vector<Sighting>& sightings) {
 }
 
 CopyArming::Resolved CopyArming::resolve(const Sighting& sighting, unsigned failures) {
-    const std::string path = path_in_process(sighting);
+    const View view = view_of(sighting);
     const bool by_build_id = wants_build_ids_ && sighting.build_id.empty();
-    if (!by_build_id && events_meaning(path, sighting.build_id).empty()) {
+    if (!by_build_id && events_meaning(view, sighting.build_id).empty()) {
         if (!wants_build_ids_ || sighting.build_id.empty()) return {std::nullopt, true, {}, 0};
     }
-    const auto real = find_file(sighting, path);
+    const auto real = find_file(sighting, view);
     if (real) return {*real, false, {}, 0};
     if (real.error().kind == ErrorKind::NotFound) return {std::nullopt, true, {}, 0};
     return {std::nullopt, false, Clock::now() + first_retry * (1U << std::min(failures, most_doublings)), failures + 1};
@@ -218,7 +251,7 @@ Result<CopyArming::KnownFile> CopyArming::look_into(const OpenedFile& opened, co
 }
 
 // ErrorKind::NotFound: no event means this file.
-Result<RealFile> CopyArming::find_file(const Sighting& sighting, const std::string& path) {
+Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& view) {
     const auto identities = inspector_.identify({sighting.mapping});
     if (identities.empty()) return make_error(ErrorKind::Vanished, "it is gone");
     if (!identities.front()) return identities.front().error();
@@ -234,18 +267,19 @@ Result<RealFile> CopyArming::find_file(const Sighting& sighting, const std::stri
         file = std::move(opened.file);
     }
     const KnownFile& found = known->second;
-    if (events_meaning(path, found.build_id).empty()) return make_error(ErrorKind::NotFound, "it is another file");
-    if (!is_open(found.real)) add(sighting, path, found, std::move(file));
+    if (events_meaning(view, found.build_id).empty()) return make_error(ErrorKind::NotFound, "it is another file");
+    if (!is_open(found.real)) add(sighting, view, found, std::move(file));
     return found.real;
 }
 
-void CopyArming::add(const Sighting& sighting, const std::string& path, const KnownFile& known, UniqueFd file) {
-    auto adopted = WatchedFile::adopt(std::move(file), name_of_copy(path, known.real));
+void CopyArming::add(const Sighting& sighting, const View& view, const KnownFile& known, UniqueFd file) {
+    auto adopted = WatchedFile::adopt(std::move(file), name_of_copy(view.path, known.real));
     if (!adopted) return;
     Copy copy;
     copy.real = known.real;
     copy.file = std::move(*adopted);
-    copy.path = path;
+    copy.view = view;
+    copy.may_stay = view.machines && copy.file->identity().device == root_device_;
     copy.build_id = known.build_id;
     copy.where = names_.words_for(control_group_of(folder_of(sighting.mapping.mapping.pid)));
     const auto user = user_of(folder_of(sighting.mapping.mapping.pid));
@@ -328,7 +362,7 @@ void CopyArming::arm_missing() {
         const std::lock_guard lock(mutex_);
         for (auto& [number, copy] : copies_) {
             if (copy.pids.empty()) continue;
-            for (const std::uint32_t event : events_meaning(copy.path, copy.build_id))
+            for (const std::uint32_t event : events_meaning(copy.view, copy.build_id))
                 if (is_missing(copy, event)) missing.emplace_back(number, event);
         }
     }
@@ -340,7 +374,8 @@ void CopyArming::arm_missing() {
 
 void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     std::shared_ptr<const WatchedFile> file;
-    std::string path, build_id;
+    View view;
+    std::string build_id;
     uid_t user = 0;
     unsigned failures = 0;
     {
@@ -354,7 +389,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
             return;
         }
         file = copy.file;
-        path = copy.path;
+        view = copy.view;
         build_id = copy.build_id;
         user = copy.user;
     }
@@ -365,7 +400,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     }
     EventPlanner planner([file](const std::string&) -> Result<std::shared_ptr<const WatchedFile>> { return file; });
     const settings::Event& settings = events_[event];
-    const auto plan = planner.plan_copy(settings, names_meaning(settings, path, build_id), path,
+    const auto plan = planner.plan_copy(settings, names_meaning(settings, view, build_id), view.path,
                                         {began + (failures == 0 ? arming_budget : patient_budget), hooks_.given_up});
     const Status attached = plan ? hooks_.attach(event, number, *plan) : Status(plan.error());
     if (user != 0) budget_.charge(user, Clock::now() - began, Clock::now());
@@ -390,22 +425,25 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
 
 void CopyArming::drop_unmapped() {
     const auto now = Clock::now();
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> leaving;
-    std::vector<Copy> dropped;  // closed without the lock
+    std::vector<std::pair<std::uint32_t, Copy>> leaving;
     {
         const std::lock_guard lock(mutex_);
         for (auto copy = copies_.begin(); copy != copies_.end();) {
-            const bool stays = !copy->second.pids.empty() || now - copy->second.mapped < unmapped_for;
-            if (stays) {
-                ++copy;
-                continue;
-            }
-            for (const std::uint32_t event : copy->second.armed) leaving.emplace_back(event, copy->first);
-            dropped.push_back(std::move(copy->second));
-            copy = copies_.erase(copy);
+            const bool leaves = copy->second.pids.empty() && copy->second.leaves() <= now;
+            if (leaves) leaving.emplace_back(copy->first, std::move(copy->second));
+            copy = leaves ? copies_.erase(copy) : std::next(copy);
         }
     }
-    for (const auto& [event, number] : leaving) hooks_.detach(event, number);
+    let_go(std::move(leaving));
+}
+
+// nullopt: no copy is without processes.
+std::optional<CopyArming::Clock::time_point> CopyArming::next_to_leave() const {
+    std::optional<Clock::time_point> next;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, copy] : copies_)
+        if (copy.pids.empty()) next = std::min(next.value_or(Clock::time_point::max()), copy.leaves());
+    return next;
 }
 
 void CopyArming::note_left(std::uint32_t event) {
@@ -420,11 +458,18 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(cons
         if (copy.file->path() != name) continue;
         for (const std::uint32_t event : copy.armed) {
             left.emplace_back(event, number);
-            copy.problems.insert_or_assign(event, Problem{copy.path + " was opened for writing"});
+            copy.problems.insert_or_assign(event, Problem{copy.view.path + " was opened for writing"});
         }
         copy.armed.clear();
     }
     return left;
+}
+
+bool CopyArming::has_processes(const WatchedFile& main_file) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [file, real] : main_files_)
+        if (file.get() == &main_file) return main_pids_.contains(real);
+    return false;
 }
 
 std::map<std::string, std::uint64_t> CopyArming::count_by_unit(const std::set<std::uint32_t>& pids) const {
@@ -452,6 +497,9 @@ EventCopies CopyArming::of(std::uint32_t event) const {
     const bool armed = hooks_.is_armed(event);
     const std::lock_guard lock(mutex_);
     report.problem = problem_;
+    for (const std::string& name : std::set<std::string>(names.begin(), names.end()))
+        if (const auto followed = followed_.find(name); followed != followed_.end() && followed->second.empty())
+            report.absent.push_back(name);
     for (const auto& [file, real] : main_files_) {
         if (std::find(names.begin(), names.end(), file->path()) == names.end()) continue;
         if (armed) ++report.files;
@@ -459,7 +507,7 @@ EventCopies CopyArming::of(std::uint32_t event) const {
             pids.insert(found->second.begin(), found->second.end());
     }
     for (const auto& [number, copy] : copies_) {
-        if (names_meaning(settings, copy.path, copy.build_id).empty()) continue;
+        if (names_meaning(settings, copy.view, copy.build_id).empty()) continue;
         const bool watched = copy.armed.contains(event);
         if (watched) {
             ++report.files;
@@ -467,7 +515,7 @@ EventCopies CopyArming::of(std::uint32_t event) const {
         }
         if (copy.left_out.contains(event)) ++report.left_out;
         if (copy.pids.empty() || report.copies.size() >= EventCopies::shown_limit) continue;
-        CopyStatus status{copy.path, copy.where, *copy.pids.begin(), copy.pids.size(), {}};
+        CopyStatus status{copy.view.path, copy.where, *copy.pids.begin(), copy.pids.size(), {}};
         if (const auto problem = copy.problems.find(event); problem != copy.problems.end())
             status.problem = problem->second.message;
         else if (copy.left_out.contains(event))

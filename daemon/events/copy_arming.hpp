@@ -50,6 +50,7 @@ struct EventCopies {
     std::map<std::string, std::uint64_t> processes_by_unit;
     static constexpr std::size_t units_limit = 20;
     std::string problem;                 // why copies are not looked for; empty: they are
+    std::vector<std::string> absent;     // paths of its settings under which nothing lies on this machine
     std::uint64_t left_out = 0;          // files that are not watched, as a limit is reached
     std::vector<CopyStatus> copies;      // beside the file that its settings name; at most shown_limit
     std::optional<CopyStatus> namesake;  // another file of that name, where no process has one that is watched
@@ -72,6 +73,10 @@ class CopyArming {
         std::function<Status(std::uint32_t event, std::uint32_t copy, const EventPlan& plan)> attach;
         std::function<void(std::uint32_t event, std::uint32_t copy)> detach;
         std::function<void(const std::shared_ptr<const WatchedFile>&)> guard;  // against writers
+        std::function<void(const WatchedFile&)> release;                       // guards it no longer
+        // Paths in the settings under which no file of the machine's own root file system lies, each with where its links
+        // lead, or empty: what processes map under them is watched as a copy.
+        std::function<std::map<std::string, std::string>()> followed;
         const std::atomic<bool>* given_up = nullptr;
     };
     // All of them outlive it.
@@ -92,6 +97,8 @@ class CopyArming {
     // Somebody writes to the copy of this name (WatchedFile::path()): its markers are to go. Those that were in it.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> leave_file(const std::string& name);
     [[nodiscard]] EventCopies of(std::uint32_t event) const;
+    // Whether a process has a file of Hooks::main_files mapped.
+    [[nodiscard]] bool has_processes(const WatchedFile& main_file) const;
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -99,6 +106,12 @@ class CopyArming {
     struct KnownFile {
         RealFile real;
         std::string build_id;  // where one is asked for
+    };
+    // How a process has a file.
+    struct View {
+        std::string path;  // as the process sees it
+        bool machines =
+            false;  // the process has the machine's view of the file system: the path means the machine's file
     };
     // Why an event is not armed in a copy.
     struct Problem {
@@ -109,13 +122,16 @@ class CopyArming {
     struct Copy {
         RealFile real;
         std::shared_ptr<const WatchedFile> file;
-        std::string path, where, build_id;
+        View view;
+        std::string where, build_id;
         uid_t user = 0;                 // who had it mapped first
         std::set<std::uint32_t> armed;  // events
         std::map<std::uint32_t, Problem> problems;
         std::map<std::uint32_t, bool> left_out;  // events for which there is no room
         std::set<std::uint32_t> pids;
         Clock::time_point mapped;  // the last time that somebody had it
+        bool may_stay = false;     // holds up nobody: it lies on the machine's own root file system
+        [[nodiscard]] Clock::time_point leaves() const;
     };
     struct Resolved {
         std::optional<RealFile> real;  // nullopt: not known, or of no interest
@@ -124,15 +140,18 @@ class CopyArming {
         unsigned failures = 0;    // in finding out
     };
 
-    [[nodiscard]] std::vector<std::uint32_t> events_meaning(const std::string& path, const std::string& build_id) const;
-    [[nodiscard]] std::set<std::string> names_meaning(const settings::Event& event, const std::string& path,
+    [[nodiscard]] std::vector<std::uint32_t> events_meaning(const View& view, const std::string& build_id) const;
+    [[nodiscard]] bool means(const settings::Event& event, const std::string& name, const View& view,
+                             const std::string& build_id) const;
+    [[nodiscard]] std::set<std::string> names_meaning(const settings::Event& event, const View& view,
                                                       const std::string& build_id) const;
-    [[nodiscard]] std::string path_in_process(const Sighting& sighting) const;
+    [[nodiscard]] View view_of(const Sighting& sighting) const;
     [[nodiscard]] bool resolve_some(const std::vector<Sighting>& sightings);
     [[nodiscard]] Resolved resolve(const Sighting& sighting, unsigned failures);
-    [[nodiscard]] Result<RealFile> find_file(const Sighting& sighting, const std::string& path);
+    [[nodiscard]] Result<RealFile> find_file(const Sighting& sighting, const View& view);
     [[nodiscard]] Result<KnownFile> look_into(const OpenedFile& opened, const Sighting& sighting) const;
-    void add(const Sighting& sighting, const std::string& path, const KnownFile& known, UniqueFd file);
+    void add(const Sighting& sighting, const View& view, const KnownFile& known, UniqueFd file);
+    void let_go(std::vector<std::pair<std::uint32_t, Copy>> copies) const;
     [[nodiscard]] bool is_open(const RealFile& real) const;
     void note_main_files();
     [[nodiscard]] std::string where_known(const std::string& path, std::uint32_t pid);
@@ -144,6 +163,7 @@ class CopyArming {
     [[nodiscard]] Clock::time_point next_try() const;
     [[nodiscard]] bool has_room(const Copy& copy, std::uint32_t event) const;
     void drop_unmapped();
+    [[nodiscard]] std::optional<Clock::time_point> next_to_leave() const;
 
     const std::vector<settings::Event> events_;
     FileSightings& sightings_;
@@ -154,6 +174,9 @@ class CopyArming {
     std::unique_ptr<RealFiles> real_files_;
     LookBudget budget_;
     bool wants_build_ids_ = false;
+
+    std::set<std::uint64_t> machines_mounts_;  // namespaces of the machine's own view of the file system
+    std::uint64_t root_device_ = 0;            // that the machine's root lies on
 
     // The arming thread's.
     std::map<std::uint64_t, Resolved> resolved_;  // by the sighting's number
@@ -168,6 +191,7 @@ class CopyArming {
     std::map<std::uint32_t, Copy> copies_;  // by number
     std::map<std::shared_ptr<const WatchedFile>, RealFile> main_files_;
     std::map<std::string, std::string> linked_names_;  // what a name in the settings, a link on this machine, leads to
+    std::map<std::string, std::string> followed_;      // as Hooks::followed has them
     std::map<RealFile, std::set<std::uint32_t>> main_pids_;
     std::map<std::uint32_t, std::string> unit_of_pid_;
     struct Namesake {

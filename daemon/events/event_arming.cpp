@@ -1,5 +1,7 @@
 #include "daemon/events/event_arming.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "core/patience.hpp"
+#include "sandbox/machine_root.hpp"
 #include "sandbox/other_writers.hpp"
 #include "settings/program_name.hpp"
 
@@ -41,11 +44,20 @@ Result<FoundFile> open_file(const std::string& path) {
     return opened;
 }
 
+std::string file_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::string being_written(const std::string& binary) {
     return binary + " is being written to; it is watched when that has ended";
 }
 
 }  // namespace
+
+struct EventArming::Place {
+    std::optional<FileIdentity> seen;
+    bool regular = false;
+    std::string leads_to;
+    std::uint64_t root_device = 0;  // of the machine's root folder
+};
 
 std::set<std::string> binaries_of(const settings::Event& event) {
     std::set<std::string> binaries{event.begin.binary, event.end.binary};
@@ -99,9 +111,66 @@ std::vector<std::uint32_t> EventArming::events_in(const std::string& path) const
 }
 
 std::unique_ptr<EventPlanner> EventArming::make_planner(const std::vector<settings::Event>& events) {
-    auto planner = std::make_unique<EventPlanner>([this](const std::string& path) { return open(path); });
+    auto planner = std::make_unique<EventPlanner>([this](const std::string& path) { return open(path); },
+                                                  [this](const std::string& path) { return follow(path); });
     planner->expect(events);
     return planner;
+}
+
+Result<EventArming::Place> EventArming::place_of(const std::string& path) const {
+    return call_within<Place>(look_patience, path, [path]() -> Result<Place> {
+        Place place;
+        if (const auto root = facts_on_machine("/")) place.root_device = root->st_dev;
+        const auto facts = facts_on_machine(path);
+        if (!facts) return place;
+        place.seen = FileIdentity::of(*facts);
+        place.regular = S_ISREG(facts->st_mode);
+        place.leads_to = real_path_on_machine(path).string();
+        return place;
+    });
+}
+
+// An open file keeps a disk from being unmounted, and probes need an open file. The machine's own root file system cannot
+// be unmounted: there the probes are in place before the program's first instruction. Processes are found by the last part
+// of the path that they map.
+bool EventArming::is_followed(const std::string& path, const Place& place) const {
+    if (!copies_) return false;
+    if (!place.seen) return true;
+    return place.regular && place.seen->device != place.root_device &&
+           file_name_of(place.leads_to) == file_name_of(path);
+}
+
+bool EventArming::follow(const std::string& path) {
+    {
+        const std::lock_guard lock(state_mutex_);
+        if (files_[path].file) return false;
+    }
+    const auto place = place_of(path);
+    const bool followed = place && is_followed(path, *place);
+    const std::lock_guard lock(state_mutex_);
+    File& entry = files_[path];
+    entry.followed = followed;
+    if (!followed) return false;
+    entry.seen = place->seen;
+    entry.leads_to = place->leads_to;
+    return true;
+}
+
+std::map<std::string, std::string> EventArming::followed_paths() const {
+    std::map<std::string, std::string> paths;
+    const std::lock_guard lock(state_mutex_);
+    for (const auto& [path, entry] : files_)
+        if (entry.followed) paths[path] = entry.leads_to;
+    return paths;
+}
+
+bool EventArming::has_processes(const std::string& path) const {
+    std::shared_ptr<const WatchedFile> file;
+    {
+        const std::lock_guard lock(state_mutex_);
+        file = files_.at(path).file;
+    }
+    return file && copies_ && copies_->has_processes(*file);
 }
 
 Result<std::shared_ptr<const WatchedFile>> EventArming::open(const std::string& path) {
@@ -351,6 +420,8 @@ CopyArming::Hooks EventArming::copy_hooks() {
     hooks.attach = [this](auto event, auto copy, const EventPlan& plan) { return attach_copy(event, copy, plan); };
     hooks.detach = [this](auto event, auto copy) { detach_copy(event, copy); };
     hooks.guard = [this](const auto& file) { (void)guard_->hold(file); };
+    hooks.release = [this](const WatchedFile& file) { guard_->release(file.path()); };
+    hooks.followed = [this] { return followed_paths(); };
     hooks.given_up = &given_up_;
     return hooks;
 }
@@ -403,14 +474,23 @@ EventCopies EventArming::copies_of(std::uint32_t event) const { return copies_ ?
 
 // Where the lease was held all the time not a byte changed, whoever touched the file: nothing is to be done.
 bool EventArming::has_changed(const std::string& path) {
-    const auto looked = call_within<std::optional<FileIdentity>>(
-        look_patience, path, [path]() -> Result<std::optional<FileIdentity>> { return FileIdentity::at(path); });
-    if (!looked || !*looked) return false;
-    const FileIdentity& now = **looked;
-    if (guard_->written(path)) return true;
-    const bool leased = guard_->holds(path);
+    const auto place = place_of(path);
+    if (!place) return false;
+    const bool follows = is_followed(path, *place);
+    const bool used = !place->seen && has_processes(path);
+    const bool written = guard_->written(path), leased = guard_->holds(path);
     const std::lock_guard lock(state_mutex_);
     File& entry = files_[path];
+    if (entry.followed && follows) {
+        entry.seen = place->seen;
+        entry.leads_to = place->leads_to;
+        return false;
+    }
+    if (used) return false;
+    if (entry.followed != follows) return true;
+    if (!place->seen) return false;
+    if (written) return true;
+    const FileIdentity& now = *place->seen;
     if (entry.seen && entry.seen->same_file(now) && leased) entry.seen = now;
     return entry.seen != now;
 }
@@ -424,6 +504,11 @@ void EventArming::look_at(const std::string& path) {
         if (left == left.zero()) files_[path].file.reset();
     }
     if (left != left.zero()) return;
+    if (follow(path)) {
+        rearm(path);
+        guard_->release(path);
+        return;
+    }
     // Whoever writes to it still is waited for, without a pause that grows.
     (void)open(path);
     if (guard_->written(path)) return;

@@ -111,7 +111,12 @@ class EventArming {
         std::optional<FileIdentity> seen;         // under its path, when it was last opened; nullopt: nothing was there
         RearmPauses pauses;
         bool slow = false;
+        // None is opened before a process maps it (copy_arming.hpp): nothing is there, or a disk that may be taken away.
+        bool followed = false;
+        std::string leads_to;  // where a followed path's links lead; empty: nothing is there
     };
+    // What lies under a path.
+    struct Place;
     using Duration = std::chrono::steady_clock::duration;
 
     [[nodiscard]] std::unique_ptr<EventPlanner> make_planner(const std::vector<settings::Event>& events);
@@ -135,6 +140,11 @@ class EventArming {
     // Takes the markers of these events out, one event after the other.
     void leave(const std::vector<std::uint32_t>& events, const std::string& problem);
     void look_at(const std::string& path);
+    [[nodiscard]] Result<Place> place_of(const std::string& path) const;
+    [[nodiscard]] bool is_followed(const std::string& path, const Place& place) const;
+    [[nodiscard]] bool follow(const std::string& path);
+    [[nodiscard]] std::map<std::string, std::string> followed_paths() const;
+    [[nodiscard]] bool has_processes(const std::string& path) const;
     [[nodiscard]] bool has_changed(const std::string& path);
     void rearm(const std::string& path);
 

@@ -130,11 +130,12 @@ Status for_each_marker(const settings::Event& event, const PlanOne& plan) {
     return plan(event.begin, LAGTRAP_ROLE_BEGIN, 0);
 }
 
-bool is_found_when_mapped(const settings::Marker& marker) {
-    return settings::kind_of_program(marker.binary) != settings::ProgramName::Path;
-}
-
 }  // namespace
+
+bool EventPlanner::is_found_when_mapped(const settings::Marker& marker) const {
+    if (settings::kind_of_program(marker.binary) != settings::ProgramName::Path) return true;
+    return follows_ && !marker.binary.empty() && follows_(marker.binary);
+}
 
 Result<EventPlan> EventPlanner::plan(const settings::Event& event, const binaries::ReadBudget& budget) {
     places_.use(budget);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,7 +46,10 @@ struct EventPlan {
 // One thread's.
 class EventPlanner {
   public:
-    explicit EventPlanner(ProbePlanner::OpenFile open) : places_(std::move(open)) {}
+    // Whether the file of a path is found when a process maps it, like those of patterns.
+    using Follows = std::function<bool(const std::string& path)>;
+    explicit EventPlanner(ProbePlanner::OpenFile open, Follows follows = {})
+        : places_(std::move(open)), follows_(std::move(follows)) {}
 
     // All of these will be planned one after the other: what is asked of a file is read once.
     void expect(const std::vector<settings::Event>& events);
@@ -65,7 +69,10 @@ class EventPlanner {
     [[nodiscard]] Result<ProbePlaces> places_of(const MarkerPlan& plan);
     [[nodiscard]] Result<settings::TraceFs*> tracefs();
 
+    [[nodiscard]] bool is_found_when_mapped(const settings::Marker& marker) const;
+
     ProbePlanner places_;
+    Follows follows_;
     std::string last_file_;
     std::unique_ptr<settings::TraceFs> tracefs_;
 };

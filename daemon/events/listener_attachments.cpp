@@ -68,6 +68,7 @@ void ListenerPrograms::take_all(Placed& placed, std::vector<Link>& taken) {
 std::vector<Link> ListenerPrograms::take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies) {
     std::vector<Link> taken;
     take_all(main, taken);
+    main.plan.reset();  // it keeps the files open
     for (auto& [number, copy] : copies) take_all(copy, taken);
     copies.clear();
     return taken;

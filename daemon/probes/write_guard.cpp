@@ -81,6 +81,12 @@ WriteGuard::Lease WriteGuard::hold(std::shared_ptr<const WatchedFile> file) {
     return lease;
 }
 
+void WriteGuard::release(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    give_back(path);
+    written_.erase(path);
+}
+
 bool WriteGuard::written(const std::string& path) const {
     const std::lock_guard lock(mutex_);
     return written_.contains(path);

@@ -36,6 +36,8 @@ class WriteGuard {
     };
     // Guards the file, in place of the one of its path before. May wait for the file system.
     Lease hold(std::shared_ptr<const WatchedFile> file);
+    // Guards the file of this path no longer, and lets go of it.
+    void release(const std::string& path);
     // Whether the file of this path was open for writing when hold() was called, or was opened so since.
     [[nodiscard]] bool written(const std::string& path) const;
     // Whether it has had a lease ever since hold(): not a byte of it has changed, whatever its times say.

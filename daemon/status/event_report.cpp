@@ -155,6 +155,12 @@ object precision_of(const settings::Event& event, const EventStatus& status, con
         {"count", count}};
 }
 
+array absent_paths(const EventCopies& copies) {
+    array paths;
+    for (const std::string& path : copies.absent) paths.emplace_back(printable(path));
+    return paths;
+}
+
 }  // namespace
 
 object event_report(const settings::Event& event, const EventStatus& status, const EventSurroundings& surroundings) {
@@ -199,6 +205,7 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"copies_problem", printable(status.copies.problem)},
             {"files_left_out", status.copies.left_out},
             {"copies", copy_reports(status.copies.copies)},
+            {"absent", absent_paths(status.copies)},
             {"namesake", status.copies.namesake ? value(copy_report(*status.copies.namesake)) : value()},
             {"hits", counters.hits()},
             {"out_of_scope", counters.out_of_scope},

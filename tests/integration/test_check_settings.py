@@ -39,7 +39,6 @@ FAULTS = {
     "argument": (event("argument", '<key/><begin usdt="forms:unreadable__begin" key="arg0"/>'
                        '<end usdt="forms:unreadable__end" key="arg0"/>', f'binary="{ARGUMENTS}"'), "8f@%xmm0", "arg0"),
     "library": (library_event("library", MARKED, "1s"), "has no marker lagtrap:library__begin", "lagtrap.h"),
-    "file": (function_event("file", "f", "/usr/bin/nothing-of-this-name"), "there is no file", "64-bit ELF"),
     "text": (function_event("text", "f", pathlib.Path(__file__).resolve()), "ELF", "expected a program or library"),
 }
 # What root alone can know.
@@ -117,6 +116,17 @@ def faults_are_the_daemons():
             check(not one["armed"] and one["problem"], f"{one['name']} is armed: {one}")
 
 
+def a_program_may_be_installed_later():
+    later = function_event("later", "f", "/usr/bin/nothing-of-this-name")
+    with Settings(later) as settings:
+        checked = settings.checked()
+        check(checked.returncode == 0 and "warning: there is no file \"/usr/bin/nothing-of-this-name\" yet" in checked.stderr,
+              f"{checked}")
+    with Daemon(later) as daemon:
+        event_status = daemon.status()["events"][0]
+        check(event_status["armed"] and event_status["absent"] == ["/usr/bin/nothing-of-this-name"], f"{event_status}")
+
+
 def what_passes_is_armed():
     with Settings(GOOD, GOOD_TRACEPOINTS) as settings:
         checked = settings.checked()
@@ -144,4 +154,4 @@ def what_may_not_be_looked_at_is_said():
 
 
 if __name__ == "__main__":
-    run(faults_are_told, faults_are_the_daemons, what_passes_is_armed, what_may_not_be_looked_at_is_said)
+    run(faults_are_told, faults_are_the_daemons, what_passes_is_armed, a_program_may_be_installed_later, what_may_not_be_looked_at_is_said)

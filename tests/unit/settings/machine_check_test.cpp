@@ -219,6 +219,19 @@ TEST_F(Tracepoints, ThatMayNotBeLookedAtAreNotedUnlessThisIsRoot) {
     }
 }
 
+TEST(Programs, MayBeInstalledLater) {
+    const std::string settings =
+        "<lagtrap version='1'>\n" + std::string(
+                                        "<event name='a' threshold='1s' trace-length='1s'><function name='call' "
+                                        "binary='/nonexistent/app'/></event></lagtrap>");
+    const ParseOutcome outcome = parse_settings(settings, BinaryCheck::Look);
+    EXPECT_TRUE(outcome.ok());
+    EXPECT_EQ(
+        format_notes("settings.xml", outcome),
+        "settings.xml:2:72: warning: there is no file \"/nonexistent/app\" yet; it is watched once a process runs it, "
+        "in containers too (binary=\"*/app\" means each file of that name)\n");
+}
+
 TEST(Scopes, NameAProgramThatIsThere) {
     EXPECT_EQ(check(event("<function name='call' binary='/usr/bin/redis-server'/><scope binary='/usr/bin/env'/>"),
                     BinaryCheck::Look),

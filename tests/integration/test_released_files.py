@@ -1,0 +1,176 @@
+"""Disks, containers and files that no watched process uses are their owner's alone: lagtrapd holds none of them, and watches
+again what comes back."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+from containers import Container, Image
+from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, run, wait_for
+
+FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
+SLOW = ("--kind", "sleep", "--fast", "1", "--slow-ms", "120", "--wait")
+RUNS = 101  # of a program started with FAST
+WEIGHT_BYTES = 200 << 20
+
+
+def event(binary, threshold="10s", attributes=""):
+    return (f'<event name="work" threshold="{threshold}" trace-length="300ms" {attributes}>'
+            f'<library binary="{binary}"/></event>')
+
+
+def work(daemon):
+    return daemon.status()["events"][0]
+
+
+def shown(daemon):
+    return subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def held_files(daemon, text):
+    """What the daemon and its helpers have open or mapped with `text` in its path."""
+    pids = subprocess.run(["pgrep", "--session", str(os.getsid(daemon.process.pid)), "lagtrap"], capture_output=True, text=True,
+                          check=False).stdout.split()
+    held = []
+    for pid in {str(daemon.process.pid), *pids}:
+        for kind in ("fd", "map_files"):
+            folder = pathlib.Path(f"/proc/{pid}/{kind}")
+            for entry in folder.iterdir() if folder.exists() else ():
+                try:
+                    path = os.readlink(entry)
+                except OSError:
+                    continue
+                if text in path:
+                    held.append(f"{entry} -> {path}")
+    return held
+
+
+class Disk:
+    """A file system of its own, in a file."""
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-disk-"))
+        self.folder.chmod(0o755)
+        self.mounted = self.folder / "mounted"
+        self.mounted.mkdir()
+        image = self.folder / "image"
+        with image.open("wb") as file:
+            file.truncate(64 << 20)
+        subprocess.run(["mkfs.ext4", "-q", image], check=True)
+        self.mount()
+        self.program = self.mounted / "planted_delays"
+        shutil.copy(PLANTED, self.program)
+        return self
+
+    def mount(self):
+        subprocess.run(["mount", "-o", "loop", self.folder / "image", self.mounted], check=True)
+
+    def unmount(self):
+        done = subprocess.run(["umount", self.mounted], capture_output=True, text=True, check=False)
+        check(done.returncode == 0 or "busy" in done.stderr, f"umount: {done.stderr}")
+        return done.returncode == 0
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "-l", self.mounted], capture_output=True, check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def recorded(daemon, number):
+    daemon.wait_for_bundles(number)
+    wait_for(lambda: daemon.status()["state"] == "waiting", "the recording to be done")
+
+
+def a_disk_is_unmounted():
+    """After runs, and after a recording whose merge has finished; and what is mounted again is watched again."""
+    with Disk() as disk:
+        for binary, attributes in ((disk.program, ""), (disk.program, 'copies="none"'), ("*/mounted/planted_delays", "")):
+            with Daemon(event(binary, "50ms", attributes)) as daemon:
+                check(work(daemon)["armed"] and work(daemon)["files"] == 0, work(daemon))
+                for number in (1, 2):
+                    with Watched(disk.program, *SLOW) as program:
+                        wait_for(lambda: work(daemon)["processes"] == 1, "the program to be watched")
+                        program.go().result()
+                    recorded(daemon, number)
+                    check(work(daemon)["runs"] == 3 * number, work(daemon))
+                    wait_for(disk.unmount, lambda: f"the disk to be free of {held_files(daemon, '/mounted/')}")
+                    disk.mount()
+
+
+def a_container_gives_its_memory_back():
+    def shared_memory_bytes():
+        return int(re.search(r"^Shmem:\s+(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.MULTILINE)[1]) << 10
+
+    inside = "/opt/box/planted_delays"
+    with Image({inside: PLANTED}) as image:
+        for binary in (inside, "*/box/planted_delays"):
+            with Daemon(event(binary, "50ms")) as daemon:
+                with Container(image, inside, *SLOW) as container:
+                    wait_for(lambda: work(daemon)["processes"] == 1, "the container to be watched")
+                    with open(f"/proc/{container.pid}/root/weight", "wb") as weight:
+                        weight.write(bytes(WEIGHT_BYTES))
+                    full_bytes = shared_memory_bytes()
+                    container.go()
+                    container.wait()
+                recorded(daemon, 1)
+                wait_for(lambda: shared_memory_bytes() < full_bytes - WEIGHT_BYTES // 2,
+                         lambda: f"the container's memory; lagtrapd holds {held_files(daemon, '/')}")
+                check(work(daemon)["files"] == 0, work(daemon))
+
+
+def a_program_that_only_containers_have():
+    inside = "/opt/lagtrap-nowhere/planted_delays"
+    with Image({inside: PLANTED}) as image, Daemon(event(inside)) as daemon:
+        check(work(daemon)["armed"] and work(daemon)["absent"] == [inside], work(daemon))
+        check(f"no program at {inside} yet" in shown(daemon), shown(daemon))
+        with Container(image, inside, *FAST) as container:
+            wait_for(lambda: work(daemon)["processes"] == 1, "the container to be watched")
+            check("no program at" not in shown(daemon), shown(daemon))
+            container.go()
+            container.wait()
+        wait_for(lambda: work(daemon)["runs"] == RUNS, lambda: work(daemon))
+
+
+def a_program_that_is_installed_later():
+    """And is replaced at once, again and again: the next process is watched each time, as soon as it has mapped the file."""
+    for attributes in ("", 'copies="none"'):
+        with tempfile.TemporaryDirectory(prefix="lagtrap-later-") as name:
+            program, runs = pathlib.Path(name, "planted_delays"), 0
+            with Daemon(event(program, attributes=attributes)) as daemon:
+                check(work(daemon)["absent"] == [str(program)], work(daemon))
+                for number in range(4):
+                    shutil.copy(PLANTED, program.with_suffix(".new"))
+                    program.with_suffix(".new").rename(program)
+                    with Watched(program, *FAST) as process:
+                        pid = process.process.pid
+                        wait_for(lambda: work(daemon)["pid"] == pid, lambda: f"process {pid} of file {number} in {work(daemon)}")
+                        process.go().result()
+                    runs += RUNS
+                    wait_for(lambda: work(daemon)["runs"] == runs, lambda: f"{runs} runs in {work(daemon)}")
+                program.unlink()
+                wait_for(lambda: not held_files(daemon, f"{name}/"), lambda: f"{held_files(daemon, name)} to be closed")
+
+
+def a_program_that_is_overwritten():
+    """Its file gets other bytes in place, again and again: no probe of before acts on them."""
+    with tempfile.TemporaryDirectory(prefix="lagtrap-overwritten-") as name:
+        program = pathlib.Path(name, "planted_delays")
+        shutil.copy(PLANTED, program)
+        arguments = [program, "--kind", "cpu", "--fast", "5", "--slow-ms", "1"]
+        shapes = [PLANTED.read_bytes(), PLANTED.parent.joinpath("burst").read_bytes()]
+        with Daemon(event(program)) as daemon:
+            for number in range(50):
+                program.write_bytes(shapes[number % 2])
+                command = arguments if number % 2 == 0 else [program, "--help"]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+                check(done.returncode >= 0, f"rewritten {number} times it ended by signal {-done.returncode}: {done.stderr}")
+                check(number % 2 == 1 or done.returncode == 0, f"{done}")
+            check(daemon.process.poll() is None, "the daemon ended")
+
+
+if __name__ == "__main__":
+    run(a_disk_is_unmounted, a_container_gives_its_memory_back, a_program_that_only_containers_have,
+        a_program_that_is_installed_later, a_program_that_is_overwritten)
