@@ -1,4 +1,6 @@
 // lagtrap-server: takes bundles and runs in, keeps them, shows them.
+#include <sys/stat.h>
+
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +15,8 @@ int main(int argc, char** argv) {
     lagtrap::keep_heap_small();
     // Before anything is set up: this process is to have as little as it can.
     if (argc == 3 && std::string_view(argv[1]) == "--parse-worker") return run_parse_worker(argv[2]);
+    // Bundles, runs and accounts are nobody else's to read, however the program is started.
+    ::umask(0077);
     Options options;
     Command command = [&options] { return serve(options); };
     CLI::App app{"Receives, keeps and shows the delays and runs of many machines."};

@@ -1,7 +1,6 @@
 #include "server/store/incoming_blob.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,17 +10,11 @@
 #include "core/files.hpp"
 
 namespace lagtrap::server {
-namespace {
-
-constexpr unsigned blob_mode = 0640;
-
-}  // namespace
 
 Result<IncomingBlob> IncomingBlob::make(const std::filesystem::path& folder) {
     std::string path = folder / "XXXXXX";
     UniqueFd fd(::mkostemp(path.data(), O_CLOEXEC));
     if (!fd.valid()) return system_error("storing the bundle");
-    if (::fchmod(fd.get(), blob_mode) != 0) return system_error("chmod " + path);
     return IncomingBlob(std::move(fd), path);
 }
 

@@ -14,7 +14,7 @@ namespace lagtrap::server {
 // Removes its file unless it was kept. One thread at a time.
 class IncomingBlob {
   public:
-    // Makes a file in `folder`, which must be there.
+    // Makes a file of mode 0600 in `folder`, which must be there.
     [[nodiscard]] static Result<IncomingBlob> make(const std::filesystem::path& folder);
 
     IncomingBlob(UniqueFd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@ constexpr std::uint64_t cache_parts_of_reader = 4;
 constexpr std::size_t group_limit = 256;
 constexpr std::size_t removed_at_once = 20'000;
 constexpr int backup_pages_at_once = 1000;
+constexpr mode_t private_mode = 0600;
 constexpr auto checkpoint_interval = std::chrono::seconds(1);
 
 // The file of the first version has its number in user_version and no table of steps: its table is put aside, and its
@@ -42,6 +44,27 @@ Status migrate(Connection& connection) {
         " event, process, started_ns, longest_delay_ns, delays, bad_reason FROM old_bundle; DROP TABLE old_bundle");
 }
 
+Status make_private_file(const std::filesystem::path& path) {
+    const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, private_mode);
+    if (made < 0) return system_error(path.string());
+    ::close(made);
+    return success();
+}
+
+// SQLite gives its log and index the file's own mode. By name: to close a descriptor of the file would give up the locks
+// that SQLite holds on it in this process.
+Status keep_from_others(const std::filesystem::path& path) {
+    if (const auto made = make_private_file(path); !made && made.error().system_errno != EEXIST) return made.error();
+    // What older versions made was readable for everybody. Files of another user stay as they are.
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+        const std::string file = path.string() + suffix;
+        struct stat facts {};
+        if (::stat(file.c_str(), &facts) != 0 || (facts.st_mode & 0777U & ~private_mode) == 0) continue;
+        if (::chmod(file.c_str(), private_mode) != 0 && errno != EPERM) return system_error("chmod " + file);
+    }
+    return success();
+}
+
 Status bring_up_to_date(Connection& connection) {
     TRY(connection.script("BEGIN EXCLUSIVE"));
     auto status = migrate(connection);
@@ -56,6 +79,7 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::filesyst
                                                              std::uint64_t cache_bytes,
                                                              std::chrono::milliseconds rest_after) {
     std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, cache_bytes, rest_after));
+    TRY(keep_from_others(path));
     TRY_ASSIGN(database->writer_, SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
     if (const auto status = bring_up_to_date(*database->writer_); !status) return status.error().within(path.string());
     TRY_ASSIGN(database->checkpointer_, SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
@@ -254,10 +278,11 @@ Status SqliteDatabase::backup(const std::filesystem::path& file) {
     part += ".part";
     std::error_code ignored;
     std::filesystem::remove(part, ignored);
+    TRY(make_private_file(part));
     TRY_ASSIGN(auto reader, take_reader());
     {
         sqlite3* target = nullptr;
-        const int opened = sqlite3_open_v2(part.c_str(), &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+        const int opened = sqlite3_open_v2(part.c_str(), &target, SQLITE_OPEN_READWRITE, nullptr);
         sqlite3_backup* copy =
             opened == SQLITE_OK ? sqlite3_backup_init(target, "main", reader->handle(), "main") : nullptr;
         // One transaction of the reader, so that commits meanwhile do not start the copy over.

@@ -1,5 +1,6 @@
 // What SQLite alone can do.
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -48,6 +49,27 @@ TEST_F(SqliteFile, ABackupHoldsWhatWasThere) {
     const auto copy = must(open_sqlite_store(directory_ / "copy.sqlite"));
     EXPECT_EQ(must(copy->count_runs(event_filter())).records, 1U);
     EXPECT_THAT(must(copy->check()), testing::IsEmpty());
+}
+
+TEST_F(SqliteFile, NobodyElseMayReadStoreAndBackup) {
+    const mode_t before = ::umask(0);
+    const auto modes = [&] {
+        std::map<std::string, unsigned> found;
+        for (const auto& file : fs::directory_iterator(directory_))
+            found[file.path().filename()] = static_cast<unsigned>(file.status().permissions());
+        return found;
+    };
+    {
+        const auto store = must(open_sqlite_store(directory_ / "a.sqlite"));
+        ASSERT_TRUE(store->backup(directory_ / "copy.sqlite"));
+        EXPECT_THAT(modes(), testing::Each(testing::Pair(testing::_, 0600U)));
+        EXPECT_THAT(modes(), testing::SizeIs(4));  // with the log and its index
+        // As older versions left them.
+        for (const auto& file : fs::directory_iterator(directory_)) ::chmod(file.path().c_str(), 0644);
+        const auto second = must(open_sqlite_store(directory_ / "a.sqlite"));
+        for (const char* name : {"a.sqlite", "a.sqlite-wal", "a.sqlite-shm"}) EXPECT_EQ(modes()[name], 0600U) << name;
+    }
+    ::umask(before);
 }
 
 TEST_F(SqliteFile, KeepsNoMorePagesInMemoryThanItMay) {
