@@ -1,6 +1,9 @@
 #include "server/accounts/authenticator.hpp"
 
+#include <algorithm>
+
 #include "core/digest.hpp"
+#include "server/accounts/names.hpp"
 #include "server/accounts/passwords.hpp"
 #include "server/accounts/secrets.hpp"
 
@@ -110,19 +113,41 @@ Result<SignedIn> Authenticator::open_session(const std::string& name, const std:
     return signed_in;
 }
 
-Result<std::optional<SignedIn>> Authenticator::sign_in_known(const std::string& name, const std::string& subject,
-                                                             Role role, const std::vector<std::string>& groups,
-                                                             const std::string& address, std::uint64_t now_ns) {
+// By the teams before and after: what an admin did by hand meanwhile is in the audit anyway.
+Status Authenticator::follow_groups(const std::string& name, const std::vector<std::string>& groups,
+                                    std::vector<AccountChange>& changes) {
+    TRY_ASSIGN(const auto before, store_.teams_of(name));
+    TRY(store_.set_teams_by_groups(name, groups));
+    TRY_ASSIGN(const auto after, store_.teams_of(name));
+    const auto note_missing = [&](const auto& of, const auto& in, const char* action) {
+        for (const Team& team : of)
+            if (std::ranges::find(in, team.name, &Team::name) == in.end())
+                changes.push_back({action, team.name, name + ", by groups"});
+    };
+    note_missing(before, after, "leave team");
+    note_missing(after, before, "join team");
+    return success();
+}
+
+Result<std::optional<SignedInByProvider>> Authenticator::sign_in_known(const std::string& name,
+                                                                       const std::string& subject, Role role,
+                                                                       const std::vector<std::string>& groups,
+                                                                       const std::string& address,
+                                                                       std::uint64_t now_ns) {
+    SignedInByProvider signed_in;
     // Without a password: signs in by the provider alone.
-    TRY(store_.add_account({name, role, {}, now_ns, false, subject}));
+    TRY_ASSIGN(const AddOutcome added, store_.add_account({name, role, {}, now_ns, false, subject}));
+    if (added == AddOutcome::New) signed_in.changes.push_back({"add account", name, role_name(role)});
     TRY_ASSIGN(auto account, store_.find_account(name));
-    if (!account || account->disabled || account->subject != subject) return std::optional<SignedIn>();
+    if (!account || account->disabled || account->subject != subject) return std::optional<SignedInByProvider>();
     if (account->role != role) {
+        signed_in.changes.push_back(
+            {"change role", name, std::string(role_name(role)) + ", was " + role_name(account->role)});
         account->role = role;
         TRY(store_.change_account(*account, {}));
     }
-    TRY(store_.set_teams_by_groups(name, groups));
-    TRY_ASSIGN(SignedIn signed_in, open_session(name, address, now_ns));
+    TRY(follow_groups(name, groups, signed_in.changes));
+    TRY_ASSIGN(signed_in.session, open_session(name, address, now_ns));
     return std::optional(std::move(signed_in));
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 #include "server/accounts/principal.hpp"
@@ -19,6 +20,19 @@ inline constexpr std::chrono::hours session_life{7 * 24};
 struct SignedIn {
     std::string secret;  // for the cookie; shown to nobody else
     std::uint64_t expires_realtime_ns = 0;
+};
+
+// What a sign-in by a provider changed of accounts, as the audit names it: "add account", "change role", "join team" or
+// "leave team".
+struct AccountChange {
+    const char* action;
+    std::string object;
+    std::string detail;
+};
+
+struct SignedInByProvider {
+    SignedIn session;
+    std::vector<AccountChange> changes;
 };
 
 // Any thread; blocks on the store. `now_ns` is the wall clock. An error means that the store did not answer.
@@ -37,9 +51,11 @@ class Authenticator {
                                                           const std::string& address, std::uint64_t now_ns);
     // Whoever `subject` is, by the word of a provider: their account is made at the first time, and has from then on the role
     // given here, and is in the teams of these groups. Nothing if the name is that of an account of somebody else, or if the account is disabled.
-    [[nodiscard]] Result<std::optional<SignedIn>> sign_in_known(const std::string& name, const std::string& subject,
-                                                                Role role, const std::vector<std::string>& groups,
-                                                                const std::string& address, std::uint64_t now_ns);
+    [[nodiscard]] Result<std::optional<SignedInByProvider>> sign_in_known(const std::string& name,
+                                                                          const std::string& subject, Role role,
+                                                                          const std::vector<std::string>& groups,
+                                                                          const std::string& address,
+                                                                          std::uint64_t now_ns);
     // Of the account of a session, whose other sessions end. False, after as long, if `old` is not its password. `fresh` has
     // been checked (check_password()).
     [[nodiscard]] Result<bool> change_password(const Principal& principal, std::string_view old,
@@ -50,6 +66,8 @@ class Authenticator {
     [[nodiscard]] Result<bool> knows_nobody();
 
   private:
+    [[nodiscard]] Status follow_groups(const std::string& name, const std::vector<std::string>& groups,
+                                       std::vector<AccountChange>& changes);
     [[nodiscard]] Status limit_to_teams(Principal& principal);
     [[nodiscard]] Result<SignedIn> open_session(const std::string& name, const std::string& address,
                                                 std::uint64_t now_ns);

@@ -70,11 +70,15 @@ Reply open_session(const OidcParts& parts, const OidcPerson& person, const std::
                                                                request.sender, now_ns);
     if (!signed_in) return failure(signed_in.error());
     if (!*signed_in) return refuse("name-taken", "the account of that name is another person's, or disabled");
-    sign_in.audit.note(person.name, "sign in", {},
-                       "by " + parts.provider->settings().title + ", from " + request.sender);
+    const std::string& title = parts.provider->settings().title;
+    for (const AccountChange& change : (*signed_in)->changes)
+        sign_in.audit.note("provider " + title, change.action, change.object,
+                           change.detail + ", from " + request.sender);
+    sign_in.audit.note(person.name, "sign in", {}, "by " + title + ", from " + request.sender);
+    const SignedIn& session = (*signed_in)->session;
     Reply reply = send_to(parts.base.text() + page);
-    const auto seconds = static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
-    reply.headers.emplace_back("Set-Cookie", sign_in.cookie.text(request.secure, (*signed_in)->secret, seconds));
+    const auto seconds = static_cast<std::int64_t>((session.expires_realtime_ns - now_ns) / 1'000'000'000ULL);
+    reply.headers.emplace_back("Set-Cookie", sign_in.cookie.text(request.secure, session.secret, seconds));
     reply.headers.emplace_back("Set-Cookie", parts.pending.text(request.secure, "", 0));
     return reply;
 }

@@ -111,6 +111,7 @@ class Oidc(ServerCase):
         checker.ask("POST", "/api/v1/session", {"account": "ann", "password": ""}, 401)
         entries = self.audit(server)
         self.assertIn(("ann", "sign in", None, "by Example Login"), entries)
+        self.assertIn(("provider Example Login", "add account", "ann", "admin"), entries)
         self.assertIn((None, "refuse sign-in", "eve", "none of the groups has a role here"), entries)
         self.assertEqual((ann.session()["has_password"], checker.ask("GET", "/api/v1/session")[1]["has_password"]), (False, True))
         change = urllib.request.Request(f"{server.url}/api/v1/session/password", method="PUT",
@@ -148,6 +149,9 @@ class Oidc(ServerCase):
         # Out of the group, out of its team; what an admin did by hand stays.
         self.assertEqual(teams_of("ann+others"), ["everybody", "pay"])
         self.assertEqual(teams_of("rita"), ["everybody"])
+        entries = self.audit(server)
+        for entry in (("join team", "shop", "ann, by groups"), ("leave team", "shop", "ann, by groups"), ("join team", "everybody", "rita, by groups")):
+            self.assertIn(("provider Example Login", *entry), entries)
 
     def test_what_comes_back_has_to_fit_what_was_begun(self):
         server = self.with_provider("reader *")

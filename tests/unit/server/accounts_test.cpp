@@ -245,6 +245,23 @@ TEST_F(AuthenticatorTest, WhoeverIsInNoTeamSeesNothingWhereAnyTeamExists) {
     EXPECT_EQ(sight_of(of_ann), nullptr);
 }
 
+TEST_F(AuthenticatorTest, TellsWhatASignInByAProviderChanged) {
+    Authenticator authenticator(*store_);
+    ASSERT_TRUE(store_->set_team({"shop", {"*"}, {}, {"devs"}}).ok());
+    const auto changes_of = [&](Role role, const std::vector<std::string>& groups) {
+        std::vector<std::string> list;
+        const auto signed_in = authenticator.sign_in_known("ann", "issuer ann", role, groups, "", now_ns);
+        for (const AccountChange& change : (*signed_in)->changes)
+            list.push_back(std::string(change.action) + " " + change.object + ": " + change.detail);
+        return list;
+    };
+    EXPECT_THAT(changes_of(Role::Reader, {"devs"}),
+                testing::ElementsAre("add account ann: reader", "join team shop: ann, by groups"));
+    EXPECT_THAT(changes_of(Role::Reader, {"devs"}), testing::IsEmpty());
+    EXPECT_THAT(changes_of(Role::Admin, {}),
+                testing::ElementsAre("change role ann: admin, was reader", "leave team shop: ann, by groups"));
+}
+
 TEST_F(AuthenticatorTest, TokensAreKnownByTheirSecretUntilTheirTimeIsOver) {
     Authenticator authenticator(*store_);
     EXPECT_TRUE(*authenticator.knows_nobody());
