@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "core/text.hpp"
@@ -59,6 +60,14 @@ std::string_view last_element_if(const std::vector<std::string_view>& values, co
 
 std::string_view last_element(const std::vector<std::string_view>& values) {
     return last_element_if(values, [](std::string_view) { return true; });
+}
+
+bool is_forwarding_field(std::string_view name) {
+    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+    const auto is = [&](std::string_view lower) { return std::ranges::equal(name, lower, same); };
+    static constexpr std::string_view prefix = "x-forwarded-";
+    return is("via") || is("forwarded") || is("x-real-ip") ||
+           std::ranges::equal(name.substr(0, prefix.size()), prefix, same);
 }
 
 std::string network_of_sender(const std::string& address) {

@@ -19,6 +19,10 @@ namespace lagtrap::server {
 // The last element of a header field's lists, given line by line: what the nearest proxy has added. Empty if there is none.
 [[nodiscard]] std::string_view last_element(const std::vector<std::string_view>& values);
 
+// Whether a header field of this name is one by which proxies say for whom they ask: Via, Forwarded, X-Forwarded-...,
+// X-Real-IP.
+[[nodiscard]] bool is_forwarding_field(std::string_view name);
+
 // Networks whose proxies are believed. Any thread.
 class TrustedProxies {
   public:

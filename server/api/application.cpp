@@ -140,6 +140,10 @@ std::variant<Principal, Refusal> Application::identify(const Request& request, s
         if (!request.from_loopback || !names_this_machine(request.host))
             return Refusal{421, "this server has no accounts and tokens and answers to localhost alone",
                            "make an account with: lagtrap-server user add NAME --role admin"};
+        // A proxy on this machine asks for whoever reached it.
+        if (request.forwarded)
+            return Refusal{421, "this server has no accounts and tokens and answers to no proxy",
+                           "make an account with: lagtrap-server user add NAME --role admin"};
         Principal local;
         local.kind = Principal::Kind::Local;
         local.may_administer = true;

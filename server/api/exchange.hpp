@@ -33,7 +33,9 @@ struct Request {
     bool chunked = false;
     std::string sender;          // address of the peer, or of whom a trusted proxy speaks for
     bool secure = false;         // by TLS, here or at a trusted proxy
-    bool from_loopback = false;  // the peer is this machine and no proxy speaks
+    bool from_loopback = false;  // the peer is this machine and no trusted proxy speaks
+    // It came through a proxy by its header, trusted or not, or by --behind-proxy: the peer may speak for anybody.
+    bool forwarded = false;
     std::string body;
 };
 

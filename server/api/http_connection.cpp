@@ -182,6 +182,10 @@ class HttpConnectionOver final : public HttpConnection {
         request.secure = is_tls;
         request.sender = peer_.to_string();
         request.from_loopback = peer_.is_loopback();
+        request.forwarded =
+            context_.options.behind_proxy || std::any_of(message.begin(), message.end(), [](const auto& field) {
+                return is_forwarding_field({field.name_string().data(), field.name_string().size()});
+            });
         believe_proxy(request);
         return request;
     }

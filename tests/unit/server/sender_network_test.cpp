@@ -29,6 +29,14 @@ TEST(LastElement, IsWhatTheNearestProxyAdded) {
     EXPECT_EQ(last_element({}), "");
 }
 
+TEST(ForwardingFields, AreKnownHoweverTheyAreWritten) {
+    for (const char* name :
+         {"Via", "via", "Forwarded", "X-Forwarded-For", "x-forwarded-PROTO", "X-Forwarded-", "X-Real-Ip"})
+        EXPECT_TRUE(is_forwarding_field(name)) << name;
+    for (const char* name : {"", "X-Forwarded", "Viable", "Host", "Forward", "X-Real-IPs"})
+        EXPECT_FALSE(is_forwarding_field(name)) << name;
+}
+
 TEST(TrustedProxies, KnowsItsNetworks) {
     const auto proxies = TrustedProxies::parse({"10.0.0.0/8", "2001:db8::/33", "192.0.2.1"}).value();
     EXPECT_TRUE(proxies.contains("10.255.0.1"));
