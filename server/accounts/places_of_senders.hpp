@@ -1,7 +1,8 @@
-// How much each sender may have under way at once.
+// How much each sender, and all of them together, may have under way at once.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,14 +13,18 @@ namespace lagtrap::server {
 // Any thread; must outlive the places it gives.
 class PlacesOfSenders {
   public:
-    explicit PlacesOfSenders(std::uint32_t limit) : limit_(limit) {}
+    // `limit`: of one sender; `total_limit`: of all.
+    explicit PlacesOfSenders(std::uint32_t limit, std::uint32_t total_limit = std::numeric_limits<std::uint32_t>::max())
+        : limit_(limit), total_limit_(total_limit) {}
 
-    // A place, given back when the last owner of it is gone; null where the sender has all of its own.
+    // A place, given back when the last owner of it is gone; null where the sender has all of its own, or all are taken.
     [[nodiscard]] std::shared_ptr<void> take(const std::string& sender) {
         const std::lock_guard lock(mutex_);
+        if (total_ >= total_limit_) return nullptr;
         std::uint32_t& taken = taken_[sender];
         if (taken >= limit_) return nullptr;
         ++taken;
+        ++total_;
         return {this, [sender](PlacesOfSenders* places) { places->give_back(sender); }};
     }
 
@@ -27,11 +32,14 @@ class PlacesOfSenders {
     void give_back(const std::string& sender) {
         const std::lock_guard lock(mutex_);
         const auto found = taken_.find(sender);
+        --total_;
         if (--found->second == 0) taken_.erase(found);
     }
 
     const std::uint32_t limit_;
+    const std::uint32_t total_limit_;
     std::mutex mutex_;
+    std::uint32_t total_ = 0;
     std::unordered_map<std::string, std::uint32_t> taken_;
 };
 

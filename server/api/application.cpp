@@ -24,6 +24,10 @@ constexpr std::uint64_t open_ask_interval_ns = 1'000'000'000;
 constexpr Rate failed_token_rate{1, 60};
 // A sender's share of the line before the threads that hash.
 constexpr std::uint32_t sign_ins_of_sender = 4;
+// Answers of parsers, each of up to 2 GiB, that are being downloaded: of a sender, and of all, which is fewer than the
+// threads that read them.
+constexpr std::uint32_t downloads_of_sender = 2;
+constexpr std::uint32_t downloads_at_once = 6;
 constexpr std::chrono::seconds health_patience{2};
 
 bool names_this_machine(std::string_view host) {
@@ -87,6 +91,7 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
       daily_(parts.store, limits.daily_upload_bytes),
       failed_tokens_(failed_token_rate),
       sign_in_places_(sign_ins_of_sender),
+      download_places_(downloads_of_sender, downloads_at_once),
       health_([this] { return static_cast<bool>(parts_.store.job_counts()); }, health_patience) {
     if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
 }
@@ -361,8 +366,9 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
 Reply Application::answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
                                const Request& request) {
     const std::string sender = network_of_sender(request.sender);
+    const std::string limited_as = sender_key(principal, request);
     return route.row->answer({*this, parts_.store, evidence, parts_.ingest.blobs(), audit_, watch_summaries_,
-                              parts_.teller, route, principal, request, sender});
+                              parts_.teller, route, principal, request, sender, limited_as, download_places_});
 }
 
 void Application::remove_old_bundles() {

@@ -112,6 +112,7 @@ class Application final : public Service {
     RateLimit failed_tokens_;
     SignInLimits sign_ins_;
     PlacesOfSenders sign_in_places_;
+    PlacesOfSenders download_places_;
     std::atomic<std::uint32_t> uploads_{0};
     std::mutex open_mutex_;
     std::uint64_t open_asked_ns_ = 0;

@@ -20,6 +20,7 @@ constexpr std::uint32_t bundles_default = 100;
 constexpr std::uint32_t bundle_delays_default = 1000;
 constexpr std::size_t system_file_limit_bytes = 17U << 20;
 constexpr std::chrono::seconds parse_pause{2};
+constexpr std::chrono::seconds download_pause{10};
 constexpr std::int64_t machine_reach_ns = 30LL * 86400 * 1'000'000'000;
 
 Reply no_such_bundle() { return reply_of({404, "there is no such bundle", "it may have been removed for its age"}); }
@@ -96,6 +97,10 @@ Result<std::string> ask_worker(Blobs& blobs, const std::string& digest, const Pa
     return worker->read_all(limit_bytes);
 }
 
+void note_download(const DownloadParts& parts, const char* action, const Route& route) {
+    parts.audit.note(who_of(parts.principal), action, route.arguments[0], "from " + parts.request.sender);
+}
+
 class BlobSource final : public BodySource {
   public:
     explicit BlobSource(std::unique_ptr<BlobReader> reader) : reader_(std::move(reader)) {}
@@ -113,8 +118,8 @@ class BlobSource final : public BodySource {
 // A worker's answer, of which the first piece has been read.
 class WorkerSource final : public BodySource {
   public:
-    WorkerSource(std::unique_ptr<ParseWorker> worker, std::string first)
-        : worker_(std::move(worker)), first_(std::move(first)) {}
+    WorkerSource(std::unique_ptr<ParseWorker> worker, std::string first, std::shared_ptr<void> place)
+        : place_(std::move(place)), worker_(std::move(worker)), first_(std::move(first)) {}
     Result<std::size_t> read(char* into, std::size_t size) override {
         if (taken_ == first_.size()) return worker_->read(into, size);
         const std::size_t part = std::min(size, first_.size() - taken_);
@@ -124,13 +129,19 @@ class WorkerSource final : public BodySource {
     }
 
   private:
+    std::shared_ptr<void> place_;  // goes last
     std::unique_ptr<ParseWorker> worker_;
     std::string first_;
     std::size_t taken_ = 0;
 };
 
 // The worker's answer as it comes, once its first piece is there: what is wrong shows by then, while a status can be given.
-Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task, std::string_view nothing) {
+Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task, std::string_view nothing,
+               const DownloadParts& parts) {
+    auto place = parts.places.take(parts.sender);
+    if (!place)
+        return reply_of(
+            {429, "too many traces and exports are being downloaded", "try again when one has come", download_pause});
     auto worker = start_worker(blobs, digest, task);
     if (!worker) return worker_failure(worker.error());
     std::string first(65536, '\0');
@@ -140,7 +151,8 @@ Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task, s
     first.resize(*got);
     Reply reply;
     reply.content_type = "application/octet-stream";
-    if (!first.empty()) reply.source = std::make_shared<WorkerSource>(std::move(worker).value(), std::move(first));
+    if (!first.empty())
+        reply.source = std::make_shared<WorkerSource>(std::move(worker).value(), std::move(first), std::move(place));
     return reply;
 }
 
@@ -171,7 +183,7 @@ Reply has_bundle(BundleStore& store, const Route& route) {
     return reply;
 }
 
-Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route) {
+Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts) {
     Reply reply = has_bundle(store, route);
     if (reply.status != 200) return reply;
     auto reader = blobs.open(route.arguments[0]);
@@ -179,6 +191,7 @@ Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route) {
     if (!reader) return failure(reader.error());
     reply.announced_bytes = (*reader)->size_bytes();
     reply.source = std::make_shared<BlobSource>(std::move(reader).value());
+    note_download(parts, "download bundle", route);
     return reply;
 }
 
@@ -219,7 +232,7 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbou
                                    {"quality", std::move(quality)}});
 }
 
-Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route) {
+Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts) {
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     auto xml = ask_worker(blobs, route.arguments[0], ParseTask{ParseTask::Kind::SystemFile}, system_file_limit_bytes);
@@ -228,18 +241,21 @@ Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route) {
     reply.content_type = "application/xml";
     reply.body = std::move(xml).value();
     reply.headers.emplace_back("Content-Security-Policy", "default-src 'none'; sandbox");
+    note_download(parts, "download system file", route);
     return reply;
 }
 
-Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route) {
+Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts) {
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
-    Reply reply = streamed(blobs, route.arguments[0], ParseTask{ParseTask::Kind::Trace}, "its trace is empty");
-    if (reply.status == 200) attach(reply, attachment_name(std::get<BundleRow>(found), ".pftrace"));
+    Reply reply = streamed(blobs, route.arguments[0], ParseTask{ParseTask::Kind::Trace}, "its trace is empty", parts);
+    if (reply.status != 200) return reply;
+    attach(reply, attachment_name(std::get<BundleRow>(found), ".pftrace"));
+    note_download(parts, "download trace", route);
     return reply;
 }
 
-Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route) {
+Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts) {
     const formats::Format* format = formats::find_format(route.parameter("format").value_or(""));
     if (format == nullptr || format->encode == nullptr)
         return reply_of({400, "\"format\": expected one of those that /api/v1/formats lists"});
@@ -255,7 +271,7 @@ Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route) {
     task.delay = static_cast<std::uint32_t>(*number);
     task.format = format->name;
     task.time = *time;
-    Reply reply = streamed(blobs, route.arguments[0], task, {});
+    Reply reply = streamed(blobs, route.arguments[0], task, {}, parts);
     if (reply.status != 200) return reply;
     reply.content_type = format->media_type;
     attach(reply, attachment_name(row, "-delay" + std::to_string(*number) + "." + std::string(format->suffix)));

@@ -36,7 +36,7 @@ constexpr std::chrono::milliseconds accept_pause{100};
 constexpr std::size_t light_threads = 4;
 constexpr std::size_t heavy_threads = 2;
 constexpr std::size_t sign_in_threads = 2;
-constexpr std::size_t storage_threads = 4;
+constexpr std::size_t storage_threads = 8;
 constexpr std::size_t health_threads = 2;
 constexpr std::uint32_t light_limit = 4096;
 constexpr std::uint32_t heavy_limit = 32;

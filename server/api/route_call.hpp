@@ -7,6 +7,7 @@
 
 #include "server/accounts/audit.hpp"
 #include "server/accounts/principal.hpp"
+#include "server/api/bundle_routes.hpp"
 #include "server/api/exchange.hpp"
 #include "server/api/routes.hpp"
 #include "server/api/rule_routes.hpp"
@@ -31,7 +32,9 @@ struct RouteCall {
     const Route& route;
     const Principal& principal;
     const Request& request;
-    const std::string& sender;  // network of the sender
+    const std::string& sender;      // network of the sender
+    const std::string& limited_as;  // for whom limits are counted
+    PlacesOfSenders& download_places;
 };
 
 // The part of the call that a parameter of this type stands for. Evidence comes from what the principal may see.
@@ -50,6 +53,8 @@ decltype(auto) part_of(const RouteCall& call) {
         return (call.watch_summaries);
     else if constexpr (std::is_same_v<Part, Blobs>)
         return (call.blobs);
+    else if constexpr (std::is_same_v<Part, DownloadParts>)
+        return DownloadParts{call.download_places, call.limited_as, call.audit, call.principal, call.request};
     else if constexpr (std::is_same_v<Part, TeamParts>)
         return TeamParts{call.store, call.audit, call.principal};
     else if constexpr (std::is_same_v<Part, RuleParts>)

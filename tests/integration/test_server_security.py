@@ -251,12 +251,27 @@ class Rights(ServerCase):
     def test_an_open_server_answers_this_machine_alone(self):
         server = self.server()
         self.assertEqual(server.request("GET", "/api/v1/session", headers={"Host": "evil.example"})[0].status, 421)
+        for name in ("Via", "Forwarded", "X-Forwarded-For", "x-forwarded-host", "X-Real-IP"):
+            self.assertEqual(server.request("GET", "/api/v1/session", headers={name: "192.0.2.1"})[0].status, 421, name)
         new = json.dumps({"account": "ann", "password": PASSWORD, "role": "admin"})
         kind = {"Content-Type": "application/json"}
         self.assertEqual(server.request("POST", "/api/v1/accounts", new, {**kind, "Origin": "https://evil.example"})[0].status, 403)
         self.assertEqual(server.request("POST", "/api/v1/accounts", new, kind)[0].status, 201)
         # With the first account the server is open no more.
         self.assertEqual(server.request("GET", "/api/v1/accounts")[0].status, 401)
+
+    def test_nobody_else_may_read_its_files(self):
+        before = os.umask(0)
+        try:
+            checker = self.open_world()
+        finally:
+            os.umask(before)
+        self.upload_all(checker)
+        subprocess.run([SERVER, "--data", self.root / "data", "backup", self.root / "data" / "copy.sqlite"], check=True, capture_output=True, umask=0)
+        paths = [path for path in (self.root / "data").rglob("*")]
+        self.assertGreater(len(paths), 6)
+        for path in paths:
+            self.assertEqual(path.stat().st_mode & 0o077, 0, f"{path}: {path.stat().st_mode:o}")
 
     def test_a_token_made_on_the_command_line_closes_the_server_too(self):
         server = self.server()
@@ -325,6 +340,40 @@ class Floods(ServerCase):
             self.assertEqual(server.put(b"another")[0].status, 429)
             self.assertEqual(server.metric("uploads"), 1)
         wait_for(lambda: server.put(b"another")[0].status == 201, "the place of the upload that ended")
+
+    def large_trace(self):
+        """The digest of a bundle whose trace is larger than what sockets hold."""
+        raw = subprocess.run(["zstd", "-dcq"], input=self.make_bundle(7), stdout=subprocess.PIPE, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
+            system = archive.extractfile("system.xml").read()
+        return packed([("system.xml", system), ("trace.pftrace", os.urandom(64 * MIB))])
+
+    def test_slow_downloads_hold_few_parsers(self):
+        checker = self.open_world()
+        content = self.large_trace()
+        address = f"/api/v1/bundles/{sha256(content)}"
+        checker.ask("PUT", address, content, 201, content_type="application/zstd")
+        wait_for(lambda: checker.ask("GET", "/api/v1/bundles")[1]["bundles"][0]["parsed"], "the bundle to be looked into")
+        rita = Checker(self, checker.server)
+        rita.sign_in("rita")
+
+        def begin(who):
+            """A download of the trace of which the beginning alone is read."""
+            connection = socket.create_connection(("127.0.0.1", checker.server.port), timeout=60)
+            self.addCleanup(connection.close)
+            connection.sendall(f"GET {address}/trace HTTP/1.1\r\nHost: localhost\r\nCookie: {who.cookie}\r\n\r\n".encode())
+            return connection, connection.recv(12)
+        slow = [begin(checker) for _ in range(3)]
+        self.assertEqual([status for _, status in slow], [b"HTTP/1.1 200", b"HTTP/1.1 200", b"HTTP/1.1 429"])
+        checker.ask("GET", f"{address}/delays/1/export?format=pprof", expect=429)
+        self.assertEqual(begin(rita)[1], b"HTTP/1.1 200")
+        # A bundle needs no parser.
+        self.assertEqual(checker.ask("GET", address)[1], content)
+        slow[0][0].close()
+        wait_for(lambda: begin(checker)[1] == b"HTTP/1.1 200", "the place of a download that ended")
+        entries = {(entry["who"], entry["action"], entry["object"]) for entry in checker.ask("GET", "/api/v1/audit")[1]["entries"]}
+        for entry in (("ann", "download trace"), ("rita", "download trace"), ("ann", "download bundle")):
+            self.assertIn((*entry, sha256(content)), entries)
 
     def test_connections_of_one_address_are_limited(self):
         server = self.server("--max-connections-of-address", "2", "--max-connections", "8")
