@@ -13,6 +13,8 @@ constexpr std::size_t remembered_labels_limit = 200'000;
 // What a program does not know by name any more: events and stages are few by nature, threads may count up for ever.
 constexpr std::int64_t names_limit_of_events = 10'000;
 constexpr std::int64_t names_limit = 100'000;
+// A sender may make one in so many of these names, so that one machine cannot fill the table for all others.
+constexpr std::int64_t label_share_of_sender = 4;
 constexpr std::string_view further_names = "(further names)";
 
 std::int64_t limit_of(LabelKind kind) {
@@ -26,18 +28,44 @@ Result<std::optional<std::uint32_t>> select_number(Connection& connection, const
     return std::optional(static_cast<std::uint32_t>(*found));
 }
 
-Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name) {
-    TRY(connection.execute("INSERT INTO label(kind, text) VALUES($1, $2) ON CONFLICT(kind, text) DO NOTHING",
-                           {name.first, name.second}));
+Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name, const std::string& sender) {
+    TRY(connection.execute(
+        "INSERT INTO label(kind, text, sender) VALUES($1, $2, $3) ON CONFLICT(kind, text) DO NOTHING",
+        {name.first, name.second, sender}));
     TRY_ASSIGN(const auto number, select_number(connection, name));
     if (!number) return make_error(ErrorKind::System, "database: a new label is not there");
     return *number;
 }
 
-Result<bool> is_full(Connection& connection, LabelKind kind) {
-    TRY_ASSIGN(const auto there, connection.number("SELECT count(*) FROM label WHERE kind = $1", {kind}));
-    return there.value_or(0) >= limit_of(kind);
-}
+// How many names of each kind are there, of all and of one sender; counted once in a transaction.
+class LabelRoom {
+  public:
+    explicit LabelRoom(std::string sender) : sender_(std::move(sender)) {}
+
+    // Whether there is room for one more, which is taken.
+    [[nodiscard]] Result<bool> take(Connection& connection, LabelKind kind) {
+        auto found = counts_.find(kind);
+        if (found == counts_.end()) {
+            TRY_ASSIGN(const auto all, connection.number("SELECT count(*) FROM label WHERE kind = $1", {kind}));
+            TRY_ASSIGN(const auto own, connection.number("SELECT count(*) FROM label WHERE kind = $1 AND sender = $2",
+                                                         {kind, sender_}));
+            found = counts_.emplace(kind, Counts{all.value_or(0), own.value_or(0)}).first;
+        }
+        Counts& counts = found->second;
+        if (counts.all >= limit_of(kind)) return false;
+        if (!sender_.empty() && counts.own >= limit_of(kind) / label_share_of_sender) return false;
+        ++counts.all;
+        ++counts.own;
+        return true;
+    }
+
+  private:
+    struct Counts {
+        std::int64_t all = 0, own = 0;
+    };
+    const std::string sender_;
+    std::map<LabelKind, Counts> counts_;
+};
 
 }  // namespace
 
@@ -82,7 +110,7 @@ std::optional<std::uint32_t> Labels::recall(const LabelName& name) {
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted) {
+Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender) {
     std::vector<std::pair<const LabelName, std::uint32_t>*> missing;
     for (auto& entry : wanted) {
         if (const auto known = recall(entry.first)) {
@@ -96,13 +124,15 @@ Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted) {
     std::set<const void*> further;  // had no place among the names
     const Status written = database_.write([&](Connection& connection) -> Status {
         further.clear();
+        LabelRoom room(stored_text(sender));
         for (auto* entry : missing) {
             TRY_ASSIGN(auto number, select_number(connection, entry->first));
             const LabelName& name = entry->first;
             if (!number) {
-                TRY_ASSIGN(const bool full, is_full(connection, name.first));
-                TRY_ASSIGN(number, insert_label(connection, full ? LabelName(name.first, further_names) : name));
-                if (full) further.insert(entry);
+                TRY_ASSIGN(const bool has_room, room.take(connection, name.first));
+                const LabelName kept = has_room ? name : LabelName(name.first, further_names);
+                TRY_ASSIGN(number, insert_label(connection, kept, has_room ? stored_text(sender) : std::string()));
+                if (!has_room) further.insert(entry);
             }
             entry->second = *number;
         }

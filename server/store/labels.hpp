@@ -36,8 +36,8 @@ class Labels {
 
     // Fills in the numbers; makes those that are not there, in a transaction of its own (never inside write()).
     // Beyond 10,000 names of events and of stages, and 100,000 of each other kind, further ones have the number of
-    // "(further names)".
-    [[nodiscard]] Status resolve(std::map<LabelName, std::uint32_t>& wanted);
+    // "(further names)"; so have those of a sender that has made a quarter of these itself. An empty sender is the server.
+    [[nodiscard]] Status resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender);
     // Nothing if the name is not there.
     [[nodiscard]] Result<std::optional<std::uint32_t>> find(Connection& connection, LabelKind kind,
                                                             std::string_view text);

@@ -175,13 +175,18 @@ ALTER TABLE objects_watch ADD COLUMN received BIGINT;
 ALTER TABLE objects_watch ADD COLUMN not_told BIGINT NOT NULL DEFAULT 0;
 )";
 
+constexpr const char* label_senders = R"(
+ALTER TABLE label ADD COLUMN sender TEXT NOT NULL DEFAULT '';
+CREATE INDEX label_of_sender ON label(sender, kind) WHERE sender <> '';
+)";
+
 }  // namespace
 
 const std::vector<Migration>& postgres_migrations() {
     static const std::vector<Migration> steps = {
-        {1, bundles},  {2, runs_and_accounts}, {3, losses},   {4, outliers}, {5, build_labels}, {6, causes},
-        {7, rules},    {8, units_of_runs},     {9, subjects}, {10, teams},   {11, quotas},      {12, views},
-        {13, objects}, {14, object_figures}};
+        {1, bundles},  {2, runs_and_accounts}, {3, losses},        {4, outliers}, {5, build_labels}, {6, causes},
+        {7, rules},    {8, units_of_runs},     {9, subjects},      {10, teams},   {11, quotas},      {12, views},
+        {13, objects}, {14, object_figures},   {15, label_senders}};
     return steps;
 }
 

@@ -138,7 +138,9 @@ Result<bool> SqlStore::set_contents(const std::string& digest, const BundleFacts
                                     const std::vector<BundleDelay>& delays) {
     TRY(check_delays(delays));
     auto labels = labels_of(facts, delays);
-    TRY(labels_.resolve(labels));
+    TRY_ASSIGN(const auto row, find(digest));
+    if (!row) return false;
+    TRY(labels_.resolve(labels, row->sender));
     const std::uint32_t host = labels.at({LabelKind::Host, stored_text(facts.host)});
     const BundleFacts stored = stored_facts(facts);
     const std::string reason = stored_text(bad_reason);

@@ -549,5 +549,25 @@ TEST_F(RunsContract, NamesAreBounded) {
     EXPECT_EQ(must(store_->summary(event_filter("one more"))).counts.runs, 0U);
 }
 
+TEST_F(RunsContract, OneSenderCannotFillTheNamesForOthers) {
+    ASSERT_TRUE(backend_
+                    ->script("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2499)"
+                             " INSERT INTO label(kind, text, sender) SELECT 1, 'event ' || i, 'token' FROM n")
+                    .ok());
+    BatchMaker maker;
+    for (const char* event : {"a", "b", "c"}) maker.add(monday, 10 * ms, event);
+    ASSERT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
+    const auto runs_of = [&](const char* event) { return must(store_->summary(event_filter(event))).counts.runs; };
+    EXPECT_EQ(runs_of("a"), 1U);
+    EXPECT_EQ(runs_of("b"), 0U);
+    EXPECT_EQ(runs_of("(further names)"), 2U);
+    Receipt other = receipt_of(2);
+    other.sender = "another token";
+    ASSERT_EQ(must(store_->add_batch(other, maker.batch)), AddOutcome::New);
+    EXPECT_EQ(runs_of("a"), 2U);
+    EXPECT_EQ(runs_of("b"), 1U);
+    EXPECT_EQ(runs_of("c"), 1U);
+}
+
 }  // namespace
 }  // namespace lagtrap::server::runs_contract_test
