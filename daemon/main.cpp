@@ -11,6 +11,7 @@
 #include "binaries/reader/file_reader.hpp"
 #include "core/heap.hpp"
 #include "core/program_log.hpp"
+#include "daemon/events/goroutine_looks.hpp"
 #include "daemon/processes/inspector_pool.hpp"
 #include "daemon/processes/inspector_service.hpp"
 #include "daemon/processes/process_inspector.hpp"
@@ -87,6 +88,9 @@ int main(int argc, char** argv) {
     // Nor into a process that could hold this one up.
     lagtrap::daemon::InspectorPool inspectors({});
     lagtrap::daemon::inspect_processes_by(&inspectors);
+    lagtrap::daemon::copy_code_files_by(&inspectors);
+    lagtrap::daemon::GoroutineLooks goroutines(inspectors);
+    lagtrap::daemon::look_at_goroutines_by(&goroutines);
 
     const auto inform = [](const std::string& line) { spdlog::info(line); };
     const auto warn = [](const std::string& line) { spdlog::warn(line); };

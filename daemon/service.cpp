@@ -474,8 +474,17 @@ void Service::keep_looking_at_files() {
         if (failure) return;
         // Where nothing can read programs now, what is armed stays so; the next look finds the same.
         if (!collector_->busy() && !arming_ && can_read_programs()) collector_->listener().look_at_files();
+        keep_room_for_watched();
         keep_looking_at_files();
     });
+}
+
+// Who shapes its own files must not keep the daemon from the programs that it is there for.
+void Service::keep_room_for_watched() {
+    std::set<std::uint32_t> pids;
+    for (std::uint32_t event = 0; event < collector_->listener().events().size(); ++event)
+        pids.merge(collector_->listener().processes_of(event));
+    options_.inspectors->keep_room_for(std::move(pids));
 }
 
 void Service::run() {

@@ -74,6 +74,7 @@ class Service : private CaptureSurroundings {
     void await_signal();
     void keep_watch();
     void keep_looking_at_files();
+    void keep_room_for_watched();
     // Tells the service manager that all is well, as long as all threads are.
     void feed_watchdog();
     // Says once of each event what is wrong with its begins and ends.

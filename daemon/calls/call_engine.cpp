@@ -11,7 +11,7 @@
 
 #include "calls.skel.h"
 #include "core/clock.hpp"
-#include "daemon/events/goroutine_frame.hpp"
+#include "daemon/events/goroutine_looks.hpp"
 #include "daemon/probes/exit_cookies.hpp"
 
 namespace lagtrap::daemon {
@@ -257,7 +257,9 @@ void CallEngine::end_trees_of_gone() {
                                    .number = tree.goroutine,
                                    .number_offset = go_.goid_offset,
                                    .frame_offset = go_.frame_offset};
-        if (state_of_goroutine(frame) != FrameState::Gone) continue;
+        // Known by one of the next calls, where it takes longer than this one.
+        if (known_state(frame, 0, GoroutineLooks::Asked::Goroutine, GoroutineLooks::Age::Any) != FrameState::Gone)
+            continue;
         const __u64 key = tree.goroutine;
         // It may have ended its tree itself meanwhile.
         if (bpf_map_delete_elem(bpf_map__fd(programs_->maps.goroutines), &key) != 0) continue;

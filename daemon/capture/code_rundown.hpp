@@ -12,7 +12,7 @@
 #include "bpf/records.h"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
-#include "daemon/processes/foreign_files.hpp"
+#include "daemon/processes/code_file_copier.hpp"
 #include "trace/logs/code_files.hpp"
 
 namespace lagtrap::daemon {
@@ -30,18 +30,19 @@ struct CodeRundownCounts {
     std::uint64_t processes_left_out = 0;  // beyond the limit
     std::uint64_t files_refused = 0;       // another's, older than the process, no plain file, on no local file system
     std::uint64_t files_cut = 0;           // beyond the limit of a file or of all
-    std::uint64_t files_failed = 0;        // could not be read or written
+    std::uint64_t files_failed = 0;        // could not be read or written, or not in time
 
     [[nodiscard]] std::uint64_t lost() const { return processes_left_out + files_refused + files_cut + files_failed; }
 };
 
-// Used by one thread at a time.
+// Used by one thread at a time. Opens no file of the processes itself (code_file_copier.hpp).
 class CodeRundown {
   public:
     // `capture_directory` exists; its `code` is made with the first copy.
-    explicit CodeRundown(std::filesystem::path capture_directory, std::filesystem::path proc_root = "/proc",
-                         CodeRundownLimits limits = {})
-        : directory_(std::move(capture_directory)), proc_root_(std::move(proc_root)), limits_(limits) {}
+    explicit CodeRundown(std::filesystem::path capture_directory, CodeRundownLimits limits = {})
+        : directory_(std::move(capture_directory)),
+          limits_(limits),
+          copier_(code_file_copier() ? *code_file_copier() : own_copier_) {}
 
     // To be told of every record of the rundown log, soon after it was made; most cost nothing. From the first mapping
     // of executable memory that is no file (or of a jitdump) on, the process is followed: its files can be read though
@@ -59,20 +60,22 @@ class CodeRundown {
         std::uint64_t first_ns = 0;  // its mapping that was seen first
         UniqueFd tmp;                // O_PATH; not valid where it has none
         UniqueFd jitdump;            // for reading
+        [[nodiscard]] CodeFileCopier::Owner owner(std::uint32_t pid) const { return {pid, facts.effective_uid}; }
     };
 
     void take_mapping(const lagtrap_mapping& mapping);
     Process* follow(std::uint32_t pid, std::uint64_t at_ns);
     void leave(std::uint32_t pid, std::uint64_t at_ns);
     void copy_files(std::uint32_t pid, Process& process);
-    void copy(int from, const trace::CodeFileName& name, const Process& process);
-    Result<std::uint64_t> write_copy(int from, std::uint64_t limit_bytes, const trace::CodeFileName& name);
+    void copy(const Result<OpenedCodeFile>& file, const trace::CodeFileName& name, const Process& process);
+    Result<std::uint64_t> write_copy(int from, std::uint64_t limit_bytes, const trace::CodeFileName& name,
+                                     const Process& process);
     void count_failure(const Error& error);
 
     std::filesystem::path directory_;
-    std::filesystem::path proc_root_;
     CodeRundownLimits limits_;
-    MountFinder mounts_;
+    DirectCodeFileCopier own_copier_;
+    CodeFileCopier& copier_;
     std::map<std::uint32_t, Process> processes_;
     std::set<std::uint32_t> left_out_;  // not followed, for good
     CodeRundownCounts counts_;

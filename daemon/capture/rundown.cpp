@@ -12,6 +12,7 @@
 
 #include "core/unique_fd.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
+#include "daemon/processes/inspector_pool.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -44,7 +45,7 @@ void list_threads(const bpf_program* program, std::uint32_t pid) {
 
 Rundown::Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory,
                  std::uint64_t code_limit_bytes, ContainerNames* names)
-    : code_(std::move(capture_directory), "/proc", limits_within(code_limit_bytes)), names_(names) {
+    : code_(std::move(capture_directory), limits_within(code_limit_bytes)), names_(names) {
     thread_ = std::thread([this, threads, first_pid] { work(threads, first_pid); });
 }
 
@@ -69,6 +70,7 @@ void Rundown::name_container(const lagtrap_record* record) {
 
 void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
+    const LooksGivenUp looks_given_up(given_up_);
     ProcessScan scan;
     const auto follow_code = [&] { scan.records().for_each([this](const auto* record) { code_.take(record); }); };
     if (first_pid != 0) scan.add(first_pid);
@@ -88,7 +90,10 @@ void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
         if (ending) code_.finish();
         lock.lock();
         records_.append(scan.take_records());
-        if (ending) return;
+        if (!ending) continue;
+        ended_ = true;
+        end_.notify_one();
+        return;
     }
 }
 
@@ -126,6 +131,12 @@ void Rundown::finish() {
         ending_ = true;
     }
     more_.notify_one();
+    {
+        std::unique_lock lock(mutex_);
+        (void)end_.wait_for(lock, finish_patience, [this] { return ended_; });
+    }
+    // From now on every look ends with an error.
+    given_up_ = true;
     thread_.join();
 }
 

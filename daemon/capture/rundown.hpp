@@ -1,9 +1,10 @@
-// The rundown of one capture: what was there when it began, and what programs tell of the code they made. Where code lies
-// the unwinder knows. On a thread of its own, as a machine may have thousands of processes and reading their memory and
-// files may block.
+// The rundown of one capture: what was there when it began, and what programs tell of the code they made. Where code lies the
+// unwinder knows. On a thread of its own, as a machine may have thousands of processes. It touches none of their files and
+// none of their memory: that is done by helpers (inspector_pool.hpp).
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -37,8 +38,10 @@ class Rundown {
     void add(const RecordBuffer& events);
     // The records of all processes, once they are complete; nothing before, and afterwards.
     [[nodiscard]] RecordBuffer take_records();
-    // Ends it: afterwards take_records() has what is left, and counts() and containers() hold.
+    // Ends it: afterwards take_records() has what is left, and counts() and containers() hold. Waits for finish_patience at
+    // most; what has not been read by then is counted as lost.
     void finish();
+    static constexpr std::chrono::milliseconds finish_patience{3'000};
     [[nodiscard]] const CodeRundownCounts& counts() const { return code_.counts(); }
     // Of all processes that were told of.
     [[nodiscard]] const trace::ContainerNames& containers() const { return containers_; }
@@ -62,6 +65,9 @@ class Rundown {
     RecordBuffer events_;
     RecordBuffer records_;
     bool ending_ = false;
+    bool ended_ = false;
+    std::condition_variable end_;
+    std::atomic<bool> given_up_{false};
     std::thread thread_;
 };
 

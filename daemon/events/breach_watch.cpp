@@ -15,6 +15,7 @@
 #include <boost/asio/post.hpp>
 
 #include "core/clock.hpp"
+#include "daemon/events/goroutine_looks.hpp"
 #include "daemon/events/pairing.hpp"
 
 namespace lagtrap::daemon {
@@ -71,6 +72,7 @@ BreachWatch::~BreachWatch() {
 }
 
 void BreachWatch::start() {
+    if (GoroutineLooks* const looks = goroutine_looks()) looks->tell(this, [this] { look_soon(); });
     thread_ = std::thread([this] {
         // Deadlines are noticed in time on a busy machine too. Without CAP_SYS_NICE they may be later.
         ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -20);
@@ -83,6 +85,7 @@ void BreachWatch::start() {
 }
 
 void BreachWatch::stop() {
+    if (GoroutineLooks* const looks = goroutine_looks()) looks->stop_telling(this);
     if (!thread_.joinable()) return;
     context_.stop();
     thread_.join();

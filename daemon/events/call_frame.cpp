@@ -1,14 +1,12 @@
 #include "daemon/events/call_frame.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <charconv>
+#include <cstring>
 #include <string_view>
 
 #include "core/files.hpp"
 #include "core/patience.hpp"
-#include "core/unique_fd.hpp"
+#include "daemon/processes/process_inspector.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -67,10 +65,12 @@ std::optional<std::uint64_t> stack_pointer_of(const ThreadCall& call) {
 }
 
 std::optional<std::uint64_t> word_at(std::uint32_t pid, std::uint64_t address) {
-    const auto memory = open_file("/proc/" + std::to_string(pid) + "/mem", O_RDONLY);
+    DirectInspector here;
+    ProcessInspector& inspector = process_inspector() ? *process_inspector() : here;
+    const auto bytes = inspector.read_memory(pid, address, sizeof(std::uint64_t));
+    if (!bytes) return std::nullopt;
     std::uint64_t word = 0;
-    if (!memory || ::pread(memory->get(), &word, sizeof(word), static_cast<off_t>(address)) != sizeof(word))
-        return std::nullopt;
+    std::memcpy(&word, bytes->data(), sizeof(word));
     return word;
 }
 

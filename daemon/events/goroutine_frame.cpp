@@ -1,14 +1,10 @@
 #include "daemon/events/goroutine_frame.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <optional>
 #include <string>
 
 #include "bpf/listener.h"
-#include "core/unique_fd.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -17,7 +13,6 @@ namespace {
 constexpr std::size_t stack_high_at = 8;
 constexpr std::size_t stack_pointer_at = 56;  // of sched: where it stopped last
 constexpr std::size_t largest_bytes = 4096;
-constexpr std::uint64_t most_stack_bytes = 8 << 20;
 
 constexpr std::uint32_t runnable = 1, in_system_call = 3, waiting_for_event = 4, dead = 6, copying_stack = 8,
                         preempted = 9;
@@ -40,21 +35,12 @@ Number number_at(const std::string& bytes, std::size_t at) {
     return number;
 }
 
-std::optional<std::string> read_memory(std::uint32_t pid, std::uint64_t address, std::size_t size) {
-    const UniqueFd memory(::open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
-    if (!memory.valid()) return std::nullopt;
-    std::string bytes(size, '\0');
-    const ssize_t got = ::pread(memory.get(), bytes.data(), size, static_cast<off_t>(address));
-    if (got < 0 || static_cast<std::size_t>(got) != size) return std::nullopt;
-    return bytes;
-}
-
-std::optional<Goroutine> read_goroutine(const GoroutineFrame& frame) {
+std::optional<Goroutine> read_goroutine(const GoroutineFrame& frame, ProcessInspector& inspector) {
     const std::size_t size = frame.number_offset + sizeof(std::uint64_t);
     if (frame.frame_offset < stack_pointer_at || frame.number_offset < frame.frame_offset + 2 * sizeof(std::uint64_t) ||
         size > largest_bytes)
         return std::nullopt;
-    const auto bytes = read_memory(frame.pid, frame.goroutine, size);
+    const auto bytes = inspector.read_memory(frame.pid, frame.goroutine, size);
     if (!bytes) return std::nullopt;
     return Goroutine{
         number_at<std::uint64_t>(*bytes, frame.number_offset), number_at<std::uint64_t>(*bytes, stack_high_at),
@@ -69,9 +55,10 @@ bool is_stopped(std::uint32_t status) {
 
 // Whether the call whose return address lies at `place` is among those that the frame pointers lead to. Each leads to the one
 // before it, and lies below the return address of its call.
-FrameState find_call(const GoroutineFrame& frame, const Goroutine& goroutine, std::uint64_t place) {
-    if (place - goroutine.stack_pointer > most_stack_bytes) return FrameState::Alive;
-    const auto stack = read_memory(frame.pid, goroutine.stack_pointer, place - goroutine.stack_pointer);
+FrameState find_call(const GoroutineFrame& frame, const Goroutine& goroutine, std::uint64_t place,
+                     ProcessInspector& inspector) {
+    if (place - goroutine.stack_pointer > inspected_memory_limit_bytes) return FrameState::Alive;
+    const auto stack = inspector.read_memory(frame.pid, goroutine.stack_pointer, place - goroutine.stack_pointer);
     if (!stack) return FrameState::Unknown;
     std::uint64_t pointer = goroutine.frame_pointer;
     while (pointer >= goroutine.stack_pointer && pointer < place && place - pointer > sizeof(pointer)) {
@@ -82,30 +69,34 @@ FrameState find_call(const GoroutineFrame& frame, const Goroutine& goroutine, st
     return pointer < place && place - pointer == sizeof(pointer) ? FrameState::Alive : FrameState::Gone;
 }
 
-FrameState state_of_call(const GoroutineFrame& frame, const Goroutine& goroutine) {
+FrameState state_of_call(const GoroutineFrame& frame, const Goroutine& goroutine, ProcessInspector& inspector) {
     const std::uint64_t depth = LAGTRAP_GO_STACK_TOP - frame.stack_place;
     const std::uint64_t place = goroutine.stack_high - depth;
     if (place > goroutine.stack_high || goroutine.stack_pointer > goroutine.stack_high) return FrameState::Unknown;
     if (goroutine.stack_pointer > place) return FrameState::Gone;
-    return goroutine.status == in_system_call ? FrameState::Alive : find_call(frame, goroutine, place);
+    return goroutine.status == in_system_call ? FrameState::Alive : find_call(frame, goroutine, place, inspector);
 }
 
-FrameState state_of(const GoroutineFrame& frame, bool is_call) {
+FrameState state_of(const GoroutineFrame& frame, bool is_call, ProcessInspector& inspector) {
     if (frame.number == 0) return FrameState::Alive;
-    const auto now = read_goroutine(frame);
+    const auto now = read_goroutine(frame, inspector);
     if (!now) return FrameState::Unknown;
     if (now->number != frame.number || now->status == dead) return FrameState::Gone;
     if (now->status == copying_stack) return FrameState::Unknown;
     if (!is_call || !is_stopped(now->status)) return FrameState::Alive;
-    const FrameState state = state_of_call(frame, *now);
+    const FrameState state = state_of_call(frame, *now, inspector);
     // It may have gone on and stopped again while it was read.
-    return state != FrameState::Gone || read_goroutine(frame) == now ? state : FrameState::Unknown;
+    return state != FrameState::Gone || read_goroutine(frame, inspector) == now ? state : FrameState::Unknown;
 }
 
 }  // namespace
 
-FrameState state_of_goroutine(const GoroutineFrame& frame) { return state_of(frame, false); }
+FrameState state_of_goroutine(const GoroutineFrame& frame, ProcessInspector& inspector) {
+    return state_of(frame, false, inspector);
+}
 
-FrameState state_of_frame(const GoroutineFrame& frame) { return state_of(frame, true); }
+FrameState state_of_frame(const GoroutineFrame& frame, ProcessInspector& inspector) {
+    return state_of(frame, true, inspector);
+}
 
 }  // namespace lagtrap::daemon

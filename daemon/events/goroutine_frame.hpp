@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "daemon/processes/process_inspector.hpp"
+
 namespace lagtrap::daemon {
 
 enum class FrameState {
@@ -20,11 +22,13 @@ struct GoroutineFrame {
     std::uint64_t stack_place = 0;    // as lagtrap_slot::stack_pointer
 };
 
+// Each looks by `inspector` once to three times; where that cannot answer, the state is Unknown.
+
 // Whether the goroutine still lives. Its structure is used again by later ones.
-[[nodiscard]] FrameState state_of_goroutine(const GoroutineFrame& frame);
+[[nodiscard]] FrameState state_of_goroutine(const GoroutineFrame& frame, ProcessInspector& inspector);
 
 // The same, and whether the call is still on its stack, which is told by the frame pointers of one that waits. One in a system
 // call shows no more than how deep its stack is.
-[[nodiscard]] FrameState state_of_frame(const GoroutineFrame& frame);
+[[nodiscard]] FrameState state_of_frame(const GoroutineFrame& frame, ProcessInspector& inspector);
 
 }  // namespace lagtrap::daemon

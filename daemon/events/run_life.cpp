@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/events/event_traits.hpp"
+#include "daemon/events/goroutine_looks.hpp"
 #include "daemon/events/run_table.hpp"
 #include "daemon/processes/thread_alive.hpp"
 
@@ -34,10 +35,11 @@ ThreadCall call_of(const lagtrap_run& run, const lagtrap_slot& slot) {
     return {run.begin_pid, run.begin_tid, slot.stack_pointer, slot.return_address};
 }
 
-FrameState call_or_goroutine(const lagtrap_run& run, const lagtrap_slot& slot, bool is_call) {
+FrameState call_or_goroutine(const lagtrap_run& run, const lagtrap_slot& slot, bool is_call, GoroutineLooks::Age age) {
     const GoroutineFrame frame{run.begin_pid,    slot.goroutine,       run.key,
                                slot.goid_offset, slot.go_frame_offset, slot.stack_pointer};
-    return is_call ? state_of_frame(frame) : state_of_goroutine(frame);
+    return known_state(frame, run.begin_ns, is_call ? GoroutineLooks::Asked::Call : GoroutineLooks::Asked::Goroutine,
+                       age);
 }
 
 }  // namespace
@@ -65,7 +67,7 @@ bool outlived(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t no
 }
 
 FrameState goroutine_state(const lagtrap_run& run, const lagtrap_slot& slot) {
-    return call_or_goroutine(run, slot, false);
+    return call_or_goroutine(run, slot, false, GoroutineLooks::Age::Any);
 }
 
 bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns) {
@@ -75,7 +77,7 @@ bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint
 FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const settings::Event& event,
                     const CallFrames& frames) {
     const bool is_call = pairs_calls(event);
-    if (is_of_goroutine(run)) return call_or_goroutine(run, slot, is_call);
+    if (is_of_goroutine(run)) return call_or_goroutine(run, slot, is_call, GoroutineLooks::Age::Fresh);
     return is_call && slot.goroutine == 0 ? frames.state_of(call_of(run, slot)) : FrameState::Alive;
 }
 

@@ -27,7 +27,7 @@ namespace lagtrap::daemon {
 [[nodiscard]] inline bool is_of_goroutine(const lagtrap_run& run) {
     return (run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0;
 }
-// Of the run's goroutine; it takes a look into the program's memory.
+// Of the run's goroutine, as far as it is known by now (goroutine_looks.hpp).
 [[nodiscard]] FrameState goroutine_state(const lagtrap_run& run, const lagtrap_slot& slot);
 // Whether it is over its threshold and its goroutine is gone.
 [[nodiscard]] bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns);

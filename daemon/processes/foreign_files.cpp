@@ -59,16 +59,6 @@ Status check_local(MountFinder& mounts, int place, const std::filesystem::path& 
     return checked ? checked : make_error(ErrorKind::Denied, checked.error().message);
 }
 
-// Opening something else than a plain file may already have an effect; so it is looked at before it is opened.
-Result<UniqueFd> reopen_plain(const UniqueFd& place) {
-    struct stat facts {};
-    if (::fstat(place.get(), &facts) != 0) return system_error("stat");
-    if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Denied, "is not a plain file");
-    if (facts.st_nlink > 1) return make_error(ErrorKind::Denied, "has further links");
-    // O_NONBLOCK: who holds a lease on the file is not waited for.
-    return open_file("/proc/self/fd/" + std::to_string(place.get()), O_RDONLY | O_NONBLOCK);
-}
-
 Result<UniqueFd> open_in(int directory, const char* name, std::uint64_t flags, std::uint64_t resolve) {
     open_how how{};
     how.flags = flags | O_CLOEXEC;
@@ -110,16 +100,26 @@ Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, MountFinder&
     return tmp;
 }
 
+// Opening something else than a plain file may already have an effect; so it is looked at before it is opened.
+Result<UniqueFd> reopen_plain_file(int place) {
+    struct stat facts {};
+    if (::fstat(place, &facts) != 0) return system_error("stat");
+    if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Denied, "is not a plain file");
+    if (facts.st_nlink > 1) return make_error(ErrorKind::Denied, "has further links");
+    // O_NONBLOCK: who holds a lease on the file is not waited for.
+    return open_file("/proc/self/fd/" + std::to_string(place), O_RDONLY | O_NONBLOCK);
+}
+
 Result<UniqueFd> open_plain_file(int directory, const std::string& name) {
     TRY_ASSIGN(const UniqueFd place, open_in(directory, name.c_str(), O_PATH | O_NOFOLLOW,
                                              RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV));
-    return reopen_plain(place);
+    return reopen_plain_file(place.get());
 }
 
 Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range, MountFinder& mounts) {
     TRY_ASSIGN(const UniqueFd place, open_file(process / "map_files" / range, O_PATH));
     TRY(check_local(mounts, place.get(), process));
-    return reopen_plain(place);
+    return reopen_plain_file(place.get());
 }
 
 }  // namespace lagtrap::daemon

@@ -29,6 +29,9 @@ struct ProcessFacts {
 // elsewhere too. ErrorKind::NotFound: there is none; Denied: there is something else.
 [[nodiscard]] Result<UniqueFd> open_plain_file(int directory, const std::string& name);
 
+// The same of what `place` (O_PATH will do) is open on: once more, with the same demands.
+[[nodiscard]] Result<UniqueFd> reopen_plain_file(int place);
+
 // The file mapped at `range` ("START-END" as map_files has it), with the same demands.
 [[nodiscard]] Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range,
                                                 MountFinder& mounts);

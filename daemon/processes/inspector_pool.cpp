@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
@@ -16,6 +18,7 @@
 #include "binaries/reader/reader_wire.hpp"
 #include "core/child_process.hpp"
 #include "daemon/processes/inspector_service.hpp"
+#include "daemon/processes/process_texts.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -34,15 +37,28 @@ Error nonsense() { return make_error(ErrorKind::System, "the inspector of proces
 
 const char* name_of(InspectionMessage kind) {
     if (kind == InspectionMessage::Open) return "opening a mapped file";
-    if (kind == InspectionMessage::Words) return "reading the memory";
+    if (kind >= InspectionMessage::Follow) return "copying the files that tell of the code";
+    if (kind == InspectionMessage::Words || kind == InspectionMessage::Memory) return "reading the memory";
     return kind == InspectionMessage::Read ? "reading the mappings or the command line" : "looking at the mapped files";
 }
+
+// By the thread whose looks end early.
+thread_local const std::atomic<bool>* looks_given_up = nullptr;
+constexpr std::chrono::milliseconds given_up_interval{50};
+
+Error given_up() { return make_error(ErrorKind::Timeout, "nobody waits for the look any more"); }
+
+bool has_given_up() { return looks_given_up != nullptr && looks_given_up->load(); }
 
 ErrorKind kind_of(std::uint32_t error) {
     return error - 1 > last_error_kind ? ErrorKind::System : static_cast<ErrorKind>(error - 1);
 }
 
 }  // namespace
+
+LooksGivenUp::LooksGivenUp(const std::atomic<bool>& given_up) { looks_given_up = &given_up; }
+
+LooksGivenUp::~LooksGivenUp() { looks_given_up = nullptr; }
 
 Result<InspectorHelper> start_inspector() {
     std::array<int, 2> ends{-1, -1};
@@ -66,17 +82,49 @@ InspectorPool::~InspectorPool() {
     }
 }
 
+// Kills it. What does not end by that within a moment is stuck for as long as the kernel says.
+bool InspectorPool::ends_at_once(pid_t pid) {
+    ::kill(pid, SIGKILL);
+    for (int i = 0; i < 20; ++i) {
+        if (has_ended(pid)) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
 bool InspectorPool::has_ended(pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; }
 
-void InspectorPool::bury_stuck() { std::erase_if(stuck_, has_ended); }
+void InspectorPool::bury_stuck() {
+    std::erase_if(stuck_, [this](const Stuck& stuck) {
+        if (!has_ended(stuck.helper)) return false;
+        shares_.release_stuck(stuck.uid);
+        return true;
+    });
+}
+
+void InspectorPool::keep_room_for(std::set<std::uint32_t> watched_pids) {
+    const std::scoped_lock lock(mutex_);
+    watched_pids_ = std::move(watched_pids);
+}
+
+// False: it has none in time.
+bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, std::uint32_t uid) {
+    bury_stuck();
+    const auto until = Clock::now() + options_.deadline;
+    for (;;) {
+        const auto turn = shares_.turn_of({uid, watched_pids_.contains(pid)});
+        if (turn != HelperShares::Turn::Later) return turn == HelperShares::Turn::Now;
+        if (has_given_up() || Clock::now() >= until) return false;
+        (void)freed_.wait_until(lock, std::min(until, Clock::now() + given_up_interval));
+    }
+}
 
 // `avoided` becomes what the helper is told of it.
-Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, std::string& avoided) {
+Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, std::uint32_t uid, std::string& avoided) {
     std::unique_lock lock(mutex_);
-    bury_stuck();
-    const bool free = freed_.wait_for(lock, options_.deadline, [this] { return busy_ < options_.most_helpers; });
+    const bool has_turn = await_turn(lock, pid, uid);
     const auto now = Clock::now();
-    if (!free || stuck_.size() >= options_.most_stuck || hold_ups_.avoids_process(pid, now)) {
+    if (!has_turn || hold_ups_.avoids_process(pid, now)) {
         ++counts_.refused;
         return make_error(ErrorKind::Busy, "such looks were held up: it is not tried now");
     }
@@ -84,7 +132,7 @@ Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, std::string& a
     told.items(hold_ups_.avoided_users(now));
     told.items(hold_ups_.avoided_devices(now));
     avoided = told.take();
-    ++busy_;
+    shares_.begin(uid);
     if (!idle_.empty()) {
         InspectorHelper helper = std::move(idle_.back());
         idle_.pop_back();
@@ -98,8 +146,8 @@ Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, std::string& a
         ++counts_.started;
         return started;
     }
-    --busy_;
-    freed_.notify_one();
+    shares_.end(uid);
+    freed_.notify_all();
     return make_error(ErrorKind::Busy, started.error().message);
 }
 
@@ -107,11 +155,12 @@ Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::si
                               Clock::time_point deadline) const {
     while (size > 0) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        if (has_given_up()) return given_up();
         if (left.count() <= 0)
             return make_error(ErrorKind::Timeout,
                               fmt::format("the look took longer than {} ms", options_.deadline.count()));
         pollfd waiting{helper.socket.get(), POLLIN, 0};
-        if (::poll(&waiting, 1, static_cast<int>(left.count())) <= 0) continue;
+        if (::poll(&waiting, 1, static_cast<int>(std::min(left, given_up_interval).count())) <= 0) continue;
         const long got = receive_inspection(helper.socket.get(), into, size, file, MSG_DONTWAIT);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (got <= 0) return make_error(ErrorKind::System, "the inspector of processes ended early");
@@ -121,10 +170,12 @@ Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::si
     return success();
 }
 
-Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& helper, InspectionMessage kind,
+Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& helper, const Request& request,
                                                       const std::string& body, Conversation& conversation) const {
     const auto deadline = Clock::now() + options_.deadline;
-    if (!send_inspection(helper.socket.get(), {kind, 0, body.size()}, body))
+    const int socket = helper.socket.get();
+    if ((request.given >= 0 && !send_inspection(socket, {InspectionMessage::Give, 0, 0}, {}, request.given)) ||
+        !send_inspection(socket, {request.kind, 0, body.size()}, body, request.file))
         return make_error(ErrorKind::System, "the inspector of processes is gone");
     for (;;) {
         InspectionHead head;
@@ -143,19 +194,30 @@ Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& hel
     }
 }
 
-Result<InspectorPool::Answer> InspectorPool::ask(InspectionMessage kind, std::uint32_t pid, const std::string& what) {
+Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
+    if (has_given_up()) return given_up();
+    const std::uint32_t pid = request.pid;
+    // Of one that is gone there is nobody to hold up a look.
+    const auto user = request.uid ? Result<std::uint32_t>(*request.uid) : user_of("/proc/" + std::to_string(pid));
+    const std::uint32_t uid = user ? *user : 0;
     std::string avoided;
-    TRY_ASSIGN(InspectorHelper helper, acquire(pid, avoided));
-    WireWriter request;
-    request.number(pid);
-    Conversation conversation{{pid, {}, {}}, false};
-    auto answer = converse(helper, kind, request.take() + avoided + what, conversation);
+    TRY_ASSIGN(InspectorHelper helper, acquire(pid, uid, avoided));
+    WireWriter head;
+    head.number(pid);
+    Conversation conversation{{pid, request.uid, {}}, false};
+    auto answer = converse(helper, request, head.take() + avoided + request.body, conversation);
+    const bool is_stuck = !conversation.answered && !ends_at_once(helper.pid);
     const std::scoped_lock lock(mutex_);
-    --busy_;
-    freed_.notify_one();
-    if (!answer && answer.error().kind == ErrorKind::Timeout) {
+    if (is_stuck) {
+        stuck_.push_back({helper.pid, uid});
+        shares_.end_stuck(uid);
+    } else {
+        shares_.end(uid);
+    }
+    freed_.notify_all();
+    if (!answer && answer.error().kind == ErrorKind::Timeout && !has_given_up()) {
         ++counts_.held_up;
-        counts_.last_held_up = fmt::format("{} of process {}", name_of(kind), pid);
+        counts_.last_held_up = fmt::format("{} of process {}", name_of(request.kind), pid);
         hold_ups_.note(conversation.progress, Clock::now());
     }
     if (!answer && answer.error().kind == ErrorKind::Busy) ++counts_.refused;
@@ -163,8 +225,6 @@ Result<InspectorPool::Answer> InspectorPool::ask(InspectionMessage kind, std::ui
         idle_.push_back(std::move(helper));
         return answer;
     }
-    ::kill(helper.pid, SIGKILL);
-    if (!has_ended(helper.pid)) stuck_.push_back(helper.pid);
     // That the helper failed says nothing of what it was asked.
     if (!answer && answer.error().kind == ErrorKind::System) return make_error(ErrorKind::Busy, answer.error().message);
     return answer;
@@ -175,7 +235,7 @@ Result<InspectedProcess> InspectorPool::read(std::uint32_t pid, Code code, const
     what.number(static_cast<std::uint32_t>(code));
     what.number(limits.mappings);
     what.number(limits.text_bytes);
-    TRY_ASSIGN(const Answer answer, ask(InspectionMessage::Read, pid, what.take()));
+    TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Read, pid, what.take()}));
     WireReader text(answer.body);
     InspectedProcess process;
     process.mappings_left_out = text.number<std::uint64_t>();
@@ -187,7 +247,7 @@ std::vector<Result<CodeFileIdentity>> InspectorPool::identify(const std::vector<
     if (mappings.empty()) return {};
     WireWriter what;
     for (const NamedMapping& mapping : mappings) write_mapping(what, mapping);
-    const auto answer = ask(InspectionMessage::Identify, mappings.front().mapping.pid, what.take());
+    const auto answer = ask({InspectionMessage::Identify, mappings.front().mapping.pid, what.take()});
     std::vector<Result<CodeFileIdentity>> identities;
     if (!answer) return {mappings.size(), answer.error()};
     WireReader text(answer->body);
@@ -205,7 +265,7 @@ std::vector<Result<CodeFileIdentity>> InspectorPool::identify(const std::vector<
 Result<OpenedFile> InspectorPool::open(const NamedMapping& mapping) {
     WireWriter what;
     write_mapping(what, mapping);
-    TRY_ASSIGN(Answer answer, ask(InspectionMessage::Open, mapping.mapping.pid, what.take()));
+    TRY_ASSIGN(Answer answer, ask({InspectionMessage::Open, mapping.mapping.pid, what.take()}));
     WireReader text(answer.body);
     const auto identity = text.items<CodeFileIdentity>(1);
     if (identity.size() != 1 || !answer.file.valid()) return nonsense();
@@ -216,11 +276,65 @@ Result<std::vector<std::uint64_t>> InspectorPool::read_words(std::uint32_t pid,
                                                              const std::vector<std::uint64_t>& addresses) {
     WireWriter what;
     what.items(addresses);
-    TRY_ASSIGN(const Answer answer, ask(InspectionMessage::Words, pid, what.take()));
+    TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Words, pid, what.take()}));
     WireReader text(answer.body);
     auto words = text.items<std::uint64_t>(inspected_words_limit);
     if (!text.complete() || words.size() != addresses.size()) return nonsense();
     return words;
+}
+
+Result<std::string> InspectorPool::read_memory(std::uint32_t pid, std::uint64_t address, std::uint64_t bytes) {
+    WireWriter what;
+    what.number(address);
+    what.number(bytes);
+    TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Memory, pid, what.take()}));
+    WireReader text(answer.body);
+    std::string memory = text.text(inspected_memory_limit_bytes);
+    if (!text.complete() || memory.size() != bytes) return nonsense();
+    return memory;
+}
+
+Result<FollowedProcess> InspectorPool::follow(std::uint32_t pid) {
+    TRY_ASSIGN(Answer answer, ask({InspectionMessage::Follow, pid, {}}));
+    WireReader text(answer.body);
+    const auto facts = text.items<ProcessFacts>(1);
+    FollowedProcess process;
+    process.tmp_was_refused = text.number<std::uint8_t>() != 0;
+    if (!text.complete() || facts.size() != 1) return nonsense();
+    process.facts = facts.front();
+    process.tmp = std::move(answer.file);
+    return process;
+}
+
+Result<UniqueFd> InspectorPool::open_mapped(const lagtrap_mapping& mapping) {
+    WireWriter what;
+    what.items(std::vector<lagtrap_mapping>{mapping});
+    TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenMapped, mapping.pid, what.take()}));
+    if (!answer.file.valid()) return nonsense();
+    return std::move(answer.file);
+}
+
+Result<OpenedCodeFile> InspectorPool::open_code_file(Owner owner, int place, const std::string& name) {
+    WireWriter what;
+    what.text(name);
+    TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenCodeFile, owner.pid, what.take(), place, -1, owner.uid}));
+    WireReader text(answer.body);
+    OpenedCodeFile opened{std::move(answer.file), 0, 0, 0};
+    opened.uid = text.number<std::uint32_t>();
+    opened.written_realtime_ns = text.number<std::int64_t>();
+    opened.size_bytes = text.number<std::uint64_t>();
+    if (!text.complete() || !opened.file.valid()) return nonsense();
+    return opened;
+}
+
+Result<std::uint64_t> InspectorPool::copy(Owner owner, int from, int to, std::uint64_t limit_bytes) {
+    WireWriter what;
+    what.number(limit_bytes);
+    TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Copy, owner.pid, what.take(), from, to, owner.uid}));
+    WireReader text(answer.body);
+    const auto copied = text.number<std::uint64_t>();
+    if (!text.complete() || copied > limit_bytes) return nonsense();
+    return copied;
 }
 
 InspectionCounts InspectorPool::counts() const {

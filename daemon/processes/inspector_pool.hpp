@@ -1,9 +1,11 @@
 // Inspects processes by helpers that can be done without: a look that takes longer than its deadline costs its helper, which
-// is killed, or left alone as long as the kernel does not let it go. What held it up is avoided for a while (hold_ups.hpp).
+// is killed, or left alone as long as the kernel does not let it go. What held it up is avoided for a while (hold_ups.hpp),
+// and nobody's processes can take all helpers (helper_shares.hpp).
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -11,11 +13,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
+#include "daemon/processes/code_file_copier.hpp"
+#include "daemon/processes/helper_shares.hpp"
 #include "daemon/processes/hold_ups.hpp"
 #include "daemon/processes/inspector_wire.hpp"
 #include "daemon/processes/process_inspector.hpp"
@@ -40,16 +46,25 @@ struct InspectionCounts {
     std::map<std::uint32_t, std::uint64_t> held_up_by;  // user
 };
 
+// As long as it lives, what this thread asks a pool for ends soon (Timeout) once `given_up`, which outlives it, is set. One at
+// a time for each thread.
+class LooksGivenUp {
+  public:
+    explicit LooksGivenUp(const std::atomic<bool>& given_up);
+    ~LooksGivenUp();
+    LooksGivenUp(const LooksGivenUp&) = delete;
+    LooksGivenUp& operator=(const LooksGivenUp&) = delete;
+};
+
 // Free to be used from any thread.
-class InspectorPool : public ProcessInspector {
+class InspectorPool : public ProcessInspector, public CodeFileCopier {
   public:
     struct Options {
         std::function<Result<InspectorHelper>()> start = start_inspector;
-        std::size_t most_helpers = 4;  // at work
-        std::size_t most_stuck = 8;    // more are not risked: then no process is looked into
+        HelperLimits limits;
         std::chrono::milliseconds deadline{5'000};
     };
-    explicit InspectorPool(Options options) : options_(std::move(options)) {}
+    explicit InspectorPool(Options options) : options_(std::move(options)), shares_(options_.limits) {}
     // Kills the helpers; does not wait for those that are stuck.
     ~InspectorPool() override;
 
@@ -58,6 +73,16 @@ class InspectorPool : public ProcessInspector {
     [[nodiscard]] Result<OpenedFile> open(const NamedMapping& mapping) override;
     [[nodiscard]] Result<std::vector<std::uint64_t>> read_words(std::uint32_t pid,
                                                                 const std::vector<std::uint64_t>& addresses) override;
+    [[nodiscard]] Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
+                                                  std::uint64_t bytes) override;
+
+    [[nodiscard]] Result<FollowedProcess> follow(std::uint32_t pid) override;
+    [[nodiscard]] Result<UniqueFd> open_mapped(const lagtrap_mapping& mapping) override;
+    [[nodiscard]] Result<OpenedCodeFile> open_code_file(Owner owner, int place, const std::string& name) override;
+    [[nodiscard]] Result<std::uint64_t> copy(Owner owner, int from, int to, std::uint64_t limit_bytes) override;
+
+    // Processes whose programs events watch: they are looked into though others hold up looks.
+    void keep_room_for(std::set<std::uint32_t> watched_pids);
 
     [[nodiscard]] InspectionCounts counts() const;
 
@@ -71,21 +96,36 @@ class InspectorPool : public ProcessInspector {
         HoldUp progress;
         bool answered = false;  // else the helper is of no use any more
     };
-    [[nodiscard]] Result<Answer> ask(InspectionMessage kind, std::uint32_t pid, const std::string& what);
-    [[nodiscard]] Result<Answer> converse(const InspectorHelper& helper, InspectionMessage kind,
+    struct Request {
+        InspectionMessage kind{};
+        std::uint32_t pid = 0;
+        std::string body;
+        int file = -1;                          // goes with it
+        int given = -1;                         // goes before it
+        std::optional<std::uint32_t> uid = {};  // whose process it is or was; else it is looked up
+    };
+    [[nodiscard]] Result<Answer> ask(const Request& request);
+    [[nodiscard]] Result<Answer> converse(const InspectorHelper& helper, const Request& request,
                                           const std::string& body, Conversation& conversation) const;
     [[nodiscard]] Status receive(const InspectorHelper& helper, char* into, std::size_t size, UniqueFd& file,
                                  Clock::time_point deadline) const;
-    [[nodiscard]] Result<InspectorHelper> acquire(std::uint32_t pid, std::string& avoided);
+    [[nodiscard]] Result<InspectorHelper> acquire(std::uint32_t pid, std::uint32_t uid, std::string& avoided);
+    [[nodiscard]] bool await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, std::uint32_t uid);
     void bury_stuck();
     static bool has_ended(pid_t pid);
+    static bool ends_at_once(pid_t pid);
 
     const Options options_;
     mutable std::mutex mutex_;
     std::condition_variable freed_;
-    std::size_t busy_ = 0;
+    HelperShares shares_;
+    std::set<std::uint32_t> watched_pids_;
     std::vector<InspectorHelper> idle_;
-    std::vector<pid_t> stuck_;
+    struct Stuck {
+        pid_t helper = -1;
+        std::uint32_t uid = 0;  // whose process it looks into
+    };
+    std::vector<Stuck> stuck_;
     HoldUps hold_ups_;
     InspectionCounts counts_;
 };

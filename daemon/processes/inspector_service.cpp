@@ -14,6 +14,7 @@
 
 #include "binaries/reader/reader_wire.hpp"
 #include "core/heap.hpp"
+#include "daemon/processes/code_file_copier.hpp"
 #include "daemon/processes/inspector_wire.hpp"
 #include "daemon/processes/process_inspector.hpp"
 #include "daemon/processes/process_texts.hpp"
@@ -28,10 +29,10 @@ using binaries::WireWriter;
 constexpr std::size_t avoided_limit = 4096;
 constexpr int exit_usage = 2;
 
-bool receive_all(int socket, char* into, std::size_t size) {
-    UniqueFd unwanted;
+// A descriptor that comes with it replaces `file`.
+bool receive_all(int socket, char* into, std::size_t size, UniqueFd& file) {
     while (size > 0) {
-        const long got = receive_inspection(socket, into, size, unwanted, 0);
+        const long got = receive_inspection(socket, into, size, file, 0);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
         into += got;
@@ -57,10 +58,15 @@ class InspectionService {
     // False: the daemon is gone.
     bool serve_one() {
         InspectionHead head;
-        if (!receive_all(socket_, reinterpret_cast<char*>(&head), sizeof head)) return false;
+        UniqueFd place;
+        if (!receive_all(socket_, reinterpret_cast<char*>(&head), sizeof head, place)) return false;
         if (head.body_bytes > inspection_limit_bytes) return false;
         std::string body(head.body_bytes, '\0');
-        if (!receive_all(socket_, body.data(), body.size())) return false;
+        if (!receive_all(socket_, body.data(), body.size(), place)) return false;
+        if (head.kind == InspectionMessage::Give) {
+            given_ = std::move(place);
+            return true;
+        }
         WireReader request(body);
         const auto pid = request.number<std::uint32_t>();
         const auto users = request.items<std::uint32_t>(avoided_limit);
@@ -68,8 +74,9 @@ class InspectionService {
         if (!request.good()) return false;
         UniqueFd file;
         const auto answer = may_look(pid, users)
-                                ? answer_to(head.kind, pid, request, file)
+                                ? answer_to(head.kind, pid, request, place.get(), file)
                                 : make_error(ErrorKind::Busy, "its user's processes held up such looks");
+        given_.reset();
         InspectionHead answered{InspectionMessage::Answer, 0, 0};
         if (!answer) answered.error = 1 + static_cast<std::uint32_t>(answer.error().kind);
         const std::string& text = answer ? *answer : answer.error().message;
@@ -100,7 +107,9 @@ class InspectionService {
         (void)send_inspection(socket_, {kind, 0, bytes.size()}, bytes);
     }
 
-    Result<std::string> answer_to(InspectionMessage kind, std::uint32_t pid, WireReader& request, UniqueFd& file) {
+    Result<std::string> answer_to(InspectionMessage kind, std::uint32_t pid, WireReader& request, int place,
+                                  UniqueFd& file) {
+        if (kind >= InspectionMessage::Follow) return answer_of_copier(kind, pid, request, place, file);
         WireWriter answer;
         if (kind == InspectionMessage::Read) {
             const auto code = static_cast<ProcessInspector::Code>(request.number<std::uint32_t>());
@@ -125,6 +134,12 @@ class InspectionService {
             answer.items(words);
             return answer.take();
         }
+        if (kind == InspectionMessage::Memory) {
+            const auto address = request.number<std::uint64_t>();
+            TRY_ASSIGN(const std::string bytes, inspector_.read_memory(pid, address, request.number<std::uint64_t>()));
+            answer.text(bytes);
+            return answer.take();
+        }
         std::vector<NamedMapping> mappings;
         while (auto mapping = mapping_in(request)) mappings.push_back(std::move(*mapping));
         for (const auto& identity : inspector_.identify(mappings)) {
@@ -135,9 +150,38 @@ class InspectionService {
         return answer.take();
     }
 
+    Result<std::string> answer_of_copier(InspectionMessage kind, std::uint32_t pid, WireReader& request, int place,
+                                         UniqueFd& file) {
+        WireWriter answer;
+        if (kind == InspectionMessage::Follow) {
+            TRY_ASSIGN(FollowedProcess process, copier_.follow(pid));
+            answer.items(std::vector<ProcessFacts>{process.facts});
+            answer.number(static_cast<std::uint8_t>(process.tmp_was_refused));
+            file = std::move(process.tmp);
+        } else if (kind == InspectionMessage::OpenMapped) {
+            const auto mappings = request.items<lagtrap_mapping>(1);
+            if (mappings.size() != 1) return make_error(ErrorKind::Invalid, "no mapping to be opened");
+            TRY_ASSIGN(file, copier_.open_mapped(mappings.front()));
+        } else if (kind == InspectionMessage::OpenCodeFile) {
+            TRY_ASSIGN(OpenedCodeFile opened,
+                       copier_.open_code_file({pid, 0}, place, request.text(inspected_path_limit_bytes)));
+            answer.number(opened.uid);
+            answer.number(opened.written_realtime_ns);
+            answer.number(opened.size_bytes);
+            file = std::move(opened.file);
+        } else {
+            TRY_ASSIGN(const std::uint64_t copied,
+                       copier_.copy({pid, 0}, place, given_.get(), request.number<std::uint64_t>()));
+            answer.number(copied);
+        }
+        return answer.take();
+    }
+
     int socket_;
+    UniqueFd given_;
     std::vector<std::uint64_t> avoided_devices_;
     DirectInspector inspector_;
+    DirectCodeFileCopier copier_;
 };
 
 }  // namespace

@@ -15,7 +15,13 @@ enum class InspectionMessage : std::uint32_t {
     Identify,
     Open,
     Words,
-    User,  // on the way to the answer: whose the process is, and on which device a file is being opened
+    Memory,
+    Follow,
+    OpenMapped,
+    OpenCodeFile,  // with the descriptor of the place
+    Give,          // a descriptor for the next request; has no answer
+    Copy,          // with the descriptor to copy from; the one given is copied to
+    User,          // on the way to the answer: whose the process is, and on which device a file is opened
     Device,
     Answer,
 };

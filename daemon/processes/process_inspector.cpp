@@ -49,15 +49,29 @@ Result<InspectedProcess> DirectInspector::read(std::uint32_t pid, Code code, con
     return process;
 }
 
+Result<UniqueFd> DirectInspector::memory_of(std::uint32_t pid) const {
+    UniqueFd memory(::open((folder_of(pid) / "mem").c_str(), O_RDONLY | O_CLOEXEC));
+    if (memory.valid()) return memory;
+    return errno == ENOENT ? Error{ErrorKind::Vanished, ENOENT, "the process is gone"}
+                           : system_error("read its memory");
+}
+
+Result<std::string> DirectInspector::read_memory(std::uint32_t pid, std::uint64_t address, std::uint64_t bytes) {
+    if (bytes > inspected_memory_limit_bytes) return make_error(ErrorKind::TooLarge, "so much memory is not read");
+    TRY_ASSIGN(const UniqueFd memory, memory_of(pid));
+    std::string text(bytes, '\0');
+    const ssize_t got = ::pread(memory.get(), text.data(), text.size(), static_cast<off_t>(address));
+    if (got < 0 || static_cast<std::uint64_t>(got) != bytes)
+        return make_error(ErrorKind::NotFound, "there is no memory that can be read");
+    return text;
+}
+
 Result<std::vector<std::uint64_t>> DirectInspector::read_words(std::uint32_t pid,
                                                                const std::vector<std::uint64_t>& addresses) {
     if (addresses.size() > inspected_words_limit)
         return make_error(ErrorKind::TooLarge, fmt::format("{} words of memory; at most {} are read", addresses.size(),
                                                            inspected_words_limit));
-    const UniqueFd memory(::open((folder_of(pid) / "mem").c_str(), O_RDONLY | O_CLOEXEC));
-    if (!memory.valid())
-        return errno == ENOENT ? Error{ErrorKind::Vanished, ENOENT, "the process is gone"}
-                               : system_error("read its memory");
+    TRY_ASSIGN(const UniqueFd memory, memory_of(pid));
     std::vector<std::uint64_t> words(addresses.size());
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         std::uint64_t word = 0;

@@ -49,7 +49,9 @@ struct InspectedProcess {
     std::uint64_t mappings_left_out = 0;
 };
 
-inline constexpr std::size_t inspected_words_limit = 262'144;  // of one request
+// Of one request.
+inline constexpr std::size_t inspected_words_limit = 262'144;
+inline constexpr std::uint64_t inspected_memory_limit_bytes = 8 << 20;
 
 // Errors: Vanished, Denied (there is no regular file), Unsupported (it is on no local file system), and of a pool Timeout
 // and Busy.
@@ -67,6 +69,9 @@ class ProcessInspector {
     // 8 bytes of the process's memory at each address, as many as `addresses`; 0 where nothing can be read.
     [[nodiscard]] virtual Result<std::vector<std::uint64_t>> read_words(
         std::uint32_t pid, const std::vector<std::uint64_t>& addresses) = 0;
+    // `bytes` (up to inspected_memory_limit_bytes) of the process's memory. NotFound: they cannot be read in one piece.
+    [[nodiscard]] virtual Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
+                                                          std::uint64_t bytes) = 0;
 };
 
 // In this process. One thread's.
@@ -82,6 +87,8 @@ class DirectInspector : public ProcessInspector {
     [[nodiscard]] Result<OpenedFile> open(const NamedMapping& mapping) override;
     [[nodiscard]] Result<std::vector<std::uint64_t>> read_words(std::uint32_t pid,
                                                                 const std::vector<std::uint64_t>& addresses) override;
+    [[nodiscard]] Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
+                                                  std::uint64_t bytes) override;
 
   private:
     struct Place {
@@ -93,6 +100,7 @@ class DirectInspector : public ProcessInspector {
     [[nodiscard]] Result<Place> find_by_path(const std::filesystem::path& process, const std::filesystem::path& root,
                                              const NamedMapping& mapping);
     [[nodiscard]] Result<Place> place_of(UniqueFd fd, const std::filesystem::path& process);
+    [[nodiscard]] Result<UniqueFd> memory_of(std::uint32_t pid) const;
     [[nodiscard]] std::filesystem::path folder_of(std::uint32_t pid) const { return proc_root_ / std::to_string(pid); }
 
     std::filesystem::path proc_root_;

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 
+from dead_mount import DeadMount
 from lagtrap_test import (LAGTRAP, PLANTED, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, report, run,
                           wait_for)
 from recorded_stacks import ElfFile
@@ -155,6 +156,38 @@ def files_that_seem_to_be_local():
             subprocess.run(["umount", "--lazy", merged], check=True)
 
 
+def a_user_holds_up_their_own_looks_alone():
+    """The same on four file systems whose servers take requests and answer none, so that not even a signal ends who waits: no
+    more than two looks into the user's processes are lost, and others go on."""
+    with contextlib.ExitStack() as stack:
+        mounts = []
+        for _ in range(4):
+            folder = stack.enter_context(folder_for(0))
+            mount = stack.enter_context(DeadMount(folder / "remote", HOSTILE))
+            for name in ("upper", "work", "merged"):
+                (folder / name).mkdir()
+            subprocess.run(["mount", "-t", "overlay", "overlay", folder / "merged", "-o",
+                            f"lowerdir={mount.folder},upperdir={folder}/upper,workdir={folder}/work"], check=True)
+            stack.callback(subprocess.run, ["umount", "--lazy", folder / "merged"], check=True)
+            stack.enter_context(Neighbour("map-files", folder / "merged" / "program"))
+            subprocess.run(["mount", "-t", "tmpfs", "cover", mount.folder], check=True)
+            stack.callback(subprocess.run, ["umount", "--lazy", mount.folder], check=False)
+            mounts.append(mount)
+        for mount in mounts:
+            mount.die()
+            stack.callback(mount.process.kill)
+        with limited_daemon() as daemon:
+            wait_for(lambda: daemon.status()["inspections"]["stuck"], "a look to be held up")
+            check_delay_is_explained(daemon)
+            check_is_named(daemon, "looks_held_up", "looks into processes held up")
+            wait_for(lambda: daemon.status()["inspections"]["refused"], "a look that is not tried")
+            inspections = daemon.status()["inspections"]
+            check(0 < inspections["stuck"] <= 2, f"one user's processes hold up more than two helpers, or none: {inspections}")
+            for mount in mounts:
+                mount.process.kill()
+            wait_for(lambda: not daemon.status()["inspections"]["stuck"], "what was stuck to end")
+
+
 def poisoned(content):
     """The same program with unwind information that leads nowhere: of every function the return address lies elsewhere."""
     honest, wrong = b"\x0c\x07\x08\x90\x01", b"\x0c\x07\x08\x90\x02"  # return address at CFA - 8; CFA - 16
@@ -245,5 +278,5 @@ def a_follower_that_stands_still():
 
 
 if __name__ == "__main__":
-    run(code_made_and_dropped, long_names, files_that_never_come, files_that_seem_to_be_local, tables_of_another_file,
-        files_that_take_long, a_follower_that_stands_still)
+    run(code_made_and_dropped, long_names, files_that_never_come, files_that_seem_to_be_local,
+        a_user_holds_up_their_own_looks_alone, tables_of_another_file, files_that_take_long, a_follower_that_stands_still)

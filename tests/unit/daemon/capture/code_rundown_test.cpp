@@ -241,7 +241,7 @@ TEST_F(CodeRundownTest, RefusesWhatIsNotTheProcessesOwnPlainFile) {
 }
 
 TEST_F(CodeRundownTest, KeepsToItsLimitsAndCountsWhatIsMissing) {
-    rundown_.emplace(folder_, "/proc", CodeRundownLimits{2, 20, 30});
+    rundown_.emplace(folder_, CodeRundownLimits{2, 20, 30});
     const auto work = [] { write_own_map("1000 10 0123456789\n1010 10 cut\n"); };
     const Child first(work), second(work), third(work);
     for (const Child* child : {&first, &second, &third}) {
@@ -275,6 +275,30 @@ TEST_F(CodeRundownTest, HoldsNoDescriptorOfProcessesThatAreGone) {
         EXPECT_EQ(open_descriptors(), before);
     }
     EXPECT_EQ(rundown_->counts().lost(), 0U);
+}
+
+// Its files lie where nobody answers.
+class SilentCopier : public DirectCodeFileCopier {
+  public:
+    Result<std::uint64_t> copy(Owner, int, int to, std::uint64_t) override {
+        (void)!::write(to, "begun", 5);
+        return make_error(ErrorKind::Timeout, "took too long");
+    }
+};
+
+TEST_F(CodeRundownTest, WhatIsNotReadInTimeCountsAsLost) {
+    SilentCopier silent;
+    copy_code_files_by(&silent);
+    rundown_.emplace(folder_);
+    copy_code_files_by(nullptr);
+    const Child child([] { write_own_map("1000 10 one\n"); });
+    ASSERT_TRUE(child.ready());
+    clean_up(child);
+    seen(child.pid());
+    rundown_->finish();
+    EXPECT_EQ(copies(child.pid()), Texts{}) << "half a file would be taken for a whole one";
+    EXPECT_EQ(rundown_->counts().files_failed, 1U);
+    EXPECT_EQ(rundown_->counts().lost(), 1U);
 }
 
 class CodeRundownNamespaces : public CodeRundownTest {

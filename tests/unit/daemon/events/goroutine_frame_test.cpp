@@ -52,53 +52,55 @@ class GoroutineFrameTest : public testing::Test {
                 LAGTRAP_GO_STACK_TOP - depth};
     }
 
+    DirectInspector memory_;
     std::array<std::uint64_t, 32> structure_{};
     std::array<std::uint64_t, 64> stack_{};
 };
 
 TEST_F(GoroutineFrameTest, CallsOnItsStackAreAlive) {
-    for (const std::size_t word : {60U, 40U, 20U}) EXPECT_EQ(state_of_frame(call_at(word)), FrameState::Alive) << word;
+    for (const std::size_t word : {60U, 40U, 20U})
+        EXPECT_EQ(state_of_frame(call_at(word), memory_), FrameState::Alive) << word;
 }
 
 TEST_F(GoroutineFrameTest, ACallThatWasLeftIsGoneHoweverDeepTheNextIs) {
     waits_in({60, 38, 10});
-    EXPECT_EQ(state_of_frame(call_at(40)), FrameState::Gone);
-    EXPECT_EQ(state_of_frame(call_at(20)), FrameState::Gone);
+    EXPECT_EQ(state_of_frame(call_at(40), memory_), FrameState::Gone);
+    EXPECT_EQ(state_of_frame(call_at(20), memory_), FrameState::Gone);
     waits_in({60});
-    EXPECT_EQ(state_of_frame(call_at(40)), FrameState::Gone);
-    EXPECT_EQ(state_of_frame(call_at(60)), FrameState::Alive);
-    EXPECT_EQ(state_of_goroutine(call_at(40)), FrameState::Alive);
+    EXPECT_EQ(state_of_frame(call_at(40), memory_), FrameState::Gone);
+    EXPECT_EQ(state_of_frame(call_at(60), memory_), FrameState::Alive);
+    EXPECT_EQ(state_of_goroutine(call_at(40), memory_), FrameState::Alive);
 }
 
 TEST_F(GoroutineFrameTest, AGoroutineThatEndedIsGone) {
     status(dead);
-    EXPECT_EQ(state_of_goroutine(call_at(40)), FrameState::Gone);
+    EXPECT_EQ(state_of_goroutine(call_at(40), memory_), FrameState::Gone);
     waits_in({60, 40});
     put(number_offset, 35);  // another one has its structure
-    EXPECT_EQ(state_of_frame(call_at(40)), FrameState::Gone);
+    EXPECT_EQ(state_of_frame(call_at(40), memory_), FrameState::Gone);
 }
 
 TEST_F(GoroutineFrameTest, OneThatDoesNotShowWhereItIsIsBelieved) {
     waits_in({60, 38, 10});
     status(running);
-    EXPECT_EQ(state_of_frame(call_at(40)), FrameState::Alive);
+    EXPECT_EQ(state_of_frame(call_at(40), memory_), FrameState::Alive);
     status(in_system_call);
-    EXPECT_EQ(state_of_frame(call_at(40)), FrameState::Alive);
-    EXPECT_EQ(state_of_frame(call_at(4)), FrameState::Gone);  // deeper than it is
+    EXPECT_EQ(state_of_frame(call_at(40), memory_), FrameState::Alive);
+    EXPECT_EQ(state_of_frame(call_at(4), memory_), FrameState::Gone);  // deeper than it is
     status(copying_stack);
-    EXPECT_EQ(state_of_frame(call_at(40)), FrameState::Unknown);
+    EXPECT_EQ(state_of_frame(call_at(40), memory_), FrameState::Unknown);
 }
 
 TEST_F(GoroutineFrameTest, WhatCannotBeReadIsUnknown) {
     GoroutineFrame frame = call_at(40);
     frame.goroutine = 8;
-    EXPECT_EQ(state_of_frame(frame), FrameState::Unknown);
+    EXPECT_EQ(state_of_frame(frame, memory_), FrameState::Unknown);
     frame = call_at(40);
     frame.stack_place = 0;
-    EXPECT_EQ(state_of_frame(frame), FrameState::Unknown);
+    EXPECT_EQ(state_of_frame(frame, memory_), FrameState::Unknown);
     frame = call_at(40);
     frame.number = 0;  // a thread's own stack
-    EXPECT_EQ(state_of_frame(frame), FrameState::Alive);
+    EXPECT_EQ(state_of_frame(frame, memory_), FrameState::Alive);
 }
 
 // The program may write anything there.
@@ -106,15 +108,15 @@ TEST_F(GoroutineFrameTest, FramesThatLeadNowhereEnd) {
     for (const std::uint64_t pointer :
          std::array<std::uint64_t, 6>{address_of(19), ~0ULL, ~0ULL - 7, address_of(39), 1, 0}) {
         stack_[19] = pointer;
-        (void)state_of_frame(call_at(60));
+        (void)state_of_frame(call_at(60), memory_);
         put(frame_offset, pointer);
-        (void)state_of_frame(call_at(60));
+        (void)state_of_frame(call_at(60), memory_);
         put(frame_offset, address_of(19));
     }
     stack_[19] = address_of(19);
-    EXPECT_EQ(state_of_frame(call_at(60)), FrameState::Gone);
+    EXPECT_EQ(state_of_frame(call_at(60), memory_), FrameState::Gone);
     put(56, ~0ULL);
-    EXPECT_EQ(state_of_frame(call_at(60)), FrameState::Unknown);
+    EXPECT_EQ(state_of_frame(call_at(60), memory_), FrameState::Unknown);
 }
 
 }  // namespace

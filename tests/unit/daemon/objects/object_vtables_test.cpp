@@ -14,6 +14,9 @@ class Memory : public ProcessInspector {
     Result<InspectedProcess> read(std::uint32_t, Code, const InspectionLimits&) override { return none(); }
     std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>&) override { return {}; }
     Result<OpenedFile> open(const NamedMapping&) override { return none(); }
+    Result<std::string> read_memory(std::uint32_t, std::uint64_t, std::uint64_t) override {
+        return make_error(ErrorKind::Unsupported, "not read");
+    }
     Result<std::vector<std::uint64_t>> read_words(std::uint32_t, const std::vector<std::uint64_t>& addresses) override {
         std::vector<std::uint64_t> words;
         for (const std::uint64_t address : addresses)

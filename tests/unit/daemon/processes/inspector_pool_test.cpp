@@ -1,11 +1,15 @@
 #include "daemon/processes/inspector_pool.hpp"
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -123,11 +127,69 @@ TEST(InspectorPool, SaysWhyThereIsNoHelper) {
 }
 
 TEST(InspectorPool, DoesNotRiskMoreThanSoManyHelpers) {
-    InspectorPool pool({.start = start_stuck, .most_stuck = 0});
+    InspectorPool pool({.start = start_stuck, .limits = {.stuck = 0, .reserved_stuck = 0}});
     const auto process = pool.read(1, ProcessInspector::Code::Left, {});
     ASSERT_FALSE(process);
     EXPECT_EQ(process.error().kind, ErrorKind::Busy);
     EXPECT_EQ(pool.counts().started, 0U);
+}
+
+TEST(InspectorPool, AHelperThatCanBeKilledIsNotStuck) {
+    static int starts;
+    starts = 0;
+    InspectorPool pool({.start = [] { return ++starts == 1 ? start_stuck() : start_good(); },
+                        .limits = {.stuck = 0, .reserved_stuck = 1},
+                        .deadline = 50ms});
+    EXPECT_EQ(pool.read(1, ProcessInspector::Code::Left, {}).error().kind, ErrorKind::Timeout);
+    EXPECT_EQ(pool.counts().stuck, 0U);
+    (void)pool.read(static_cast<std::uint32_t>(::getpid()), ProcessInspector::Code::Left, {});
+    EXPECT_EQ(pool.counts().started, 2U) << "one that has ended takes nobody's room";
+}
+
+TEST(InspectorPool, CopiesWhatAProcessTellsOfItsCode) {
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    const std::string name = "perf-" + std::to_string(pid) + ".map";
+    std::ofstream("/tmp/" + name) << "1000 10 one\n";
+    InspectorPool pool({.start = start_good});
+    const auto process = pool.follow(pid);
+    ASSERT_TRUE(process) << process.error().message;
+    ASSERT_TRUE(process->tmp.valid());
+    const CodeFileCopier::Owner owner{pid, process->facts.effective_uid};
+    const auto opened = pool.open_code_file(owner, process->tmp.get(), name);
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(opened->size_bytes, 12U);
+    EXPECT_EQ(opened->uid, ::geteuid());
+    const UniqueFd copy(::memfd_create("copy", MFD_CLOEXEC));
+    EXPECT_EQ(pool.copy(owner, opened->file.get(), copy.get(), 8).value(), 8U);
+    EXPECT_EQ(*read_file("/proc/self/fd/" + std::to_string(copy.get()), 100), "1000 10 ");
+    EXPECT_EQ(pool.open_code_file(owner, process->tmp.get(), "perf-none.map").error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(pool.counts().started, 1U);
+    std::filesystem::remove("/tmp/" + name);
+}
+
+TEST(InspectorPool, ReadsMemoryInOnePiece) {
+    InspectorPool pool({.start = start_good});
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    static const std::string text = "what is to be read";
+    EXPECT_EQ(pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()), text.size()).value(), text);
+    EXPECT_FALSE(pool.read_memory(pid, 8, 16));
+    EXPECT_FALSE(pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()), std::uint64_t{1} << 40));
+}
+
+// Without it the test would last for an hour.
+TEST(InspectorPool, AThreadThatGivesUpWaitsNoLonger) {
+    InspectorPool pool({.start = start_stuck, .deadline = 1h});
+    std::atomic<bool> given_up{false};
+    Result<InspectedProcess> process = make_error(ErrorKind::System, "not asked");
+    std::thread looking([&] {
+        const LooksGivenUp scope(given_up);
+        process = pool.read(1, ProcessInspector::Code::Left, {});
+    });
+    while (pool.counts().started == 0) std::this_thread::yield();
+    given_up = true;
+    looking.join();
+    EXPECT_EQ(process.error().kind, ErrorKind::Timeout);
+    EXPECT_EQ(pool.counts().held_up, 0U) << "nobody was held up";
 }
 
 }  // namespace

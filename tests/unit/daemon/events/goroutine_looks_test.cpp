@@ -1,0 +1,76 @@
+#include "daemon/events/goroutine_looks.hpp"
+
+#include <future>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/clock.hpp"
+
+namespace lagtrap::daemon::goroutine_looks_test {
+namespace {
+
+using Looks = GoroutineLooks;
+
+// A program whose memory answers when it is let.
+class Memory : public DirectInspector {
+  public:
+    Result<std::string> read_memory(std::uint32_t, std::uint64_t, std::uint64_t bytes) override {
+        may_answer.wait();
+        std::string structure(bytes, '\0');
+        structure[bytes - 8] = static_cast<char>(number.load());
+        structure[bytes - 16] = 2;  // it runs
+        return structure;
+    }
+    std::shared_future<void> may_answer;
+    std::atomic<int> number{34};
+};
+
+class GoroutineLooksTest : public testing::Test {
+  protected:
+    GoroutineLooksTest() { memory_.may_answer = let_.get_future().share(); }
+    FrameState ask(Looks::Age age) { return looks_.state_of(frame_, 1, Looks::Asked::Call, age, monotonic_ns()); }
+    void await_answer() {
+        std::promise<void> told;
+        bool is_told = false;
+        looks_.tell(this, [&] {
+            if (!is_told) told.set_value();
+            is_told = true;
+        });
+        let_.set_value();
+        told.get_future().wait();
+        looks_.stop_telling(this);
+    }
+
+    Memory memory_;
+    std::promise<void> let_;
+    Looks looks_{memory_};
+    const GoroutineFrame frame_{1, 4096, 34, 152, 104, 0};
+};
+
+TEST_F(GoroutineLooksTest, NobodyWaitsForAMemoryThatDoesNotAnswer) {
+    EXPECT_EQ(ask(Looks::Age::Fresh), FrameState::Unknown);
+    EXPECT_EQ(ask(Looks::Age::Any), FrameState::Unknown);
+    await_answer();
+    EXPECT_EQ(ask(Looks::Age::Any), FrameState::Alive);
+}
+
+TEST_F(GoroutineLooksTest, WhoActsOnAnAnswerHasANewOne) {
+    (void)ask(Looks::Age::Fresh);
+    await_answer();
+    const std::uint64_t later_ns = monotonic_ns() + 2 * Looks::fresh_ns;
+    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Any, later_ns), FrameState::Alive);
+    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Fresh, later_ns), FrameState::Unknown);
+}
+
+TEST_F(GoroutineLooksTest, WhatIsGoneStaysGoneForItsRunAlone) {
+    memory_.number = 35;  // another goroutine has the structure
+    (void)ask(Looks::Age::Fresh);
+    await_answer();
+    const std::uint64_t later_ns = monotonic_ns() + 2 * Looks::fresh_ns;
+    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Fresh, later_ns), FrameState::Gone);
+    EXPECT_EQ(looks_.state_of(frame_, 2, Looks::Asked::Call, Looks::Age::Fresh, later_ns), FrameState::Unknown);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon::goroutine_looks_test

@@ -1,0 +1,64 @@
+#include "daemon/processes/helper_shares.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::daemon::helper_shares_test {
+namespace {
+
+using Turn = HelperShares::Turn;
+
+constexpr Looker root{0, false}, joe{1000, false}, watched_joe{1000, true}, ann{1001, false};
+
+class HelperSharesTest : public testing::Test {
+  protected:
+    void get_stuck(std::uint32_t uid) {
+        shares_.begin(uid);
+        shares_.end_stuck(uid);
+    }
+    HelperShares shares_{{.helpers = 4, .stuck = 4, .per_user = 2, .reserved_helpers = 1, .reserved_stuck = 2}};
+};
+
+TEST_F(HelperSharesTest, AUserHasTwoAtOnce) {
+    shares_.begin(joe.uid);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Now);
+    shares_.begin(joe.uid);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Later);
+    EXPECT_EQ(shares_.turn_of(ann), Turn::Now);
+    shares_.end(joe.uid);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Now);
+}
+
+TEST_F(HelperSharesTest, TheLastOneIsForRootAndForWatchedPrograms) {
+    for (const std::uint32_t uid : {1U, 2U, 3U}) shares_.begin(uid);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Later);
+    EXPECT_EQ(shares_.turn_of(root), Turn::Now);
+    EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Now);
+    shares_.begin(root.uid);
+    EXPECT_EQ(shares_.turn_of(root), Turn::Later);
+}
+
+TEST_F(HelperSharesTest, WhoHasAStuckOneWaitsUntilItEnds) {
+    get_stuck(joe.uid);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Refused);
+    EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Now);
+    EXPECT_EQ(shares_.turn_of(ann), Turn::Now);
+    get_stuck(joe.uid);
+    EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Refused) << "no user has more than two stuck";
+    shares_.release_stuck(joe.uid);
+    shares_.release_stuck(joe.uid);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Now);
+}
+
+TEST_F(HelperSharesTest, ManyUsersLeaveTheReserve) {
+    for (const std::uint32_t uid : {1U, 2U, 3U, 4U}) get_stuck(uid);
+    EXPECT_EQ(shares_.turn_of(ann), Turn::Refused);
+    EXPECT_EQ(shares_.turn_of(root), Turn::Now);
+    EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Now);
+    get_stuck(root.uid);
+    EXPECT_EQ(shares_.turn_of(root), Turn::Now) << "another of root's processes is not to blame";
+    get_stuck(root.uid);
+    EXPECT_EQ(shares_.turn_of(root), Turn::Refused);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon::helper_shares_test
