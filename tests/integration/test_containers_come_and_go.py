@@ -57,6 +57,14 @@ def check_files_known(daemon):
     check("no longer mounted" not in status, f"files of containers were not read: {status}")
 
 
+def their_files_are_read():
+    """However new their mounts are."""
+    with Daemon(EVENT) as daemon:
+        count_unseen(daemon, 25, 1)
+        check_files_known(daemon)
+        check(work(daemon)["runs"] > 0, f"no run was seen: {work(daemon)}")
+
+
 def all_are_seen(containers, at_once=1):
     with Daemon(EVENT) as daemon:
         unseen = count_unseen(daemon, containers, at_once)
@@ -77,4 +85,4 @@ def several_at_once():
 
 
 if __name__ == "__main__":
-    run(some_after_another, many_after_another, several_at_once)
+    run(their_files_are_read, some_after_another, many_after_another, several_at_once)
