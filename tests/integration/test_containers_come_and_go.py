@@ -17,11 +17,11 @@ EVENT = ('<event name="work" threshold="10s" trace-length="1s" binary="*/lagtrap
 INSIDE = """
 set -e
 mount -t tmpfs box "$0"
-mkdir "$0/upper" "$0/work" "$0/root"
-mount -t overlay box -o "lowerdir=/,upperdir=$0/upper,workdir=$0/work" "$0/root"
-mkdir -p "$0/root/opt/lagtrap-box"
-cp "$1" "$0/root/opt/lagtrap-box/server"
-exec chroot "$0/root" /opt/lagtrap-box/server
+mkdir "$0/upper" "$0/work" "$0/top"
+mount -t overlay box -o "lowerdir=/,upperdir=$0/upper,workdir=$0/work" "$0/top"
+mkdir -p "$0/top/opt/lagtrap-box"
+cp "$1" "$0/top/opt/lagtrap-box/server"
+exec chroot "$0/top" /opt/lagtrap-box/server
 """
 
 
