@@ -226,6 +226,7 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbou
         if (text) quality = json::parse(*text, error);
         if (!quality.is_object()) quality = json::object{};
     }
+    if (neighbours == Neighbours::Hidden) leave_out_other_events(quality);
     return json_reply(json::object{{"bundle", bundle_json(row)},
                                    {"delays", std::move(list)},
                                    {"next", next_of(page.next)},

@@ -25,7 +25,8 @@ struct DownloadParts {
 [[nodiscard]] Reply has_bundle(BundleStore& store, const Route& route);
 // Noted in the audit, as the system file and the trace are: they hold the whole machine.
 [[nodiscard]] Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
-// The machine's other processes around a delay, with their command lines: not for people who see a part of the events alone.
+// The machine's other processes around a delay, with their command lines, and what was not watched of other events: not for
+// people who see a part of the events alone.
 enum class Neighbours { Shown, Hidden };
 [[nodiscard]] Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbours neighbours);
 // Each of these five starts a confined process that reads the bundle. A trace or an export is sent while it works: 429

@@ -1,6 +1,7 @@
 #include "server/api/delay_routes.hpp"
 
 #include "server/api/summary_json.hpp"
+#include "server/ingest/delay_details.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -76,6 +77,23 @@ void leave_out_neighbours(json::object& delay) {
     (*around)["cpu_use"] = nullptr;
     (*around)["cpu_holders"] = json::array{};
     (*around)["started"] = json::array{};
+}
+
+// All of them, whatever they say: which words of a note are names only lagtrapd knew.
+void leave_out_other_events(json::value& quality) {
+    auto* const object = quality.if_object();
+    json::value* const kept = object == nullptr ? nullptr : object->if_contains("notes");
+    if (kept == nullptr) return;
+    json::array notes;
+    const json::array* const all = kept->if_array();
+    bool left_out = false;
+    for (const json::value& note : all == nullptr ? json::array() : *all) {
+        const bool names_events = !note.is_string() || std::string_view(note.get_string()).starts_with(shed_note_begin);
+        left_out = left_out || names_events;
+        if (!names_events) notes.push_back(note);
+    }
+    if (left_out) notes.emplace_back("to save CPU time lagtrapd did not watch all that it was set to");
+    *kept = std::move(notes);
 }
 
 json::object placed_delay_json(const StoredDelay& stored) {

@@ -24,6 +24,9 @@ struct DelayQuestion {
 [[nodiscard]] json::object delay_json(const StoredDelay& stored, json::value& quality);
 // Takes the other processes out of what delay_json() gave.
 void leave_out_neighbours(boost::json::object& delay);
+// Takes the notes about what lagtrapd stopped watching out of a recording's quality: they name events of the whole machine.
+// A note says that there were any.
+void leave_out_other_events(boost::json::value& quality);
 // With bundle, host, user and build.
 [[nodiscard]] json::object placed_delay_json(const StoredDelay& stored);
 

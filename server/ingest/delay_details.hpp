@@ -11,6 +11,9 @@ namespace lagtrap::server {
 // Of one run.
 inline constexpr std::size_t stages_limit = 256;
 
+// How notes of a recording's quality begin that say what lagtrapd stopped watching; they may name any event of the machine.
+inline constexpr const char* shed_note_begin = "shed: ";
+
 // {"trace_begin_ns","on_cpu_ns","runnable_ns","blocked_ns","unknown_ns","blocked":[...],"stages":[...],"surroundings":{...},"quality":{...}},
 // as openapi.yaml has them. Without a recording all of the delay is unknown, and `damage` says why.
 [[nodiscard]] std::string delay_details(const trace::SystemFile& system, const analysis::Recording* recording,

@@ -24,5 +24,20 @@ TEST(DelayRoutes, WithoutSurroundingsThereIsNothingToLeaveOut) {
     EXPECT_TRUE(delay["surroundings"].is_null());
 }
 
+TEST(DelayRoutes, NotesNameNoOtherEvents) {
+    auto quality = boost::json::parse(R"({"samples":5,"notes":["the recording was cut short",
+        "shed: event zebra.payroll has no stages","shed: event zebra.payroll is not watched: zebra"]})");
+    leave_out_other_events(quality);
+    EXPECT_EQ(boost::json::serialize(quality).find("zebra"), std::string::npos);
+    EXPECT_EQ(boost::json::serialize(quality.at("notes")),
+              R"(["the recording was cut short","to save CPU time lagtrapd did not watch all that it was set to"])");
+    EXPECT_EQ(quality.at("samples"), 5);
+    for (const char* other : {"null", "{}", R"({"notes":[]})", R"({"notes":["the recording was cut short"]})"}) {
+        auto same = boost::json::parse(other);
+        leave_out_other_events(same);
+        EXPECT_EQ(same, boost::json::parse(other)) << other;
+    }
+}
+
 }  // namespace
 }  // namespace lagtrap::server::delay_routes_test
