@@ -13,6 +13,7 @@
 #include "cli/add/add_offers.hpp"
 #include "cli/add/add_write.hpp"
 #include "cli/add/trial_daemon.hpp"
+#include "cli/bundles/confined_decoding.hpp"
 #include "cli/bundles/confined_reading.hpp"
 #include "cli/commands.hpp"
 #include "cli/console/interrupt.hpp"
@@ -103,9 +104,13 @@ class Add {
         if (with_functions) {
             append(loop_offers(target_, waiting_calls()));
             TRY_ASSIGN(const auto bundle, daemon->record("look"));
-            TRY_ASSIGN(const auto recording, analysis::read_recording(bundle));
-            TRY_ASSIGN(const auto profile, formats::profile_of_recording(recording, {}));
-            append(function_offers(target_, profile));
+            TRY_ASSIGN(const auto seen,
+                       decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
+                           TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+                           TRY_ASSIGN(const auto profile, formats::profile_of_recording(recording, {}));
+                           return lines_of(functions_seen(target_, profile));
+                       }));
+            append(function_offers(target_, seen_functions_of(seen)));
             if (offers_.empty()) return success();
             TRY(daemon->watch(trial_elements(offers_, target_)));
         }

@@ -1,5 +1,6 @@
 #include "analysis/recording.hpp"
 #include "cli/bundles/bundle_finder.hpp"
+#include "cli/bundles/confined_decoding.hpp"
 #include "cli/commands.hpp"
 #include "core/files.hpp"
 #include "formats/format_table.hpp"
@@ -50,7 +51,8 @@ int export_recording(const ExportOptions& options, Console& console) {
     }
     const auto path = find_bundle(options.bundle, options.spool);
     if (!path) return console.fail(path.error().message);
-    const auto text = export_text(*path, *format, options);
+    const auto text = decode_confined(
+        *path, [&](const std::filesystem::path& opened) { return export_text(opened, *format, options); });
     if (!text) return console.fail(text.error().message);
     if (!options.output.empty()) {
         const auto written = write_file_durably(options.output, *text);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -18,6 +19,7 @@ namespace {
 using formats::StackProfile;
 
 constexpr std::size_t functions_limit = 24;
+constexpr std::size_t seen_limit = 4096;
 constexpr double least_share = 0.05;         // of the program's time on a CPU
 constexpr double always_there_share = 0.98;  // of its threads' time
 
@@ -125,26 +127,60 @@ std::map<std::string, std::string> written_names(const AddTarget& target) {
 
 }  // namespace
 
-std::vector<Offer> function_offers(const AddTarget& target, const StackProfile& profile) {
-    std::vector<Offer> offers;
-    if (target.processes.empty()) return offers;
+std::vector<SeenFunction> functions_seen(const AddTarget& target, const StackProfile& profile) {
     const FunctionSearch search(target, profile);
-    const auto found = search.found();
-    if (found.empty()) return offers;
+    std::vector<SeenFunction> seen;
+    for (const auto& [name, facts] : search.found()) {
+        const double share = static_cast<double>(facts.busy_ns) / static_cast<double>(search.busy_ns());
+        seen.push_back({printable(name), static_cast<std::uint64_t>(share * 1000), facts.idle_ns > facts.total_ns / 2});
+        if (seen.size() == seen_limit) break;
+    }
+    return seen;
+}
+
+std::string lines_of(const std::vector<SeenFunction>& seen) {
+    std::string lines;
+    for (const SeenFunction& one : seen)
+        lines += fmt::format("{} {} {}\n", one.share_permille, one.waits_for_events ? 1 : 0, one.name);
+    return lines;
+}
+
+std::vector<SeenFunction> seen_functions_of(std::string_view lines) {
+    std::vector<SeenFunction> seen;
+    while (!lines.empty() && seen.size() < seen_limit) {
+        const std::string_view line = lines.substr(0, lines.find('\n'));
+        lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+        SeenFunction one;
+        const char* const end = line.data() + line.size();
+        const auto share = std::from_chars(line.data(), end, one.share_permille);
+        if (share.ec != std::errc() || one.share_permille > 1000 || end - share.ptr < 4) continue;
+        const std::string_view rest(share.ptr, static_cast<std::size_t>(end - share.ptr));
+        if (!rest.starts_with(" 0 ") && !rest.starts_with(" 1 ")) continue;
+        one.waits_for_events = rest[1] == '1';
+        one.name = rest.substr(3);
+        if (printable(one.name) == one.name) seen.push_back(std::move(one));
+    }
+    return seen;
+}
+
+std::vector<Offer> function_offers(const AddTarget& target, const std::vector<SeenFunction>& seen) {
+    std::vector<Offer> offers;
+    if (target.processes.empty() || seen.empty()) return offers;
     const auto names = written_names(target);
-    for (const auto& [name, seen] : found) {
+    for (const SeenFunction& one : seen) {
+        const std::string& name = one.name;
         auto written = names.find(name);
         if (written == names.end()) written = names.find(without_parameters(name));
         if (written == names.end()) continue;
         Offer offer{OfferKind::Function,
                     "function " + name,
                     fmt::format("On the stack for {} of the program's time on a CPU.",
-                                percent(static_cast<double>(seen.busy_ns) / static_cast<double>(search.busy_ns()))),
+                                percent(static_cast<double>(one.share_permille) / 1000)),
                     {},
                     true,
                     target.name,
                     {}};
-        offer.waits_for_events = seen.idle_ns > seen.total_ns / 2;
+        offer.waits_for_events = one.waits_for_events;
         if (offer.waits_for_events) offer.about += " It waits for events most of its time.";
         offer.events.push_back({event_name(target.name, name),
                                 fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(written->second)),

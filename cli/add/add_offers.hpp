@@ -58,9 +58,20 @@ struct Offer {
 [[nodiscard]] std::vector<std::string> library_presets(const AddTarget& target);
 // Probes of the program that look like begin and end of something.
 [[nodiscard]] std::vector<Offer> probe_offers(const AddTarget& target);
-// Functions of the program that were on its stacks while it worked, and not all the time; at most 24, those with the most
-// time on a CPU first.
-[[nodiscard]] std::vector<Offer> function_offers(const AddTarget& target, const formats::StackProfile& profile);
+// A function of the program that was on its stacks while it worked, and not all the time.
+struct SeenFunction {
+    std::string name;                  // printable
+    std::uint64_t share_permille = 0;  // of the program's time on a CPU
+    bool waits_for_events = false;     // most of its time
+    bool operator==(const SeenFunction&) const = default;
+};
+// Those with the most time on a CPU first, at most 4096.
+[[nodiscard]] std::vector<SeenFunction> functions_seen(const AddTarget& target, const formats::StackProfile& profile);
+// A line for each, and back; lines that are none are left out.
+[[nodiscard]] std::string lines_of(const std::vector<SeenFunction>& seen);
+[[nodiscard]] std::vector<SeenFunction> seen_functions_of(std::string_view lines);
+// Of these, those that can be watched; at most 24. Reads the program's file.
+[[nodiscard]] std::vector<Offer> function_offers(const AddTarget& target, const std::vector<SeenFunction>& seen);
 
 // How often threads were found waiting in each system call that event loops and servers wait in, by the call's name.
 using WaitingCalls = std::map<std::string, std::size_t>;

@@ -32,6 +32,20 @@ TEST(AddNames, AreNamesOfTheSettings) {
     EXPECT_EQ(without_parameters("a::(anonymous namespace)::b(c(*)(d))"), "a::(anonymous namespace)::b");
 }
 
+TEST(AddFunctions, WhatWasSeenIsReadBackAndNothingElse) {
+    const std::vector<SeenFunction> seen{{"app::Shop::buy(int, char)", 734, false}, {"wait for (it)", 12, true}};
+    EXPECT_EQ(lines_of(seen), "734 0 app::Shop::buy(int, char)\n12 1 wait for (it)\n");
+    EXPECT_EQ(seen_functions_of(lines_of(seen)), seen);
+    // Of a process that reads hostile bytes anything may come.
+    EXPECT_THAT(
+        seen_functions_of("\n1001 0 a\n-1 0 a\n5 2 a\n5 0 \n5\nx 0 a\n5 0 a\x1b[1m\n99999999999999999999 0 a\n"),
+        testing::IsEmpty());
+    EXPECT_EQ(seen_functions_of("5 0 a"), (std::vector<SeenFunction>{{"a", 5, false}}));
+    std::string many;
+    for (int i = 0; i < 10'000; ++i) many += "1 0 a\n";
+    EXPECT_EQ(seen_functions_of(many).size(), 4096U);
+}
+
 TEST(AddThresholds, LeaveRoomAboveWhatWasSeen) {
     const auto of = [](std::uint64_t p99_ns, std::uint64_t max_ns) {
         Measured measured;
