@@ -53,6 +53,15 @@ void look_for_reader() {
     if (reader != nullptr && !reader->counts().start_problem.empty()) (void)reader->try_start();
 }
 
+CommandLines command_lines_of(const settings::Privacy& privacy) {
+    switch (privacy.command_lines) {
+        case settings::CommandLines::Program: return CommandLines::Program;
+        case settings::CommandLines::All: return CommandLines::All;
+        case settings::CommandLines::Masked: break;
+    }
+    return CommandLines::Masked;
+}
+
 std::set<std::string> watched_programs(const settings::Settings& settings) {
     std::set<std::string> paths;
     for (const settings::Event& event : settings.events) {
@@ -309,6 +318,7 @@ void Service::put_in_place(Arming& arming) {
     arming.listener->breaches().start();
     if (!arming.first) arming.source.ended_after_ns = arming.listener->take_over(collector_->listener());
     settings_ = arming.settings;
+    options_.inspectors->show_command_lines(command_lines_of(settings_.privacy));
     unwinder_->watch(watched_programs(settings_));
     unwinder_->want_files(programs_to_find(settings_));
     keeper_->set_limits(retention_of(settings_));

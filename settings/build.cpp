@@ -87,6 +87,11 @@ std::optional<FileSource> given_path(const Element& element, std::string_view na
     return FileSource{path->text, path->place};
 }
 
+CommandLines command_lines_of(std::string_view text) {
+    if (text == "all") return CommandLines::All;
+    return text == "program" ? CommandLines::Program : CommandLines::Masked;
+}
+
 Callers callers_of(std::string_view text) {
     if (text == "anyone") return Callers::Anyone;
     return text == "root" ? Callers::Root : Callers::Group;
@@ -178,6 +183,8 @@ Built build_settings(const Element& root, Diagnostics& diagnostics) {
     if (const Element* element = root.child("budget")) settings.budget = build_budget(*element);
     if (const Element* element = root.child("history")) settings.history = build_history(*element);
     if (const Element* element = root.child("confirm")) settings.confirm = Confirm{duration_of(*element, "wait")};
+    if (const Element* element = root.child("privacy"))
+        settings.privacy.command_lines = command_lines_of(element->text_of("command-lines"));
     if (const Element* element = root.child("spool")) {
         settings.spool = build_spool(*element);
         built.sources.spool = given_path(*element, "path");

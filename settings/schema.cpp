@@ -183,6 +183,11 @@ constexpr std::array recording_attributes{
 constexpr std::array confirm_attributes{
     AttributeSpec{"wait", Duration, Optional, "10s", "", s, hour, "Without an answer after this time it starts."}};
 
+constexpr std::array privacy_attributes{
+    AttributeSpec{"command-lines", Choice, Optional, "masked", "masked|program|all", 0, 0,
+                  "Of processes in recordings: without passwords, tokens and keys, as far as their names say what they "
+                  "are; the program alone; or all of them as they are."}};
+
 constexpr std::array spool_attributes{
     AttributeSpec{"path", Path, Optional, "/var/lib/lagtrap/spool", "", 0, 0,
                   "Folder where captures and bundles wait."},
@@ -372,6 +377,8 @@ constexpr ElementSpec history_element{
     "history", "What is kept of the time before a breach, in memory until there is one.", history_attributes, {}};
 constexpr ElementSpec confirm_element{
     "confirm", "If present, a breach is announced and `lagtrap approve` or `decline` answers.", confirm_attributes, {}};
+constexpr ElementSpec privacy_element{
+    "privacy", "What recordings tell of programs' arguments.", privacy_attributes, {}};
 constexpr ElementSpec spool_element{"spool", "Where captures and bundles are kept.", spool_attributes, {}};
 constexpr ElementSpec upload_element{"upload", "If present, bundles are sent to a server.", upload_attributes, {}};
 constexpr ElementSpec otlp_element{
@@ -379,10 +386,11 @@ constexpr ElementSpec otlp_element{
 constexpr ElementSpec control_element{"control", "The daemon's control socket.", control_attributes, {}};
 
 constexpr std::array root_children{
-    ChildSpec{&recording_element, 1}, ChildSpec{&unwinding_element, 1},        ChildSpec{&runs_element, 1},
-    ChildSpec{&budget_element, 1},    ChildSpec{&history_element, 1},          ChildSpec{&confirm_element, 1},
-    ChildSpec{&spool_element, 1},     ChildSpec{&upload_element, 1},           ChildSpec{&otlp_element, 1},
-    ChildSpec{&control_element, 1},   ChildSpec{&event_element, events_limit}, ChildSpec{&use_element, events_limit}};
+    ChildSpec{&recording_element, 1},     ChildSpec{&unwinding_element, 1}, ChildSpec{&runs_element, 1},
+    ChildSpec{&budget_element, 1},        ChildSpec{&history_element, 1},   ChildSpec{&confirm_element, 1},
+    ChildSpec{&privacy_element, 1},       ChildSpec{&spool_element, 1},     ChildSpec{&upload_element, 1},
+    ChildSpec{&otlp_element, 1},          ChildSpec{&control_element, 1},   ChildSpec{&event_element, events_limit},
+    ChildSpec{&use_element, events_limit}};
 constexpr ElementSpec lagtrap_element{"lagtrap", "The outermost element.", root_attributes, root_children};
 
 // The largest unit that leaves a whole number: "1h", "100us".

@@ -208,6 +208,12 @@ struct Upload {
     std::chrono::nanoseconds timeout{300'000'000'000};
 };
 
+enum class CommandLines { Masked, Program, All };
+
+struct Privacy {
+    CommandLines command_lines = CommandLines::Masked;  // of processes in recordings
+};
+
 enum class Callers { Root, Group, Anyone };  // root always may
 
 struct Control {
@@ -226,6 +232,7 @@ struct Settings {
     Budget budget;
     History history;
     std::optional<Confirm> confirm;
+    Privacy privacy;
     Spool spool;
     std::optional<Upload> upload;
     std::optional<Upload> otlp;  // an OpenTelemetry collector, to which delays go as spans

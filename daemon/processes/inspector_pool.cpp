@@ -235,6 +235,7 @@ Result<InspectedProcess> InspectorPool::read(std::uint32_t pid, Code code, const
     what.number(static_cast<std::uint32_t>(code));
     what.number(limits.mappings);
     what.number(limits.text_bytes);
+    what.number(static_cast<std::uint32_t>(command_lines_.load()));
     TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Read, pid, what.take()}));
     WireReader text(answer.body);
     InspectedProcess process;

@@ -85,9 +85,12 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
     void keep_room_for(std::set<std::uint32_t> watched_pids);
 
     [[nodiscard]] InspectionCounts counts() const;
+    // How read() gives command lines from now on, whatever its limits say; without a call: masked.
+    void show_command_lines(CommandLines mode) { command_lines_.store(mode); }
 
   private:
     using Clock = std::chrono::steady_clock;
+    std::atomic<CommandLines> command_lines_{CommandLines::Masked};
     struct Answer {
         std::string body;
         UniqueFd file;

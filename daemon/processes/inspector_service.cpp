@@ -113,9 +113,11 @@ class InspectionService {
         WireWriter answer;
         if (kind == InspectionMessage::Read) {
             const auto code = static_cast<ProcessInspector::Code>(request.number<std::uint32_t>());
-            const auto mappings = request.number<std::uint32_t>();
-            TRY_ASSIGN(const InspectedProcess process,
-                       inspector_.read(pid, code, {mappings, request.number<std::uint32_t>()}));
+            InspectionLimits limits;
+            limits.mappings = request.number<std::uint32_t>();
+            limits.text_bytes = request.number<std::uint32_t>();
+            limits.command_lines = static_cast<CommandLines>(request.number<std::uint32_t>());
+            TRY_ASSIGN(const InspectedProcess process, inspector_.read(pid, code, limits));
             answer.number(process.mappings_left_out);
             answer.text(process.records.bytes());
             return answer.take();

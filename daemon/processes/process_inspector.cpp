@@ -33,7 +33,7 @@ ProcessInspector* process_inspector() { return inspector_of_process; }
 
 Result<InspectedProcess> DirectInspector::read(std::uint32_t pid, Code code, const InspectionLimits& limits) {
     InspectedProcess process;
-    describe_process(folder_of(pid), pid, process.records);
+    describe_process(folder_of(pid), pid, limits.command_lines, process.records);
     if (code == Code::Left) return process;
     std::uint64_t mappings = 0, text_bytes = 0;
     for_each_code_mapping(folder_of(pid), pid, [&](const lagtrap_mapping& mapping, std::string_view path) {

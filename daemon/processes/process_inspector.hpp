@@ -12,6 +12,7 @@
 #include "bpf/records.h"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
+#include "daemon/processes/command_line_mask.hpp"
 #include "daemon/processes/mount_finder.hpp"
 #include "daemon/processes/record_buffer.hpp"
 
@@ -38,10 +39,11 @@ struct OpenedFile {
     CodeFileIdentity identity;
 };
 
-// What is read of one process, at most.
+// What is read of one process.
 struct InspectionLimits {
-    std::uint32_t mappings = 4096;
-    std::uint32_t text_bytes = 512 * 1024;  // of all paths
+    std::uint32_t mappings = 4096;          // at most
+    std::uint32_t text_bytes = 512 * 1024;  // of all paths, at most
+    CommandLines command_lines = CommandLines::Masked;
 };
 
 struct InspectedProcess {

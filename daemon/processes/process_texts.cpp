@@ -60,11 +60,6 @@ std::string read_command_line(const std::filesystem::path& process) {
     return line;
 }
 
-std::string parted_by_spaces(std::string arguments) {
-    std::replace(arguments.begin(), arguments.end(), '\0', ' ');
-    return arguments;
-}
-
 std::uint32_t status_number(const std::string& status, std::string_view label) {
     std::uint32_t number = 0;
     if (const auto at = status.find(label); at != std::string::npos) {
@@ -96,14 +91,16 @@ std::string control_group_of(const std::filesystem::path& process) {
     return found;
 }
 
-void describe_process(const std::filesystem::path& process, std::uint32_t pid, RecordBuffer& records) {
+void describe_process(const std::filesystem::path& process, std::uint32_t pid, CommandLines command_lines,
+                      RecordBuffer& records) {
     const auto program = read_program(process);
     if (!program) return;
     const auto status = read_file(process / "status", 64 * 1024);
     if (!status) return;
     const std::string arguments = read_command_line(process);
     const std::string command = arguments.substr(0, arguments.find('\0'));
-    std::string text = *program + '\0' + parted_by_spaces(arguments) + '\0' + control_group_of(process);
+    std::string text =
+        *program + '\0' + shown_command_line(arguments, command_lines) + '\0' + control_group_of(process);
     if (const std::string started = started_path(process, *program, command); !started.empty()) text += '\0' + started;
     lagtrap_process record{};
     record.header = {0, LAGTRAP_RECORD_PROCESS, 0, monotonic_ns()};

@@ -9,13 +9,15 @@
 
 #include "bpf/records.h"
 #include "core/result.hpp"
+#include "daemon/processes/command_line_mask.hpp"
 #include "daemon/processes/record_buffer.hpp"
 
 namespace lagtrap::daemon {
 
 // A lagtrap_process record with its program, command line, control group and the name it was started by; nothing of a thread
 // of the kernel and of a process that is gone. `process` is "/proc/PID".
-void describe_process(const std::filesystem::path& process, std::uint32_t pid, RecordBuffer& records);
+void describe_process(const std::filesystem::path& process, std::uint32_t pid, CommandLines command_lines,
+                      RecordBuffer& records);
 
 // The control group that says what the process belongs to: of version 2, else systemd's own, else the first below a root.
 // Empty where it is in the root's, or gone.

@@ -603,6 +603,20 @@ def a_flood_harms_nobody():
         check(daemon.status()["control"]["turned_away"] >= 2 * MOST_OF_ONE_USER, "they are not counted")
 
 
+def recordings_have_no_passwords():
+    """As the settings say: masked, without another word, or all; in the bundle as a whole."""
+    for privacy, seen in (("", b"--password=***"), ('<privacy command-lines="all"/>', b"--password=hunter2")):
+        with Daemon(EVENT, more=privacy) as daemon, \
+                subprocess.Popen(["/bin/sh", "-c", "read -r line", "--password=hunter2"], stdin=subprocess.PIPE) as shell:
+            with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
+                program.go().result()
+            bundle = daemon.wait_for_bundles(1)[0]
+            shell.stdin.close()
+            content = subprocess.run(["tar", "--zstd", "-xOf", bundle], capture_output=True, check=True).stdout
+            check(seen in content, f"the command line is not in the bundle: {privacy}")
+            check(privacy or b"hunter2" not in content, "the password is in the bundle")
+
+
 def others_can_not_read_bundles():
     with Daemon(EVENT) as daemon:
         with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
@@ -619,4 +633,4 @@ if __name__ == "__main__":
         a_reader_that_vanishes_and_comes_back, the_daemon_reads_no_program, a_reload_changes_who_may_do_what, a_hostile_file_costs_itself, hostile_files_of_the_corpus,
         the_merge_has_no_privileges, root_alone_by_default, callers_get_what_the_settings_allow,
         users_trace_their_own_processes_alone, a_flood_harms_nobody,
-        others_can_not_read_bundles)
+        recordings_have_no_passwords, others_can_not_read_bundles)

@@ -53,6 +53,8 @@ TEST(GoodFiles, TheSampleStatesTheDefaults) {
     EXPECT_EQ(sample.spool.age_limit, defaults.spool.age_limit);
     EXPECT_EQ(sample.control.socket, defaults.control.socket);
     EXPECT_EQ(sample.control.group, defaults.control.group);
+    EXPECT_EQ(sample.control.trace, defaults.control.trace);
+    EXPECT_EQ(sample.privacy.command_lines, defaults.privacy.command_lines);
 }
 
 // Each example is a comment; without its marks it must be settings too.
@@ -204,6 +206,10 @@ TEST(Everything, RecordingSpoolUploadControl) {
     EXPECT_EQ(settings.upload->timeout, 90s);
     EXPECT_EQ(settings.control.socket, "/run/other.sock");
     EXPECT_EQ(settings.control.group, "adm");
+    EXPECT_EQ(settings.control.read, Callers::Anyone);
+    EXPECT_EQ(settings.control.change, Callers::Root);
+    EXPECT_EQ(settings.control.trace, Callers::Group);
+    EXPECT_EQ(settings.privacy.command_lines, CommandLines::Program);
     EXPECT_EQ(settings.events.size(), 7);
 }
 
