@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -44,6 +45,12 @@ constexpr std::size_t namesakes_limit = 256;
 std::uint64_t mounts_of(const std::filesystem::path& process) {
     struct stat facts {};
     return ::stat((process / "ns" / "mnt").c_str(), &facts) == 0 ? facts.st_ino : 0;
+}
+
+std::chrono::nanoseconds thread_cpu_time() {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 std::filesystem::path folder_of(std::uint32_t pid) { return "/proc/" + std::to_string(pid); }
@@ -402,8 +409,11 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     const settings::Event& settings = events_[event];
     const auto plan = planner.plan_copy(settings, names_meaning(settings, view, build_id), view.path,
                                         {began + (failures == 0 ? arming_budget : patient_budget), hooks_.given_up});
+    const auto reading = Clock::now() - began;
+    const auto cpu_before = thread_cpu_time();
     const Status attached = plan ? hooks_.attach(event, number, *plan) : Status(plan.error());
-    if (user != 0) budget_.charge(user, Clock::now() - began, Clock::now());
+    // Attaching waits for the kernel's other CPUs, mostly, and no file can make that longer.
+    if (user != 0) budget_.charge(user, reading + (thread_cpu_time() - cpu_before), Clock::now());
     const std::lock_guard lock(mutex_);
     const auto found = copies_.find(number);
     if (found == copies_.end()) return;

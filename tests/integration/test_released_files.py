@@ -110,7 +110,7 @@ def a_container_gives_its_memory_back():
             with Daemon(event(binary, "50ms")) as daemon:
                 with Container(image, inside, *SLOW) as container:
                     wait_for(lambda: work(daemon)["processes"] == 1, "the container to be watched")
-                    with open(f"/proc/{container.pid}/root/weight", "wb") as weight:
+                    with pathlib.Path("/proc", str(container.pid), "root", "weight").open("wb") as weight:
                         weight.write(bytes(WEIGHT_BYTES))
                     full_bytes = shared_memory_bytes()
                     container.go()
