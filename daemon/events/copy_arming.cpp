@@ -202,12 +202,25 @@ void CopyArming::note_main_files() {
     let_go(std::move(leaving));
 }
 
-// Closes their files, last.
-void CopyArming::let_go(std::vector<std::pair<std::uint32_t, Copy>> copies) const {
-    for (const auto& [number, copy] : copies) {
-        for (const std::uint32_t event : copy.armed) hooks_.detach(event, number);
-        hooks_.release(*copy.file);
+// Taking markers out takes the kernel tens of milliseconds for each copy, in which a new container begins its first run.
+void CopyArming::let_go(std::vector<std::pair<std::uint32_t, Copy>> copies) {
+    if (copies.empty()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [number, copy] : copies) leaving_[copy.file->path()] = copy.real;
     }
+    auto leaving = std::make_shared<decltype(copies)>(std::move(copies));
+    hooks_.apart([this, leaving] {
+        for (const auto& [number, copy] : *leaving) leave_copy(number, copy);
+    });
+}
+
+void CopyArming::leave_copy(std::uint32_t number, const Copy& copy) {
+    for (const std::uint32_t event : copy.armed) hooks_.detach(event, number);
+    hooks_.release(*copy.file);
+    const std::lock_guard lock(mutex_);
+    leaving_.erase(copy.file->path());
+    left_.notify_all();
 }
 
 // False: some are left.
@@ -360,6 +373,9 @@ CopyArming::Clock::time_point CopyArming::next_try() const {
 
 void CopyArming::arm_missing() {
     const auto now = Clock::now();
+    const auto is_leaving = [this](const RealFile& real) {
+        return std::any_of(leaving_.begin(), leaving_.end(), [&](const auto& one) { return one.second == real; });
+    };
     const auto is_missing = [now](const Copy& copy, std::uint32_t event) {
         const auto problem = copy.problems.find(event);
         return !copy.armed.contains(event) && (problem == copy.problems.end() || problem->second.again <= now);
@@ -368,7 +384,7 @@ void CopyArming::arm_missing() {
     {
         const std::lock_guard lock(mutex_);
         for (auto& [number, copy] : copies_) {
-            if (copy.pids.empty()) continue;
+            if (copy.pids.empty() || is_leaving(copy.real)) continue;
             for (const std::uint32_t event : events_meaning(copy.view, copy.build_id))
                 if (is_missing(copy, event)) missing.emplace_back(number, event);
         }
@@ -463,7 +479,8 @@ void CopyArming::note_left(std::uint32_t event) {
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(const std::string& name) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> left;
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    left_.wait(lock, [&] { return !leaving_.contains(name); });
     for (auto& [number, copy] : copies_) {
         if (copy.file->path() != name) continue;
         for (const std::uint32_t event : copy.armed) {

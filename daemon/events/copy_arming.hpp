@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -72,6 +73,8 @@ class CopyArming {
         // ErrorKind::Busy: the event is not armed now.
         std::function<Status(std::uint32_t event, std::uint32_t copy, const EventPlan& plan)> attach;
         std::function<void(std::uint32_t event, std::uint32_t copy)> detach;
+        // Does work that takes long by a thread of its own, one after the other, and looks again then.
+        std::function<void(std::function<void()> work)> apart;
         std::function<void(const std::shared_ptr<const WatchedFile>&)> guard;  // against writers
         std::function<void(const WatchedFile&)> release;                       // guards it no longer
         // Paths in the settings under which no file of the machine's own root file system lies, each with where its links
@@ -94,7 +97,8 @@ class CopyArming {
 
     // The event's markers were taken out of all files.
     void note_left(std::uint32_t event);
-    // Somebody writes to the copy of this name (WatchedFile::path()): its markers are to go. Those that were in it.
+    // Somebody writes to the copy of this name (WatchedFile::path()): its markers are to go. Those that were in it. Waits
+    // for markers that are on their way out of it.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> leave_file(const std::string& name);
     [[nodiscard]] EventCopies of(std::uint32_t event) const;
     // Whether a process has a file of Hooks::main_files mapped.
@@ -151,7 +155,8 @@ class CopyArming {
     [[nodiscard]] Result<RealFile> find_file(const Sighting& sighting, const View& view);
     [[nodiscard]] Result<KnownFile> look_into(const OpenedFile& opened, const Sighting& sighting) const;
     void add(const Sighting& sighting, const View& view, const KnownFile& known, UniqueFd file);
-    void let_go(std::vector<std::pair<std::uint32_t, Copy>> copies) const;
+    void let_go(std::vector<std::pair<std::uint32_t, Copy>> copies);
+    void leave_copy(std::uint32_t number, const Copy& copy);
     [[nodiscard]] bool is_open(const RealFile& real) const;
     void note_main_files();
     [[nodiscard]] std::string where_known(const std::string& path, std::uint32_t pid);
@@ -189,6 +194,9 @@ class CopyArming {
     mutable std::mutex mutex_;
     std::string problem_;                   // why copies are not looked for
     std::map<std::uint32_t, Copy> copies_;  // by number
+    // Files that markers are on their way out of, by name: others in the same file would be hit beside them.
+    std::map<std::string, RealFile> leaving_;
+    std::condition_variable left_;
     std::map<std::shared_ptr<const WatchedFile>, RealFile> main_files_;
     std::map<std::string, std::string> linked_names_;  // what a name in the settings, a link on this machine, leads to
     std::map<std::string, std::string> followed_;      // as Hooks::followed has them

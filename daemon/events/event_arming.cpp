@@ -95,6 +95,7 @@ void EventArming::stop() {
     if (copies_) options_.sightings->unsubscribe(subscription_);
     pool_.stop();
     pool_.join();
+    leaving_pool_.join();
     std::vector<std::future<void>> detaching;
     {
         const std::lock_guard lock(state_mutex_);
@@ -419,6 +420,12 @@ CopyArming::Hooks EventArming::copy_hooks() {
     };
     hooks.attach = [this](auto event, auto copy, const EventPlan& plan) { return attach_copy(event, copy, plan); };
     hooks.detach = [this](auto event, auto copy) { detach_copy(event, copy); };
+    hooks.apart = [this](std::function<void()> work) {
+        boost::asio::post(leaving_pool_, [this, work = std::move(work)] {
+            work();
+            look_at_copies();
+        });
+    };
     hooks.guard = [this](const auto& file) { (void)guard_->hold(file); };
     hooks.release = [this](const WatchedFile& file) { guard_->release(file.path()); };
     hooks.followed = [this] { return followed_paths(); };
@@ -459,9 +466,13 @@ Status EventArming::attach_copy(std::uint32_t event, std::uint32_t copy, const E
 }
 
 void EventArming::detach_copy(std::uint32_t event, std::uint32_t copy) {
-    const std::lock_guard attaching(attach_mutex_);
-    auto links = programs_.take_links_of_copy(event, copy);
+    std::vector<Link> links;
+    {
+        const std::lock_guard attaching(attach_mutex_);
+        links = programs_.take_links_of_copy(event, copy);
+    }
     while (!links.empty()) links.pop_back();
+    const std::lock_guard attaching(attach_mutex_);
     programs_.give_back_copy(event, copy);
 }
 

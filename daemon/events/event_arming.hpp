@@ -162,7 +162,8 @@ class EventArming {
     std::unique_ptr<CopyArming> copies_;  // nullptr: none are watched
     std::uint64_t subscription_ = 0;
     std::atomic<bool> copies_wanted_{false};
-    boost::asio::thread_pool pool_{1};  // the arming thread
+    boost::asio::thread_pool pool_{1};          // the arming thread
+    boost::asio::thread_pool leaving_pool_{1};  // takes markers out of copies that nobody has mapped any more
     boost::asio::steady_timer copies_timer_{pool_};
     std::unique_ptr<WriteGuard> guard_;  // last: its thread uses the others
 };
