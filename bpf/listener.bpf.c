@@ -62,7 +62,12 @@ static __always_inline int pair_hit(const struct lagtrap_marker_config* marker, 
         counters->users_seen |= 1ULL << (hit->uid % 64);
         return on_begin(config, counters, event, hit);
     }
-    if (marker->role == LAGTRAP_ROLE_END) return on_end(config, counters, event, hit);
+    if (marker->role == LAGTRAP_ROLE_END) {
+        /* Errors come without a run, too. */
+        hit->meaning = marker->stage;
+        if (hit->meaning != LAGTRAP_END_DONE) hit->of_others_too = true;
+        return on_end(config, counters, event, hit);
+    }
     return on_stage(config, counters, event, marker->stage, hit);
 }
 

@@ -32,6 +32,9 @@
 
 enum lagtrap_marker_role { LAGTRAP_ROLE_BEGIN = 0, LAGTRAP_ROLE_STAGE = 1, LAGTRAP_ROLE_END = 2 };
 
+/* What an end says of its run. */
+enum lagtrap_end_meaning { LAGTRAP_END_DONE = 0, LAGTRAP_END_FAILED = 1, LAGTRAP_END_CANCELLED = 2 };
+
 enum lagtrap_nesting { LAGTRAP_NESTING_EACH = 0, LAGTRAP_NESTING_OUTERMOST = 1, LAGTRAP_NESTING_RESTART = 2 };
 
 enum lagtrap_event_flags {
@@ -78,8 +81,8 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_scoped_group) == 16, "layout of scop
 
 struct lagtrap_marker_config {
     __u32 event;
-    __u16 role; /* enum lagtrap_marker_role */
-    __u16 stage;
+    __u16 role;         /* enum lagtrap_marker_role */
+    __u16 stage;        /* of ends: enum lagtrap_end_meaning */
     __u16 key_argument; /* LAGTRAP_NO_ARGUMENT: none; for tracepoints the field's offset */
     __u8 key_bytes;     /* tracepoints: size of the field */
     __u8 second_key_bytes;
@@ -220,7 +223,7 @@ struct lagtrap_slot {
     struct lagtrap_run_report report; /* counts with LAGTRAP_EVENT_RECORD_RUNS */
     __u64 deadline_ns;
     __u64 stack_pointer;    /* at the begin; for functions at their entry */
-    __u64 return_address;   /* LAGTRAP_EVENT_MATCH_STACK: what lies there as long as the call lasts; 0: not known */
+    __u64 return_address;   /* LAGTRAP_EVENT_MATCH_STACK: what lies there while the call lasts; 0: not known */
     __u64 site;             /* LAGTRAP_EVENT_STACK_ORDER: address of the begin marker that was hit */
     __u64 open_depth;       /* an owned count; in the outermost run's slot: runs open inside it */
     __u64 stage_next;       /* an owned count */
@@ -261,7 +264,7 @@ struct lagtrap_marker_count {
 #define LAGTRAP_COST_BUCKETS 64
 #define LAGTRAP_COST_EVERY 64
 
-/* Runs begun and ended are the sum of the histogram. */
+/* Runs begun and ended are the sum of the histogram; those that failed or were cancelled are not in it. */
 enum lagtrap_delay_part {
     LAGTRAP_DELAY_ON_CPU = 0,
     LAGTRAP_DELAY_RUNNABLE = 1, /* without the next */
@@ -277,6 +280,8 @@ struct lagtrap_event_counters {
     __u64 told_delays;  /* those of them that had been reported while they were open */
     __u64 abandoned;    /* function left without a return, or thread, process or program gone */
     __u64 left;         /* the former of these: by an exception or longjmp */
+    __u64 failed;       /* runs that ended at a marker which says so */
+    __u64 cancelled;    /* the same */
     __u64 lost;         /* no slot was free, or the run gave way to another event's */
     __u64 expired;      /* open for so long that it gave way to another of its event */
     __u64 unended_late; /* begins without their end, which was found out after the threshold */

@@ -59,6 +59,7 @@ struct hit {
     __u32 tid;
     __u32 uid;           /* of begins alone */
     bool of_others_too;  /* an end that may be of a call that did not begin at the marker's function */
+    __u8 meaning;        /* of ends: enum lagtrap_end_meaning */
     bool waited_for_cpu; /* the run is a wait for a CPU, of another thread than the one that is told of it */
 };
 
@@ -123,6 +124,14 @@ static __always_inline void ask_for_look(__u64 wanted_ns) {
     bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
+/* 0: it cannot be read. With a stack of its own, of which fill_slot() has none to spare: hardened kernels take a third longer to copy
+ * into a map at once. */
+static __noinline __u64 user_word_at(__u64 address) {
+    __u64 word = 0;
+    bpf_probe_read_user(&word, sizeof(word), (void*)address);
+    return word;
+}
+
 /* Not static, as end_run(): the verifier looks at them once, not once for each way that leads here. Returns 0. */
 __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagtrap_event_config* config,
                          const struct hit* hit, __u64 event_and_depth) {
@@ -147,9 +156,10 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     run->stages_lost = 0;
     slot->stack_pointer = hit->stack_pointer;
     slot->return_address = 0;
-    /* Of threads: the stacks of goroutines move. */
-    if ((config->flags & LAGTRAP_EVENT_MATCH_STACK) && !hit->goroutine.address)
-        bpf_probe_read_user(&slot->return_address, sizeof(slot->return_address), (void*)hit->stack_pointer);
+    /* Where somebody will look at the run, and of threads alone: stacks of goroutines move. */
+    if ((config->flags & LAGTRAP_EVENT_MATCH_STACK) && config->look_after_ns != LAGTRAP_NEVER_NS &&
+        !hit->goroutine.address)
+        slot->return_address = user_word_at(hit->stack_pointer);
     slot->site = hit->site;
     *(volatile __u64*)&slot->open_depth = owned_count(tag);
     *(volatile __u64*)&slot->stage_next = owned_count(tag);
@@ -187,6 +197,17 @@ static __always_inline void count_run(struct lagtrap_event_counters* counters, _
     if (elapsed_ns > counters->max_ns) counters->max_ns = elapsed_ns;
 }
 
+/* An error that is told quickly makes no operation faster, so such runs are in no histogram. */
+static __always_inline void count_ended(struct lagtrap_event_counters* counters, const struct hit* hit,
+                                        __u64 elapsed_ns) {
+    if (hit->meaning == LAGTRAP_END_FAILED)
+        __sync_fetch_and_add(&counters->failed, 1);
+    else if (hit->meaning == LAGTRAP_END_CANCELLED)
+        __sync_fetch_and_add(&counters->cancelled, 1);
+    else
+        count_run(counters, elapsed_ns);
+}
+
 /* Whether a delay of this user may begin a recording. */
 static __noinline bool may_record(struct lagtrap_event_counters* counters, __u32 uid) {
     if (!counters || !bpf_map_lookup_elem(&users_without_recordings, &uid)) return true;
@@ -202,7 +223,7 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     __u64 elapsed_ns = hit->now_ns > run->begin_ns ? hit->now_ns - run->begin_ns : 0;
     bool delay = elapsed_ns > config->threshold_ns;
     bool told = __sync_lock_test_and_set(&slot->deadline_ns, 0) & LAGTRAP_DEADLINE_TOLD;
-    count_run(counters, elapsed_ns);
+    count_ended(counters, hit, elapsed_ns);
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
     if (delay && told) __sync_fetch_and_add(&counters->told_delays, 1);
     bool report = delay && watch.breach_wanted && !told && may_record(counters, run->begin_uid);

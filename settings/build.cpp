@@ -126,7 +126,8 @@ class EventsBuilder {
         if (events.size() == events_limit + 1)
             diagnostics_.add(element.place, fmt::format("with this there are {} events", events.size()),
                              fmt::format("expected at most {}", events_limit));
-        const std::size_t before = std::exchange(markers_, markers_ + 2 + events.back().stages.size());
+        const std::size_t before =
+            std::exchange(markers_, markers_ + 2 + events.back().stages.size() + events.back().other_ends.size());
         if (before <= markers_limit && markers_ > markers_limit)
             diagnostics_.add(element.place, fmt::format("with this event there are {} markers", markers_),
                              fmt::format("expected at most {} of all events together", markers_limit),

@@ -131,7 +131,7 @@ class EventBuilder {
             if (begin && !end) diagnostics_.add(element_.place, event_text() + " has a <begin> and no <end>", forms);
             if (end && !begin) diagnostics_.add(element_.place, event_text() + " has an <end> and no <begin>", forms);
             if (begin) event_.begin = build_marker(*begin);
-            if (end) event_.end = build_marker(*end);
+            if (end) build_ends(*end);
         }
         for (const Element* stage : element_.children_of("stage"))
             event_.stages.push_back(
@@ -140,6 +140,29 @@ class EventBuilder {
             refuse_same_marker(*end);
             check_keys();
         }
+    }
+
+    // `first`: of the ends.
+    void build_ends(const Element& first) {
+        event_.end = build_marker(first);
+        if (first.text_of("as") != "done")
+            diagnostics_.add(first.attribute("as")->place, fmt::format("the first <end> of {} says as", event_text()),
+                             "expected none: a run that is done ends there",
+                             "further ends may say that it failed or was cancelled");
+        for (const Element* other : element_.children_of("end"))
+            if (other != &first) build_other_end(*other);
+    }
+
+    void build_other_end(const Element& element) {
+        const std::string_view as = element.text_of("as");
+        OtherEnd other{build_marker(element), as == "cancelled" ? EndMeaning::Cancelled : EndMeaning::Failed};
+        if (as == "done")
+            diagnostics_.add(element.place, fmt::format("a second <end> of {} that is done", event_text()),
+                             "expected as=\"failed\" or as=\"cancelled\"");
+        else if (other.marker.binary != event_.end.binary)
+            diagnostics_.add(element.place, fmt::format("two ends of {} in two programs", event_text()),
+                             "expected all ends in the same program, or in the kernel");
+        event_.other_ends.push_back(std::move(other));
     }
 
     // Errors for what does not go together with <function>, <library> or <run-queue>.

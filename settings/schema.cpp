@@ -83,7 +83,16 @@ constexpr std::array begin_attributes{
 
 constexpr std::array stage_attributes{stage_name, stage_expected,   usdt, function,
                                       tracepoint, binary_of_marker, side, key};
-constexpr std::array end_attributes{usdt, function, tracepoint, binary_of_marker, side, key};
+constexpr AttributeSpec end_meaning{
+    "as",
+    Choice,
+    Optional,
+    "done",
+    "done|failed|cancelled",
+    0,
+    0,
+    "What this end says of the run: that it was done, failed or was cancelled. The latter are counted apart."};
+constexpr std::array end_attributes{usdt, function, tracepoint, binary_of_marker, side, key, end_meaning};
 
 constexpr std::array function_attributes{
     AttributeSpec{"name", Symbol, Required, "", "", 0, 0, "The function, by symbol or demangled name."},
@@ -309,7 +318,8 @@ constexpr ElementSpec key_element{
     "key", "Runs are paired by the key of their markers, not by thread.", key_attributes, {}};
 constexpr ElementSpec begin_element{"begin", "The marker at which a run begins.", begin_attributes, {}};
 constexpr ElementSpec stage_element{"stage", "A marker between begin and end.", stage_attributes, {}};
-constexpr ElementSpec end_element{"end", "The marker at which a run ends.", end_attributes, {}};
+constexpr ElementSpec end_element{
+    "end", "The marker at which a run ends; further ones say that it failed or was cancelled.", end_attributes, {}};
 constexpr ElementSpec function_element{
     "function", "Instead of <begin> and <end>: a call of this function is a run.", function_attributes, {}};
 constexpr ElementSpec calls_element{"calls",
@@ -346,7 +356,7 @@ constexpr std::array event_children{ChildSpec{&scope_element, 1},
                                     ChildSpec{&key_element, 1},
                                     ChildSpec{&begin_element, 1},
                                     ChildSpec{&stage_element, stages_limit},
-                                    ChildSpec{&end_element, 1},
+                                    ChildSpec{&end_element, ends_limit},
                                     ChildSpec{&function_element, 1},
                                     ChildSpec{&library_element, 1},
                                     ChildSpec{&run_queue_element, 1},

@@ -67,6 +67,7 @@ struct ElementSpec {
 };
 
 inline constexpr std::size_t events_limit = 256;
+inline constexpr std::size_t ends_limit = 4;
 inline constexpr std::size_t stages_limit = 16;
 inline constexpr std::size_t depth_limit = 16;
 inline constexpr std::size_t file_bytes_limit = 1U << 20;

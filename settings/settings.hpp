@@ -47,6 +47,15 @@ struct Stage {
     bool expected = false;  // a run that never reaches this stage is dirty
 };
 
+// What an end says of its run.
+enum class EndMeaning { Done, Failed, Cancelled };
+
+// A run that ends here is counted apart from those that were done.
+struct OtherEnd {
+    Marker marker;
+    EndMeaning meaning = EndMeaning::Failed;
+};
+
 // A stage of one of these names says what kind of start its run was; it is no stage beside that.
 inline constexpr const char* cold_stage = "cold";
 inline constexpr const char* warm_stage = "warm";
@@ -131,6 +140,7 @@ struct Event {
     Marker begin;
     std::vector<Stage> stages;
     Marker end;
+    std::vector<OtherEnd> other_ends;        // in the same program as `end`
     std::optional<RecordedCalls> calls;      // of events that are a function
     std::vector<calls::ObjectRule> objects;  // that are followed after a breach
     std::optional<TracedFunctions> functions;

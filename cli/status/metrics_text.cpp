@@ -102,6 +102,8 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
         {"abandoned_total", "abandoned", "Runs whose thread or function ended without reaching the end"},
         {"left_by_exception_total", "left_by_exception",
          "Of the abandoned runs: calls left by an exception or longjmp"},
+        {"failed_total", "failed", "Runs that ended at a marker which says that they failed"},
+        {"cancelled_total", "cancelled", "Runs that ended at a marker which says that they were cancelled"},
         {"lost_total", "lost", "Begins that found the table of open runs full"},
         {"limited_hits_total", "limited", "Hits of users and processes that are limited"},
     };

@@ -132,6 +132,8 @@ std::vector<std::string> problems_of(const object& event) {
     add("unmatched_begins", "begins without end");
     add("unmatched_ends", "ends without begin");
     add("unmatched_stages", "stages without begin");
+    add("failed", "runs failed");
+    add("cancelled", "runs were cancelled");
     const std::uint64_t left = number(event, "left_by_exception"), abandoned = number(event, "abandoned");
     if (left > 0) problems.push_back(counted(left, "call", "calls") + " left by an exception or longjmp");
     if (abandoned > left)

@@ -10,6 +10,8 @@ void EventCounters::add(const EventCounters& other) {
     told_delays += other.told_delays;
     abandoned += other.abandoned;
     left += other.left;
+    failed += other.failed;
+    cancelled += other.cancelled;
     lost += other.lost;
     expired += other.expired;
     unended_late += other.unended_late;

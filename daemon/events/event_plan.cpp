@@ -125,6 +125,8 @@ namespace {
 using PlanOne = std::function<Status(const settings::Marker&, lagtrap_marker_role, std::uint16_t)>;
 Status for_each_marker(const settings::Event& event, const PlanOne& plan) {
     TRY(plan(event.end, LAGTRAP_ROLE_END, 0));
+    for (std::size_t other = 0; other < event.other_ends.size(); ++other)
+        TRY(plan(event.other_ends[other].marker, LAGTRAP_ROLE_END, static_cast<std::uint16_t>(other + 1)));
     for (std::size_t stage = 0; stage < event.stages.size(); ++stage)
         TRY(plan(event.stages[stage].marker, LAGTRAP_ROLE_STAGE, static_cast<std::uint16_t>(stage)));
     return plan(event.begin, LAGTRAP_ROLE_BEGIN, 0);

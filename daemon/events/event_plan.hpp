@@ -28,7 +28,7 @@ struct MarkerPlan {
     };
     settings::Marker marker;
     lagtrap_marker_role role = LAGTRAP_ROLE_BEGIN;
-    std::uint16_t stage = 0;
+    std::uint16_t stage = 0;  // of ends: 0, or 1 + the place among the event's other ends
     Value key, second_key, begin_time, trace;
     ProbePlaces places;               // of markers in programs
     std::uint64_t tracepoint_id = 0;  // of those in the kernel

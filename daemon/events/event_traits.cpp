@@ -8,9 +8,9 @@ bool pairs_calls(const settings::Event& event) {
     const settings::Marker& begin = event.begin;
     const settings::Marker& end = event.end;
     return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
-           begin.kind == settings::MarkerKind::Function && end.kind == settings::MarkerKind::Function &&
-           begin.side == settings::FunctionSide::Entry && end.side == settings::FunctionSide::Return &&
-           begin.name == end.name && begin.binary == end.binary;
+           event.other_ends.empty() && begin.kind == settings::MarkerKind::Function &&
+           end.kind == settings::MarkerKind::Function && begin.side == settings::FunctionSide::Entry &&
+           end.side == settings::FunctionSide::Return && begin.name == end.name && begin.binary == end.binary;
 }
 
 bool keeps_stack_order(const settings::Event& event) {

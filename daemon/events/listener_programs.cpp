@@ -42,7 +42,9 @@ template <typename Wanted>
 bool has_marker(const settings::Event& event, Wanted wanted) {
     return wanted(event.begin) || wanted(event.end) ||
            std::any_of(event.stages.begin(), event.stages.end(),
-                       [&](const auto& stage) { return wanted(stage.marker); });
+                       [&](const auto& stage) { return wanted(stage.marker); }) ||
+           std::any_of(event.other_ends.begin(), event.other_ends.end(),
+                       [&](const auto& other) { return wanted(other.marker); });
 }
 
 bool ends_at_function(const settings::Event& event) {
@@ -53,6 +55,12 @@ bool ends_at_function(const settings::Event& event) {
 
 bool wants_arguments(const settings::Event& event) {
     return event.key == settings::KeyKind::Argument || event.begin_time || event.trace_id;
+}
+
+lagtrap_end_meaning meaning_of(const settings::Event& event, const MarkerPlan& end) {
+    if (end.stage == 0) return LAGTRAP_END_DONE;
+    const bool cancelled = event.other_ends.at(end.stage - 1U).meaning == settings::EndMeaning::Cancelled;
+    return cancelled ? LAGTRAP_END_CANCELLED : LAGTRAP_END_FAILED;
 }
 
 lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
@@ -88,7 +96,7 @@ ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
     std::uint32_t next = 0;
     for (const settings::Event& event : events_) {
         first_markers_.push_back(next);
-        next += static_cast<std::uint32_t>(2 + event.stages.size());
+        next += static_cast<std::uint32_t>(2 + event.stages.size() + event.other_ends.size());
     }
     markers_ = next;
 }
@@ -268,7 +276,8 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
 }
 
 Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t marker_id, const MarkerPlan& plan) {
-    const lagtrap_marker_config config = config_of(index, plan);
+    lagtrap_marker_config config = config_of(index, plan);
+    if (plan.role == LAGTRAP_ROLE_END) config.stage = static_cast<std::uint16_t>(meaning_of(events_[index], plan));
     const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,
                                             sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure a marker", failed);
@@ -287,12 +296,12 @@ bpf_program* ListenerPrograms::program_for(const MarkerPlan& plan) const {
     return plan.places.goid_offset != 0 ? all.on_go : all.on_function;
 }
 
-// As the constructor counts them, in the order of attaching: the end comes before the begin.
+// As the constructor counts them: the end, stages, the begin, other ends.
 std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPlan& plan) const {
     const std::uint32_t first = first_markers_[event];
-    if (plan.role == LAGTRAP_ROLE_END) return first;
-    if (plan.role == LAGTRAP_ROLE_STAGE) return first + 1 + plan.stage;
-    return first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());
+    const std::uint32_t begin = first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());
+    if (plan.role == LAGTRAP_ROLE_END) return plan.stage == 0 ? first : begin + plan.stage;
+    return plan.role == LAGTRAP_ROLE_STAGE ? first + 1 + plan.stage : begin;
 }
 
 Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const MarkerPlan& plan) {

@@ -68,6 +68,10 @@ bool make_the_same_runs(const settings::Event& one, const settings::Event& other
     return parts(one) == parts(other) && same_reference(one.begin_time, other.begin_time) &&
            same_reference(one.trace_id, other.trace_id) && same_marker(one.begin, other.begin) &&
            same_marker(one.end, other.end) &&
+           std::equal(one.other_ends.begin(), one.other_ends.end(), other.other_ends.begin(), other.other_ends.end(),
+                      [](const settings::OtherEnd& a, const settings::OtherEnd& b) {
+                          return a.meaning == b.meaning && same_marker(a.marker, b.marker);
+                      }) &&
            std::equal(one.stages.begin(), one.stages.end(), other.stages.begin(), other.stages.end(),
                       [](const settings::Stage& a, const settings::Stage& b) {
                           return a.name == b.name && same_marker(a.marker, b.marker);

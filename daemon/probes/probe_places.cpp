@@ -58,6 +58,7 @@ void ProbePlanner::expect(const settings::Event& event) {
     };
     expect_one(event.begin);
     expect_one(event.end);
+    for (const auto& other : event.other_ends) expect_one(other.marker);
     for (const auto& stage : event.stages) expect_one(stage.marker);
 }
 

@@ -220,6 +220,8 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"unmatched_stages", counters.unmatched_stages()},
             {"abandoned", counters.abandoned},
             {"left_by_exception", counters.left},
+            {"failed", counters.failed},
+            {"cancelled", counters.cancelled},
             {"lost", counters.lost},
             {"expired", counters.expired},
             {"too_deep", counters.too_deep},

@@ -1,6 +1,11 @@
-"""Runs that end without their end: functions left by exceptions. They are no delays, and begin no recording."""
+"""Runs that end without their usual end: functions left by exceptions, queries that fail. They are no delays, and begin no
+recording."""
 
-from lagtrap_test import PROGRAMS, Daemon, Watched, check, run, wait_for
+import os
+import subprocess
+
+from lagtrap_test import PROGRAMS, SOURCE_DIR, Daemon, Watched, check, run, wait_for
+from test_postgresql import BIN, Postgres
 
 LEAVES = (PROGRAMS / "leaves").resolve()
 THRESHOLD_NS = 30_000_000
@@ -32,5 +37,37 @@ def the_same_on_a_threads_own_stack():
     check_left("thread")
 
 
+def queries_that_fail():
+    """A session whose statements fail, and which is idle then: its server process waits for it, and no query is slow."""
+    os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
+    count, threshold_ns = 5, 200_000_000
+    with Postgres() as postgres, Daemon('<use preset="postgresql" events="postgresql-query postgresql-execute"/>') as daemon:
+        session = subprocess.Popen(postgres.command(BIN / "psql", "-h", postgres.folder, "-q", "postgres"), stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, cwd="/")
+
+        def ask(statement):
+            session.stdin.write(statement + ";\n")
+            session.stdin.flush()
+
+        try:
+            wait_for(lambda: daemon.event("postgresql-query")["processes"] > 0, "PostgreSQL to be watched")
+            ask("select 1")
+            wait_for(lambda: daemon.event("postgresql-query")["runs"] > 0, "a query to be seen")
+            for _ in range(count):
+                ask("select 1 / (i - 1) from generate_series(1, 2) as i")  # fails while it is executed
+            wait_for(lambda: daemon.event("postgresql-query")["failed"] == count, "the queries to fail")
+            # The last one is known by what its process does at the deadline.
+            wait_for(lambda: daemon.event("postgresql-execute")["left_by_exception"] == count, "their executions to be given up")
+            for name in ("postgresql-query", "postgresql-execute"):
+                event = daemon.event(name)
+                slow = sum(bucket["count"] for bucket in event["histogram"] if bucket["to_ns"] > threshold_ns)
+                check(event["delays"] <= slow, f"{event['delays']} delays, {slow} slow runs")
+                check(event["open"] == event["unmatched_begins"] == event["unmatched_ends"] == 0, f"{event}")
+                check(event["pairing"] == [], f"{event['pairing']}")
+        finally:
+            session.kill()
+            session.wait()
+
+
 if __name__ == "__main__":
-    run(functions_left_by_exceptions, the_same_on_a_threads_own_stack)
+    run(functions_left_by_exceptions, the_same_on_a_threads_own_stack, queries_that_fail)

@@ -159,6 +159,10 @@ TEST_F(Calls, the_return_address_is_kept) {
     watch_calls();
     kernel.user_words[0x7000] = 0x401234;
     begin_at(0x7000);
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->return_address, 0) << "nobody will look at the run";
+    end_at(0x7000);
+    kernel.at<lagtrap_event_config>(native_maps.event_configs, 0).look_after_ns = 50;
+    begin_at(0x7000);
     EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->return_address, 0x401234);
     begin_at(0x6000);
     EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 1))->return_address, 0) << "that memory cannot be read";

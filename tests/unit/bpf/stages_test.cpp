@@ -105,6 +105,52 @@ TEST_F(Stages, the_next_run_in_a_slot_has_no_stages_of_the_one_before) {
     EXPECT_EQ(told[1].run.stage_count, 0);
 }
 
+class OtherEnds : public Listener {
+  protected:
+    OtherEnds() {
+        add_event(0, LAGTRAP_EVENT_RECORD_RUNS).threshold_ns = 50;
+        for (const std::uint16_t meaning : {LAGTRAP_END_FAILED, LAGTRAP_END_CANCELLED}) {
+            auto& marker = kernel.at<lagtrap_marker_config>(native_maps.marker_configs, LAGTRAP_PLACE_STAGE + meaning);
+            marker.role = LAGTRAP_ROLE_END;
+            marker.stage = meaning;
+        }
+    }
+    void end_as(std::uint16_t meaning) { stage(0, thread(101), meaning); }
+};
+
+TEST_F(OtherEnds, a_run_that_failed_or_was_cancelled_is_counted_apart) {
+    for (const std::uint16_t meaning : {LAGTRAP_END_FAILED, LAGTRAP_END_FAILED, LAGTRAP_END_CANCELLED}) {
+        begin(0, thread(101));
+        pass(10);
+        end_as(meaning);
+        EXPECT_EQ(open_runs(), 0);
+    }
+    EXPECT_EQ(runs(0), 0);
+    EXPECT_EQ(counters(0).failed, 2);
+    EXPECT_EQ(counters(0).cancelled, 1);
+    EXPECT_EQ(counters(0).max_ns, 0);
+    EXPECT_EQ(counters(0).delays, 0);
+}
+
+TEST_F(OtherEnds, a_run_that_failed_slowly_is_a_delay) {
+    begin(0, thread(101));
+    pass(100);
+    end_as(LAGTRAP_END_FAILED);
+    EXPECT_EQ(counters(0).delays, 1);
+    EXPECT_EQ(counters(0).failed, 1);
+}
+
+TEST_F(OtherEnds, an_error_outside_of_runs_is_no_unmatched_end) {
+    end_as(LAGTRAP_END_FAILED);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
+    begin(0, thread(101));
+    end(0, thread(101));
+    end_as(LAGTRAP_END_FAILED);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
+    EXPECT_EQ(counters(0).failed, 0);
+    EXPECT_EQ(runs(0), 1);
+}
+
 TEST_F(Stages, a_begin_may_be_earlier_than_its_hit) {
     add_event(0, LAGTRAP_EVENT_RECORD_RUNS);
     begin(0, thread(101), {.begin_ns = kernel.now_ns - 500});
