@@ -218,6 +218,8 @@ void add_server_options(CLI::App& app, Options& options) {
     app.add_option("--oidc-file", options.oidc_file,
                    "file that names a provider of OpenID Connect by which people sign in; not readable for others");
     app.add_option("--rule-interval", options.rule_interval, "between two looks at a rule")->capture_default_str();
+    app.add_flag("--allow-local-receivers", options.allow_local_receivers,
+                 "rules may post to loopback, link-local and cloud metadata addresses");
     app.add_option("--header-timeout", options.header_timeout, "for a request's header")->capture_default_str();
     app.add_option("--body-timeout", options.body_timeout, "without a byte of a body")->capture_default_str();
 }

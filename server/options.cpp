@@ -101,6 +101,7 @@ Result<TellerOptions> read_teller_options(const Options& options) {
         return make_error(ErrorKind::Invalid,
                           "--rule-interval is \"" + printable(options.rule_interval) + "\"; expected 1s to 24h");
     teller.interval = *interval;
+    if (options.allow_local_receivers) teller.receivers = Receivers::Any;
     return teller;
 }
 

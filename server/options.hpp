@@ -35,6 +35,7 @@ struct Options {
     std::string trace_viewer = "https://ui.perfetto.dev";
     std::string oidc_file;
     std::string rule_interval = "60s";
+    bool allow_local_receivers = false;
     double requests_per_second = 500;
     std::uint32_t uploads_at_once = 512;
     std::uint32_t parsers = 1;

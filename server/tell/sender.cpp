@@ -1,12 +1,14 @@
 #include "server/tell/sender.hpp"
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "core/text.hpp"
+#include "server/tell/receiver_address.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -21,6 +23,7 @@ struct Exchange {
     const std::atomic<bool>& stopping;
     std::size_t sent_bytes = 0;
     std::string answer{};
+    std::string refused_address{};
 };
 
 std::size_t give_body(char* into, std::size_t size, std::size_t count, void* user) {
@@ -42,6 +45,15 @@ std::size_t take_answer(char* data, std::size_t size, std::size_t count, void* u
 
 int watch(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     return static_cast<Exchange*>(user)->stopping ? 1 : 0;
+}
+
+// Asked with the address that is about to be connected to: a name may lead anywhere, and elsewhere each time.
+curl_socket_t open_socket_elsewhere(void* user, curlsocktype, curl_sockaddr* to) {
+    if (is_local_receiver(to->addr)) {
+        static_cast<Exchange*>(user)->refused_address = address_text(to->addr);
+        return CURL_SOCKET_BAD;
+    }
+    return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
 std::string host_of(const std::string& url) {
@@ -71,7 +83,12 @@ void set_up_mail(CURL* handle, Exchange& exchange, curl_slist* recipients) {
     curl_easy_setopt(handle, CURLOPT_USE_SSL, outgoing.password.empty() ? CURLUSESSL_TRY : CURLUSESSL_ALL);
 }
 
-void set_up_post(CURL* handle, const Outgoing& outgoing, curl_slist* headers) {
+void set_up_post(CURL* handle, Exchange& exchange, Receivers receivers, curl_slist* headers) {
+    const Outgoing& outgoing = exchange.outgoing;
+    if (receivers == Receivers::NotLocal) {
+        curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket_elsewhere);
+        curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, &exchange);
+    }
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "lagtrap-server");
@@ -87,7 +104,7 @@ Error refused(const std::string& host, long status, const std::string& answer) {
 
 }  // namespace
 
-Status send_out(const Outgoing& outgoing, const std::atomic<bool>& stopping) {
+Status send_out(const Outgoing& outgoing, Receivers receivers, const std::atomic<bool>& stopping) {
     // Not safe for several threads at once, and needed before the first handle.
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(ready == CURLE_OK ? curl_easy_init() : nullptr,
@@ -111,13 +128,17 @@ Status send_out(const Outgoing& outgoing, const std::atomic<bool>& stopping) {
     if (mail) {
         set_up_mail(curl, exchange, list.get());
     } else {
-        set_up_post(curl, outgoing, list.get());
+        set_up_post(curl, exchange, receivers, list.get());
     }
     const CURLcode code = curl_easy_perform(curl);
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     const std::string host = host_of(outgoing.url);
     if (code == CURLE_ABORTED_BY_CALLBACK) return make_error(ErrorKind::Vanished, "the server stops");
+    if (code != CURLE_OK && !exchange.refused_address.empty())
+        return make_error(ErrorKind::Denied, host + " is " + exchange.refused_address +
+                                                 ", an address of the server's own machine, link or cloud, to which "
+                                                 "rules send nothing unless the server has --allow-local-receivers");
     const bool read_enough = code == CURLE_WRITE_ERROR && !mail;
     if (code != CURLE_OK && !read_enough)
         return make_error(ErrorKind::System, host + ": " + curl_easy_strerror(code) +

@@ -135,7 +135,7 @@ Status Teller::send(const StoredMessage& message, std::uint64_t now_ns) {
     if (!stored) return make_error(ErrorKind::NotFound, "its rule is gone");
     TRY_ASSIGN(const Rule rule, parse_rule(stored->definition));
     TRY_ASSIGN(const Outgoing outgoing, outgoing_of(message, rule, stored->secret, now_ns));
-    return send_out(outgoing, stopping_);
+    return send_out(outgoing, options_.receivers, stopping_);
 }
 
 std::string teller_metrics(const TellerFigures& figures, const MessageCounts& counts) {

@@ -13,12 +13,14 @@
 
 #include "core/result.hpp"
 #include "server/store/store.hpp"
+#include "server/tell/sender.hpp"
 
 namespace lagtrap::server {
 
 struct TellerOptions {
     std::string public_url;  // of the pages, without a slash at the end; empty: messages have no links
     std::chrono::nanoseconds interval{std::chrono::seconds(60)};  // between two looks at a rule
+    Receivers receivers = Receivers::NotLocal;
 };
 
 // Since the server started.

@@ -113,7 +113,7 @@ class BasePath(ServerCase):
         self.assertEqual((code, self.in_state("sent")), (0, [name]), lines)
 
     def test_links_in_messages_have_it(self):
-        _, nginx = self.behind_nginx("--public-url", f"https://intranet.example{BASE}", "--rule-interval", "1s")
+        _, nginx = self.behind_nginx("--public-url", f"https://intranet.example{BASE}", "--rule-interval", "1s", "--allow-local-receivers")
         hook = Webhook()
         self.addCleanup(hook.close)
         rule = {**LOSSES, "name": "losses", "address": hook.url + "/hook"}

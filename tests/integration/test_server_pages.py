@@ -37,7 +37,7 @@ class Pages(ServerCase):
 
     def seeded_server(self):
         """A server with data for all pages, and the file that tells the browser tests what it has."""
-        checker = self.open_world("--requests-per-second", "0")
+        checker = self.open_world("--requests-per-second", "0", "--trace-viewer", "https://ui.perfetto.dev", "--allow-local-receivers")
         # Enough runs for the bars, five of them suspended; an event whose name is markup.
         self.batches = [self.make_runs(seed) for seed in range(5)] + [self.make_runs(5, host="web-2"), self.make_runs(9, count=10, event=HOSTILE_EVENT, lost=1234)]
         self.batches += self.two_days("checkout", 3, "bbbb2222bbbb2222")

@@ -23,7 +23,7 @@ from test_server_api import Checker, ServerCase
 class RuleCase(ServerCase):
     def checker_of(self, *options):
         add_user(self.root / "data", "ann", "admin")
-        checker = Checker(self, self.server("--rule-interval", "1s", "--public-url", "https://lagtrap.example", *options))
+        checker = Checker(self, self.server("--rule-interval", "1s", "--allow-local-receivers", "--public-url", "https://lagtrap.example", *options))
         checker.sign_in("ann")
         return checker
 
@@ -102,7 +102,7 @@ class Webhooks(RuleCase):
         self.assertTrue(asked.wait(60))
         checker.server.kill()
         gate.set()
-        again = Checker(self, self.server("--rule-interval", "1s"))
+        again = Checker(self, self.server("--rule-interval", "1s", "--allow-local-receivers"))
         again.sign_in("ann")
         wait_for(lambda: self.rule(again, made)["state"]["told_ns"], "the message to be sent again")
         self.wait_for_looks(again, made)
@@ -234,7 +234,7 @@ class Copies(RuleCase):
         store = f"postgresql:///postgres?host={postgres.folder}&user=postgres"
         copies = []
         for name in ("first", "second"):
-            copies.append(Server("--store", store, "--blobs", self.root / "blobs", "--rule-interval", "1s", data=self.root / name))
+            copies.append(Server("--store", store, "--blobs", self.root / "blobs", "--rule-interval", "1s", "--allow-local-receivers", data=self.root / name))
             self.addCleanup(copies[-1].__exit__)
         here, there = (Checker(self, copy) for copy in copies)
         made = self.make_rule(here, webhook)
