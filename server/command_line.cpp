@@ -213,8 +213,8 @@ void add_server_options(CLI::App& app, Options& options) {
         "--base-path", options.base_path,
         "where pages and API lie on their host, such as /lagtrap; a proxy in front passes paths on unchanged");
     app.add_option("--trace-viewer", options.trace_viewer,
-                   "address of the Perfetto UI in which pages open traces, such as one of your own; empty: none")
-        ->capture_default_str();
+                   "address of the Perfetto UI in which pages open traces, such as one of your own or "
+                   "https://ui.perfetto.dev; default: none");
     app.add_option("--oidc-file", options.oidc_file,
                    "file that names a provider of OpenID Connect by which people sign in; not readable for others");
     app.add_option("--rule-interval", options.rule_interval, "between two looks at a rule")->capture_default_str();

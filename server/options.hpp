@@ -32,7 +32,7 @@ struct Options {
     std::string daily_quota;  // bytes
     std::string public_url;
     std::string base_path;
-    std::string trace_viewer = "https://ui.perfetto.dev";
+    std::string trace_viewer;
     std::string oidc_file;
     std::string rule_interval = "60s";
     bool allow_local_receivers = false;

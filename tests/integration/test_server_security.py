@@ -251,6 +251,8 @@ class Rights(ServerCase):
     def test_an_open_server_answers_this_machine_alone(self):
         server = self.server()
         self.assertEqual(server.request("GET", "/api/v1/session", headers={"Host": "evil.example"})[0].status, 421)
+        # Pages name no address elsewhere unless the operator does.
+        self.assertNotIn(b"perfetto.dev", server.request("GET", "/")[1])
         for name in ("Via", "Forwarded", "X-Forwarded-For", "x-forwarded-host", "X-Real-IP"):
             self.assertEqual(server.request("GET", "/api/v1/session", headers={name: "192.0.2.1"})[0].status, 421, name)
         new = json.dumps({"account": "ann", "password": PASSWORD, "role": "admin"})

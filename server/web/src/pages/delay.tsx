@@ -143,6 +143,7 @@ function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; pl
           </ul>
         )}
       </Ready>
+      {viewer === "" && <p class="muted">To open traces in a Perfetto UI from here, start the server with <code>--trace-viewer</code> and the UI's address.</p>}
     </Section>
   );
 }
