@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t memory_bytes = 4ULL << 30;
+constexpr std::uint64_t answer_limit_bytes = 4ULL << 30;
 // Before the names of files that are open: nothing lies there, so that no question about a name needs rights.
 constexpr const char* opened_folder = "/lagtrap:opened";
 // The first byte of an answer.
@@ -33,7 +33,8 @@ constexpr char bad = '-';
 class OpenedFiles final : public FileAccess {
   public:
     [[nodiscard]] Status add(const fs::path& path) {
-        TRY_ASSIGN(UniqueFd file, open_file(path, O_RDONLY));
+        // A FIFO would wait for a writer; whoever reads it says what is wrong with it.
+        TRY_ASSIGN(UniqueFd file, open_file(path, O_RDONLY | O_NONBLOCK));
         files_[opened_folder + fs::absolute(path).string()] = std::move(file);
         return success();
     }
@@ -72,12 +73,12 @@ Result<std::string> confine_and_make(const std::function<Result<std::string>(con
                                      const fs::path& opened) {
     TRY(drop_privileges());
     Confinement confinement;
-    confinement.address_space_bytes = memory_bytes;
+    confinement.address_space_bytes = 0;  // lagtrap's own limit holds here too
     TRY(confine_process(confinement));
     try {
         return make(opened);
     } catch (const std::bad_alloc&) {
-        return make_error(ErrorKind::TooLarge, "reading it takes more memory than is allowed");
+        return make_error(ErrorKind::TooLarge, "this takes more memory than is allowed");
     } catch (const std::exception& error) {
         return make_error(ErrorKind::Invalid, error.what());
     }
@@ -95,7 +96,7 @@ Result<std::string> confine_and_make(const std::function<Result<std::string>(con
 }
 
 Result<std::string> answer_of(pid_t child, int pipe) {
-    const auto answer = read_all(pipe, memory_bytes);
+    const auto answer = read_all(pipe, answer_limit_bytes);
     if (!answer) ::kill(child, SIGKILL);
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)

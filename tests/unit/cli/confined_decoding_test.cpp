@@ -2,6 +2,7 @@
 #include "cli/bundles/confined_decoding.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-using testing::Not;
 
 class ConfinedDecoding : public testing::Test {
   protected:
@@ -79,6 +81,17 @@ TEST_F(ConfinedDecoding, WhatBreaksItBreaksNothingElse) {
         throw std::runtime_error("no such thing");
     });
     EXPECT_EQ(thrown.error().message, "no such thing");
+}
+
+TEST_F(ConfinedDecoding, WaitsForNoWriterOfAFifo) {
+    ASSERT_EQ(::mkfifo((folder_ / "fifo.tar.zst").c_str(), 0600), 0);
+    EXPECT_EQ(decode_confined(folder_ / "fifo.tar.zst", content_of).value(), "");
+}
+
+TEST_F(ConfinedDecoding, TooLittleMemoryIsSaid) {
+    const auto large =
+        decode_confined(folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> { throw std::bad_alloc(); });
+    EXPECT_EQ(large.error().message, "this takes more memory than is allowed");
 }
 
 TEST_F(ConfinedDecoding, ErrorsNameTheFileAsItWasGiven) {
