@@ -24,8 +24,9 @@ MIGRATION = re.compile(r'constexpr const char\* (\w+) = R"\((.*?)\)";', re.S)
 
 def answers(checker):
     told = {address: checker.ask("GET", address)[1] for address in ADDRESSES}
-    # Signing in, to ask, is told too; and so is when a token was used last.
-    told["/api/v1/audit?limit=1000"]["entries"] = [entry for entry in told["/api/v1/audit?limit=1000"]["entries"] if entry["action"] != "sign in"]
+    # Signing in, to ask, is told too, and so are the downloads below.
+    told["/api/v1/audit?limit=1000"]["entries"] = [entry for entry in told["/api/v1/audit?limit=1000"]["entries"]
+                                                   if entry["action"] != "sign in" and not entry["action"].startswith("download ")]
     for bundle in told["/api/v1/bundles"]["bundles"]:
         address = f"/api/v1/bundles/{bundle['digest']}"
         told[address] = sha256(checker.ask("GET", address)[1])
@@ -121,7 +122,8 @@ class FolderAndFile(RestoreCase):
         before = answers(checker)
         server.stop()
         old = sqlite3.connect(server.data / "lagtrap.sqlite")
-        for table, column in (("run", "unit"), ("delay", "unit"), ("account", "subject")):
+        old.execute("DROP INDEX label_of_sender")
+        for table, column in (("run", "unit"), ("delay", "unit"), ("account", "subject"), ("label", "sender")):
             old.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         for table in ("team", "team_account", "quota", "objects_watch", "objects_part"):
             old.execute(f"DROP TABLE {table}")
