@@ -274,7 +274,8 @@ std::string control_lines(const object& answer) {
     const object& control = part(answer, "control");
     if (text(control, "read").empty()) return {};
     std::string lines = "  control     " + who_may(control, "read") + " may read, " + who_may(control, "change") +
-                        " may start and decide, " + who_may(control, "trace") + " may trace\n";
+                        " may start and decide\n              " + who_may(control, "trace") +
+                        " may trace other users' processes\n";
     const std::uint64_t denied = number(control, "denied"), turned_away = number(control, "turned_away");
     if (denied + turned_away > 0)
         lines += "              " + counted(denied, "request", "requests") + " denied, " +
