@@ -21,9 +21,9 @@ async function reach(): Promise<void> {
   });
 }
 
-// A window that is still on its way to its address may not heed the first word.
+// A window that is still on its way to its address, for seconds on a busy machine, may not heed the first word.
 function shut(other: Window): void {
-  let left = 50;
+  let left = Math.ceil(longest_wait_ms / ping_every_ms);
   const again = setInterval(() => {
     if (other.closed || --left === 0) clearInterval(again);
     else other.close();
