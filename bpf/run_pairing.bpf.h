@@ -197,7 +197,7 @@ static __always_inline void count_run(struct lagtrap_event_counters* counters, _
     if (elapsed_ns > counters->max_ns) counters->max_ns = elapsed_ns;
 }
 
-/* An error that is told quickly makes no operation faster, so such runs are in no histogram. */
+/* A quick error does not make an operation fast, so such runs are in no histogram. */
 static __always_inline void count_ended(struct lagtrap_event_counters* counters, const struct hit* hit,
                                         __u64 elapsed_ns) {
     if (hit->meaning == LAGTRAP_END_FAILED)

@@ -40,7 +40,7 @@ struct CallEvidence {
 // shall be noticed. Not for several threads at once.
 class CallFrames {
   public:
-    // A deadline is told of so much later where the process keeps its memory locked.
+    // A delay is reported this much later if the process keeps its memory map locked.
     static constexpr std::chrono::milliseconds usual_patience{20};
 
     explicit CallFrames(std::chrono::milliseconds patience = usual_patience) : patience_(patience) {}

@@ -43,7 +43,7 @@ class Authenticator {
     // Nothing if the token is unknown, or its time is over.
     [[nodiscard]] Result<std::optional<Principal>> of_token(std::string_view text, std::uint64_t now_ns);
     // Nothing if there is no such session, it was not used for session_idle_limit or is older than session_life. Where any
-    // team exists, an account that is no admin's sees what its teams see: in no team, nothing.
+    // team exists, an account without the role admin sees what its teams see, and nothing if it is in no team.
     [[nodiscard]] Result<std::optional<Principal>> of_session(std::string_view secret, std::uint64_t now_ns);
 
     // Takes 46 MiB and 50 ms, whether the account exists or not. Nothing if account and password do not fit.
