@@ -186,12 +186,13 @@ void CopyArming::note_main_files() {
         const auto path = std::filesystem::read_symlink(file->descriptor_path(), failed).string();
         if (!failed && path != file->path()) linked_names[file->path()] = path;
     }
+    auto followed = hooks_.followed();
     std::vector<std::pair<std::uint32_t, Copy>> leaving;
     {
         const std::lock_guard lock(mutex_);
         main_files_ = std::move(files);
         linked_names_ = std::move(linked_names);
-        followed_ = hooks_.followed();
+        followed_ = std::move(followed);
         for (auto copy = copies_.begin(); copy != copies_.end();) {
             const bool is_main = std::any_of(main_files_.begin(), main_files_.end(),
                                              [&](const auto& main) { return main.second == copy->second.real; });

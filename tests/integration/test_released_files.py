@@ -9,26 +9,16 @@ import subprocess
 import tempfile
 
 from containers import Container, Image
-from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, run, wait_for
+from lagtrap_test import PLANTED, Daemon, Watched, check, run, wait_for
+from test_copies import FAST, RUNS, shown, work
 
-FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
 SLOW = ("--kind", "sleep", "--fast", "1", "--slow-ms", "120", "--wait")
-RUNS = 101  # of a program started with FAST
 WEIGHT_BYTES = 200 << 20
 
 
 def event(binary, threshold="10s", attributes=""):
     return (f'<event name="work" threshold="{threshold}" trace-length="300ms" {attributes}>'
             f'<library binary="{binary}"/></event>')
-
-
-def work(daemon):
-    return daemon.status()["events"][0]
-
-
-def shown(daemon):
-    return subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True,
-                          check=True).stdout
 
 
 def held_files(daemon, text):
