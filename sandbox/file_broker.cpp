@@ -171,7 +171,8 @@ Result<UniqueFd> FileBroker::open_program(const std::filesystem::path& path) con
     const ProgramAccess access = policy_.program_access(whole);
     if (access == ProgramAccess::Refused) return refused(path);
     if (policy_.on_program) policy_.on_program(whole);
-    auto opened = open_regular_file(whole, access == ProgramAccess::Allowed ? Links::Followed : Links::Refused);
+    const Links links = access == ProgramAccess::Allowed ? Links::Followed : Links::Refused;
+    auto opened = policy_.open_program ? policy_.open_program(whole) : open_regular_file(whole, links);
     const bool wrong = opened && !is_program(opened->get());
     if (policy_.on_program) policy_.on_program({});
     if (wrong) return refused(path);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 
 namespace lagtrap::binaries {
 
+using OpenDebugFile = std::function<Result<UniqueFd>(const std::filesystem::path&)>;
+
 struct PlaceNamesRequest {
     std::filesystem::path path;          // where the program was found: debug files lie beside it
     std::vector<std::uint64_t> offsets;  // in the file; ascending ones are the cheapest
@@ -21,6 +24,8 @@ struct PlaceNamesRequest {
     std::uint64_t read_bytes = 1ULL << 30;  // of debug information
     DebugInfoLimits debug_info;
     std::chrono::milliseconds cpu_time{2000};
+    // Opens the debug files for the process that reads; empty: this thread does, which may wait for their file systems.
+    OpenDebugFile open_debug_file{};
 };
 
 struct PlaceName {

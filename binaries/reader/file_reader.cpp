@@ -170,10 +170,11 @@ void FileReader::set_nice(int thread, int nice) {
 }
 
 Result<std::string> FileReader::ask(ReaderTask task, int file, const std::string& body,
-                                    const std::filesystem::path& program, const ReadBudget& budget) {
+                                    const std::filesystem::path& program, const ReadBudget& budget,
+                                    const OpenDebugFile& open_debug_file) {
     TRY_ASSIGN(std::unique_ptr<ReaderProcess> process, acquire(budget));
     ReaderProcess::Limits limits{options_.cpu_time, options_.wall_time, max_answer_bytes,
-                                 [&] { return is_given_up(budget); }};
+                                 [&] { return is_given_up(budget); }, open_debug_file};
     if (budget.until) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(*budget.until - Clock::now());
         limits.wall_time = std::clamp(left, std::chrono::milliseconds(0), limits.wall_time);
@@ -275,7 +276,8 @@ Result<std::vector<FunctionCalls>> FileReader::calls(int file, const std::string
 }
 
 Result<PlaceNames> FileReader::names(int file, const PlaceNamesRequest& request) {
-    TRY_ASSIGN(const std::string body, ask(ReaderTask::Names, file, encode_names_request(request), request.path, {}));
+    TRY_ASSIGN(const std::string body,
+               ask(ReaderTask::Names, file, encode_names_request(request), request.path, {}, request.open_debug_file));
     return checked(decode_names(body, request.offsets.size()));
 }
 

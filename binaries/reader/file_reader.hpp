@@ -124,7 +124,8 @@ class FileReader {
 
   private:
     [[nodiscard]] Result<std::string> ask(ReaderTask task, int file, const std::string& body,
-                                          const std::filesystem::path& program, const ReadBudget& budget);
+                                          const std::filesystem::path& program, const ReadBudget& budget,
+                                          const OpenDebugFile& open_debug_file = {});
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> acquire(const ReadBudget& budget);
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> start(std::unique_lock<std::mutex>& lock);
     void release(std::unique_ptr<ReaderProcess> process);

@@ -202,6 +202,7 @@ Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, cons
             is_below(path, on_machine("/usr/lib/debug")) || (folder.is_absolute() && is_below(path, folder));
         return near ? ProgramAccess::Allowed : ProgramAccess::Refused;
     };
+    policy.open_program = limits.open_debug_file;
     TRY_ASSIGN(FileBroker broker, FileBroker::create(std::move(policy)));
     FileBroker* const asked = program.empty() ? nullptr : &broker;
     TRY(send(ReaderHead{static_cast<std::uint32_t>(task), 0, body.size()}, file, body, deadline));

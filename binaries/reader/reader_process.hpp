@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "binaries/dwarf/place_names.hpp"
 #include "binaries/reader/reader_wire.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
@@ -31,6 +32,7 @@ class ReaderProcess {
         std::chrono::milliseconds wall_time{};
         std::uint64_t answer_bytes = max_answer_bytes;
         std::function<bool()> given_up{};  // whether nobody wants the answer any more
+        OpenDebugFile open_debug_file{};   // as PlaceNamesRequest has it
     };
     struct Answer {
         std::uint32_t task_or_error = 0;

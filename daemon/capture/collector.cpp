@@ -327,9 +327,8 @@ Status Collector::begin_recording(const Breach* breach) {
     TRY(recorder_->start(capture_directory_, session_, *listener_));
     budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
     if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
-    roots_ = std::make_shared<KeptRoots>();
-    next_look_at_roots_ = {};
-    keep_roots();
+    // Containers may come and go while it lasts.
+    if (process_inspector()) roots_ = std::make_shared<KeptRoots>(*process_inspector());
     // A sync of a busy disk would keep the rings waiting, and the logs beside it are not synced either.
     TRY(write_file(capture_directory_ / "settings.xml", settings_.source_text, 0640));
     FAULT_POINT("capture.recording");
@@ -342,7 +341,6 @@ void Collector::keep_draining() {
         if (failure || state_ != CollectorState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         keep_budget();
-        keep_roots();
         if (recorder_->written_bytes() > settings_.recording.capture_size_limit_bytes) {
             session_.quality.truncated_by_size = true;
             session_.end = trace::RecordingEnd::Size;
@@ -366,17 +364,9 @@ void Collector::keep_budget() {
     options_.warn("the recording of event " + current_event_ + " gives something up: " + step->sentence);
 }
 
-// Containers may come and go while it lasts.
-void Collector::keep_roots() {
-    if (Clock::now() < next_look_at_roots_) return;
-    roots_->look();
-    next_look_at_roots_ = Clock::now() + KeptRoots::look_interval;
-}
-
 // Where that cannot be written none are held.
 void Collector::keep_roots_for_merge() {
     if (!roots_) return;
-    roots_->look();
     const trace::HeldRoots held = roots_->held();
     if (held.descriptors.empty() || !trace::write_held_roots(capture_directory_, held)) roots_.reset();
 }
@@ -385,7 +375,9 @@ void Collector::end_capture(const Status& status) {
     state_timer_.cancel();
     drain_timer_.cancel();
     KILL_POINT("capture.ending");
+    if (roots_) roots_->begin_to_finish();
     Status ended = recorder_->stop(session_);
+    if (roots_) roots_->finish();
     KILL_POINT("capture.stopped");
     for (std::string& sentence : surroundings_.shed_now()) session_.quality.shed.push_back(std::move(sentence));
     if (const std::size_t left_out = roots_ ? roots_->left_out() : 0; left_out > 0)

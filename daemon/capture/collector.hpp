@@ -137,7 +137,6 @@ class Collector {
     void follow_history();
     void await_history();
     void keep_budget();
-    void keep_roots();
     void keep_roots_for_merge();
     void end_capture(const Status& status);
     void cool_down();
@@ -170,7 +169,6 @@ class Collector {
     std::shared_ptr<KeptRoots> roots_;                    // of the recording
     std::vector<std::shared_ptr<CaptureLines>> traces_;   // the same: of calls and functions, where they are wanted
     std::set<std::filesystem::path> waiting_for_traces_;  // recorded captures, until their traces have ended
-    std::chrono::steady_clock::time_point next_look_at_roots_;
     std::chrono::steady_clock::time_point cool_down_ends_;
     CaptureShares shares_;
     std::map<std::uint32_t, CaptureShares::Clock::time_point> users_without_captures_;

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "core/text.hpp"
-#include "daemon/processes/started_path.hpp"
+#include "daemon/processes/process_names.hpp"
 
 namespace lagtrap::daemon {
 namespace {

@@ -37,6 +37,8 @@ Error nonsense() { return make_error(ErrorKind::System, "the inspector of proces
 
 const char* name_of(InspectionMessage kind) {
     if (kind == InspectionMessage::Open) return "opening a mapped file";
+    if (kind == InspectionMessage::OpenProgram) return "opening the program";
+    if (kind == InspectionMessage::OpenRoot) return "opening the root folder";
     if (kind >= InspectionMessage::Follow) return "copying the files that tell of the code";
     if (kind == InspectionMessage::Words || kind == InspectionMessage::Memory) return "reading the memory";
     return kind == InspectionMessage::Read ? "reading the mappings or the command line" : "looking at the mapped files";
@@ -48,8 +50,6 @@ constexpr std::chrono::milliseconds given_up_interval{50};
 
 Error given_up() { return make_error(ErrorKind::Timeout, "nobody waits for the look any more"); }
 
-bool has_given_up() { return looks_given_up != nullptr && looks_given_up->load(); }
-
 ErrorKind kind_of(std::uint32_t error) {
     return error - 1 > last_error_kind ? ErrorKind::System : static_cast<ErrorKind>(error - 1);
 }
@@ -59,6 +59,8 @@ ErrorKind kind_of(std::uint32_t error) {
 LooksGivenUp::LooksGivenUp(const std::atomic<bool>& given_up) { looks_given_up = &given_up; }
 
 LooksGivenUp::~LooksGivenUp() { looks_given_up = nullptr; }
+
+bool looks_are_given_up() { return looks_given_up != nullptr && looks_given_up->load(); }
 
 Result<InspectorHelper> start_inspector() {
     std::array<int, 2> ends{-1, -1};
@@ -114,7 +116,7 @@ bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t
     for (;;) {
         const auto turn = shares_.turn_of({uid, watched_pids_.contains(pid)});
         if (turn != HelperShares::Turn::Later) return turn == HelperShares::Turn::Now;
-        if (has_given_up() || Clock::now() >= until) return false;
+        if (looks_are_given_up() || Clock::now() >= until) return false;
         (void)freed_.wait_until(lock, std::min(until, Clock::now() + given_up_interval));
     }
 }
@@ -155,7 +157,7 @@ Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::si
                               Clock::time_point deadline) const {
     while (size > 0) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-        if (has_given_up()) return given_up();
+        if (looks_are_given_up()) return given_up();
         if (left.count() <= 0)
             return make_error(ErrorKind::Timeout,
                               fmt::format("the look took longer than {} ms", options_.deadline.count()));
@@ -195,7 +197,7 @@ Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& hel
 }
 
 Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
-    if (has_given_up()) return given_up();
+    if (looks_are_given_up()) return given_up();
     const std::uint32_t pid = request.pid;
     // Of one that is gone there is nobody to hold up a look.
     const auto user = request.uid ? Result<std::uint32_t>(*request.uid) : user_of("/proc/" + std::to_string(pid));
@@ -215,7 +217,7 @@ Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
         shares_.end(uid);
     }
     freed_.notify_all();
-    if (!answer && answer.error().kind == ErrorKind::Timeout && !has_given_up()) {
+    if (!answer && answer.error().kind == ErrorKind::Timeout && !looks_are_given_up()) {
         ++counts_.held_up;
         counts_.last_held_up = fmt::format("{} of process {}", name_of(request.kind), pid);
         hold_ups_.note(conversation.progress, Clock::now());
@@ -263,14 +265,28 @@ std::vector<Result<CodeFileIdentity>> InspectorPool::identify(const std::vector<
     return identities;
 }
 
-Result<OpenedFile> InspectorPool::open(const NamedMapping& mapping) {
-    WireWriter what;
-    write_mapping(what, mapping);
-    TRY_ASSIGN(Answer answer, ask({InspectionMessage::Open, mapping.mapping.pid, what.take()}));
+Result<OpenedFile> InspectorPool::opened_by(const Request& request) {
+    TRY_ASSIGN(Answer answer, ask(request));
     WireReader text(answer.body);
     const auto identity = text.items<CodeFileIdentity>(1);
     if (identity.size() != 1 || !answer.file.valid()) return nonsense();
     return OpenedFile{std::move(answer.file), identity.front()};
+}
+
+Result<OpenedFile> InspectorPool::open(const NamedMapping& mapping) {
+    WireWriter what;
+    write_mapping(what, mapping);
+    return opened_by({InspectionMessage::Open, mapping.mapping.pid, what.take()});
+}
+
+Result<OpenedFile> InspectorPool::open_program(std::uint32_t pid) {
+    return opened_by({InspectionMessage::OpenProgram, pid, {}});
+}
+
+Result<UniqueFd> InspectorPool::open_root(std::uint32_t pid) {
+    TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenRoot, pid, {}}));
+    if (!answer.file.valid()) return nonsense();
+    return std::move(answer.file);
 }
 
 Result<std::vector<std::uint64_t>> InspectorPool::read_words(std::uint32_t pid,

@@ -56,6 +56,9 @@ class LooksGivenUp {
     LooksGivenUp& operator=(const LooksGivenUp&) = delete;
 };
 
+// Whether the looks of this thread end early now.
+[[nodiscard]] bool looks_are_given_up();
+
 // Free to be used from any thread.
 class InspectorPool : public ProcessInspector, public CodeFileCopier {
   public:
@@ -71,6 +74,8 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
     [[nodiscard]] Result<InspectedProcess> read(std::uint32_t pid, Code code, const InspectionLimits& limits) override;
     [[nodiscard]] std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>& mappings) override;
     [[nodiscard]] Result<OpenedFile> open(const NamedMapping& mapping) override;
+    [[nodiscard]] Result<OpenedFile> open_program(std::uint32_t pid) override;
+    [[nodiscard]] Result<UniqueFd> open_root(std::uint32_t pid) override;
     [[nodiscard]] Result<std::vector<std::uint64_t>> read_words(std::uint32_t pid,
                                                                 const std::vector<std::uint64_t>& addresses) override;
     [[nodiscard]] Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
@@ -108,6 +113,7 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
         std::optional<std::uint32_t> uid = {};  // whose process it is or was; else it is looked up
     };
     [[nodiscard]] Result<Answer> ask(const Request& request);
+    [[nodiscard]] Result<OpenedFile> opened_by(const Request& request);
     [[nodiscard]] Result<Answer> converse(const InspectorHelper& helper, const Request& request,
                                           const std::string& body, Conversation& conversation) const;
     [[nodiscard]] Status receive(const InspectorHelper& helper, char* into, std::size_t size, UniqueFd& file,

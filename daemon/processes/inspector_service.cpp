@@ -130,6 +130,16 @@ class InspectionService {
             answer.items(std::vector<CodeFileIdentity>{opened.identity});
             return answer.take();
         }
+        if (kind == InspectionMessage::OpenProgram) {
+            TRY_ASSIGN(OpenedFile opened, inspector_.open_program(pid));
+            file = std::move(opened.file);
+            answer.items(std::vector<CodeFileIdentity>{opened.identity});
+            return answer.take();
+        }
+        if (kind == InspectionMessage::OpenRoot) {
+            TRY_ASSIGN(file, inspector_.open_root(pid));
+            return answer.take();
+        }
         if (kind == InspectionMessage::Words) {
             const auto addresses = request.items<std::uint64_t>(inspected_words_limit);
             TRY_ASSIGN(const auto words, inspector_.read_words(pid, addresses));

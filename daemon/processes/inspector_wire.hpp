@@ -16,6 +16,8 @@ enum class InspectionMessage : std::uint32_t {
     Open,
     Words,
     Memory,
+    OpenProgram,
+    OpenRoot,
     Follow,
     OpenMapped,
     OpenCodeFile,  // with the descriptor of the place

@@ -1,13 +1,17 @@
 #include "daemon/processes/kept_roots.hpp"
 
-#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bit>
 #include <charconv>
 #include <string>
 
 #include "core/files.hpp"
+#include "daemon/processes/inspector_pool.hpp"
+#include "daemon/processes/process_names.hpp"
 #include "daemon/processes/process_scan.hpp"
 
 namespace lagtrap::daemon {
@@ -36,27 +40,81 @@ constexpr std::size_t most_left_out = 10'000;
 
 }  // namespace
 
-KeptRoots::KeptRoots(std::filesystem::path proc_root)
-    : proc_root_(std::move(proc_root)), machines_{namespace_of("/proc/self"), namespace_of("/proc/1")} {}
+bool RootAge::is_due(std::uint64_t mounts, const std::string& program) {
+    if (mounts != mounts_ || program != program_) looks_ = 0;
+    mounts_ = mounts;
+    program_ = program;
+    return std::has_single_bit(++looks_);
+}
 
-// While a container is made its first process still has the root of before: what it has at the next look holds.
+KeptRoots::KeptRoots(ProcessInspector& inspector, std::filesystem::path proc_root)
+    : inspector_(inspector),
+      proc_root_(std::move(proc_root)),
+      machines_{namespace_of("/proc/self"), namespace_of("/proc/1")} {
+    thread_ = std::thread([this] { work(); });
+}
+
+KeptRoots::~KeptRoots() {
+    given_up_ = true;
+    finish();
+}
+
+void KeptRoots::work() {
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
+    const LooksGivenUp scope(given_up_);
+    std::unique_lock lock(mutex_);
+    for (bool is_last = false; !is_last;) {
+        is_last = ending_;
+        lock.unlock();
+        look();
+        lock.lock();
+        if (!is_last) (void)changed_.wait_for(lock, look_interval, [this] { return ending_; });
+    }
+    ended_ = true;
+    changed_.notify_all();
+}
+
 void KeptRoots::look() {
-    for (const std::uint32_t pid : list_processes(proc_root_)) {
+    const std::set<std::uint32_t> pids = list_processes(proc_root_);
+    std::erase_if(ages_, [&pids](const auto& known) { return !pids.contains(known.first); });
+    for (const std::uint32_t pid : pids) {
+        if (given_up_.load()) return;
         const auto process = proc_root_ / std::to_string(pid);
         const std::uint64_t mounts = namespace_of(process);
-        if (mounts == 0 || machines_.contains(mounts)) continue;
-        auto root = open_file(process / "root", O_PATH | O_DIRECTORY);
-        if (!root) continue;
-        const View view(mounts, mount_of(root->get()));
-        if (!roots_.contains(view)) {
-            if (roots_.size() >= roots_limit) {
-                if (left_out_.size() < most_left_out) left_out_.insert(view);
-                continue;
-            }
-            roots_[view] = std::move(*root);
-        }
-        views_[pid] = view;
+        if (mounts == 0 || machines_.contains(mounts) || !ages_[pid].is_due(mounts, program_of(process))) continue;
+        auto root = inspector_.open_root(pid);
+        if (root) hold(pid, mounts, std::move(*root));
     }
+}
+
+void KeptRoots::hold(std::uint32_t pid, std::uint64_t mounts, UniqueFd root) {
+    const View view(mounts, mount_of(root.get()));
+    if (!roots_.contains(view)) {
+        if (roots_.size() >= roots_limit) {
+            if (left_out_.size() < most_left_out) left_out_.insert(view);
+            return;
+        }
+        roots_[view] = std::move(root);
+    }
+    views_[pid] = view;
+}
+
+void KeptRoots::begin_to_finish() {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+}
+
+void KeptRoots::finish() {
+    if (!thread_.joinable()) return;
+    begin_to_finish();
+    {
+        std::unique_lock lock(mutex_);
+        (void)changed_.wait_for(lock, finish_patience, [this] { return ended_ || given_up_.load(); });
+    }
+    // From now on every look ends with an error.
+    given_up_ = true;
+    thread_.join();
 }
 
 trace::HeldRoots KeptRoots::held() const {

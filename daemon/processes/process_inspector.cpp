@@ -13,6 +13,7 @@
 #include "daemon/processes/careful_walk.hpp"
 #include "daemon/processes/process_texts.hpp"
 #include "sandbox/foreign_file.hpp"
+#include "sandbox/machine_root.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -115,6 +116,24 @@ Result<DirectInspector::Place> DirectInspector::find_mapped(const NamedMapping& 
     return place_of(std::move(fd), process);
 }
 
+Result<DirectInspector::Place> DirectInspector::find_program(std::uint32_t pid) {
+    const auto process = folder_of(pid);
+    std::error_code failed;
+    const std::string program = std::filesystem::read_symlink(process / "exe", failed).string();
+    const auto device = [&] {
+        std::uint64_t of_program = 0;
+        for_each_code_mapping(process, pid, [&](const lagtrap_mapping& found, std::string_view path) {
+            if (path == program) of_program = found.device;
+            return of_program == 0;
+        });
+        return of_program;
+    };
+    if (const std::string server = mounts_.server_behind(process, device); !server.empty())
+        return MountFinder::not_local(server);
+    TRY_ASSIGN(UniqueFd fd, open_resolved(AT_FDCWD, process / "exe", O_PATH, 0, 0));
+    return place_of(std::move(fd), process);
+}
+
 // By its name below `root`, if it is the mapping's file (where that has a number; else the caller has a build id to compare).
 Result<DirectInspector::Place> DirectInspector::find_by_path(const std::filesystem::path& process,
                                                              const std::filesystem::path& root,
@@ -142,7 +161,7 @@ Result<DirectInspector::Place> DirectInspector::find(const NamedMapping& mapping
         place = find_by_path(process, process / "root", mapping);
         if (place || place.error().kind == ErrorKind::Unsupported) return place;
     }
-    return find_by_path("/proc/self", "/", mapping);
+    return find_by_path("/proc/self", machine_root(), mapping);
 }
 
 std::vector<Result<CodeFileIdentity>> DirectInspector::identify(const std::vector<NamedMapping>& mappings) {
@@ -156,13 +175,28 @@ std::vector<Result<CodeFileIdentity>> DirectInspector::identify(const std::vecto
     return identities;
 }
 
-Result<OpenedFile> DirectInspector::open(const NamedMapping& mapping) {
-    const auto place = find(mapping);
-    mounts_.end_request();
+// Once it was looked at.
+Result<OpenedFile> DirectInspector::reopen(const Result<Place>& place) const {
     if (!place) return place.error();
     if (may_open_) TRY(may_open_(place->identity.device));
     TRY_ASSIGN(UniqueFd file, reopen_regular_file(place->fd.get()));
     return OpenedFile{std::move(file), place->identity};
+}
+
+Result<OpenedFile> DirectInspector::open(const NamedMapping& mapping) {
+    const auto place = find(mapping);
+    mounts_.end_request();
+    return reopen(place);
+}
+
+Result<OpenedFile> DirectInspector::open_program(std::uint32_t pid) {
+    const auto place = find_program(pid);
+    mounts_.end_request();
+    return reopen(place);
+}
+
+Result<UniqueFd> DirectInspector::open_root(std::uint32_t pid) {
+    return open_resolved(AT_FDCWD, folder_of(pid) / "root", O_PATH | O_DIRECTORY, 0, 0);
 }
 
 }  // namespace lagtrap::daemon

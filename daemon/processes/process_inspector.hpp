@@ -68,6 +68,10 @@ class ProcessInspector {
     [[nodiscard]] virtual std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>& mappings) = 0;
     // For reading.
     [[nodiscard]] virtual Result<OpenedFile> open(const NamedMapping& mapping) = 0;
+    // What the process runs, for reading.
+    [[nodiscard]] virtual Result<OpenedFile> open_program(std::uint32_t pid) = 0;
+    // Its root folder, wherever that lies (O_PATH): to be kept open, and to be looked into only by who may wait.
+    [[nodiscard]] virtual Result<UniqueFd> open_root(std::uint32_t pid) = 0;
     // 8 bytes of the process's memory at each address, as many as `addresses`; 0 where nothing can be read.
     [[nodiscard]] virtual Result<std::vector<std::uint64_t>> read_words(
         std::uint32_t pid, const std::vector<std::uint64_t>& addresses) = 0;
@@ -87,6 +91,8 @@ class DirectInspector : public ProcessInspector {
     [[nodiscard]] Result<InspectedProcess> read(std::uint32_t pid, Code code, const InspectionLimits& limits) override;
     [[nodiscard]] std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>& mappings) override;
     [[nodiscard]] Result<OpenedFile> open(const NamedMapping& mapping) override;
+    [[nodiscard]] Result<OpenedFile> open_program(std::uint32_t pid) override;
+    [[nodiscard]] Result<UniqueFd> open_root(std::uint32_t pid) override;
     [[nodiscard]] Result<std::vector<std::uint64_t>> read_words(std::uint32_t pid,
                                                                 const std::vector<std::uint64_t>& addresses) override;
     [[nodiscard]] Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
@@ -99,6 +105,8 @@ class DirectInspector : public ProcessInspector {
     };
     [[nodiscard]] Result<Place> find(const NamedMapping& mapping);
     [[nodiscard]] Result<Place> find_mapped(const NamedMapping& mapping);
+    [[nodiscard]] Result<Place> find_program(std::uint32_t pid);
+    [[nodiscard]] Result<OpenedFile> reopen(const Result<Place>& place) const;
     [[nodiscard]] Result<Place> find_by_path(const std::filesystem::path& process, const std::filesystem::path& root,
                                              const NamedMapping& mapping);
     [[nodiscard]] Result<Place> place_of(UniqueFd fd, const std::filesystem::path& process);

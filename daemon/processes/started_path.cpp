@@ -5,21 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 
-#include "core/files.hpp"
+#include "daemon/processes/process_names.hpp"
 #include "sandbox/foreign_file.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t name_limit_bytes = 64;
-constexpr std::size_t path_limit_bytes = 4096;
 
 // "/usr/bin/redis-server" of "/usr/bin/redis-server 127.0.0.1:6379", "postgres" of "postgres: checkpointer", "bash" of
 // "-bash".
@@ -68,23 +63,6 @@ std::string started_path(const fs::path& process, const std::string& program, co
     const std::string name = name_of(process);
     if (name.find('/') != std::string::npos || name == path.filename()) return {};
     return search.same_file(path.parent_path() / name);
-}
-
-std::string program_of(const fs::path& process) {
-    std::array<char, path_limit_bytes> text{};
-    const ssize_t bytes = ::readlink((process / "exe").c_str(), text.data(), text.size());
-    if (bytes <= 0) return {};
-    const std::string program(text.data(), static_cast<std::size_t>(bytes));
-    const auto file = open_file(process / "cmdline", O_RDONLY);
-    const ssize_t read = file ? ::read(file->get(), text.data(), text.size()) : 0;
-    const std::string_view command(text.data(), static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
-    const std::string started = started_path(process, program, std::string(command.substr(0, command.find('\0'))));
-    return started.empty() ? program : started;
-}
-
-std::string name_of(const fs::path& process_or_thread) {
-    const auto text = read_file(process_or_thread / "comm", name_limit_bytes);
-    return text ? text->substr(0, text->find('\n')) : std::string();
 }
 
 }  // namespace lagtrap::daemon

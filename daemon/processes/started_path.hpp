@@ -1,4 +1,5 @@
 // By which of its file's names a program was started: redis-server is a link to redis-check-rdb, and /proc names the latter.
+// Looks at files and folders of the process: for helpers alone (inspector_pool.hpp).
 #pragma once
 
 #include <filesystem>
@@ -14,11 +15,5 @@ namespace lagtrap::daemon {
 // process's root folder.
 [[nodiscard]] std::string started_path(const std::filesystem::path& process, const std::string& program,
                                        const std::string& command);
-
-// The same of a process of which nothing is known yet, else what /proc/PID/exe leads to; empty where that is not known.
-[[nodiscard]] std::string program_of(const std::filesystem::path& process);
-
-// What the process, or the thread of folder /proc/PID/task/TID, calls itself; empty where it is gone. Any bytes.
-[[nodiscard]] std::string name_of(const std::filesystem::path& process_or_thread);
 
 }  // namespace lagtrap::daemon

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "binaries/dwarf/place_names.hpp"
+#include "binaries/elf/program_file.hpp"
 #include "core/text.hpp"
+#include "sandbox/machine_root.hpp"
 #include "trace/names/file_symbols.hpp"
-#include "trace/processes/module_files.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -23,9 +25,30 @@ std::string key_of(const std::string& path, const std::string& build_id) { retur
 
 }  // namespace
 
+std::optional<FrameNames::File> FrameNames::find(const trace::RecordedModule& module) {
+    std::vector<trace::ModuleUser> users = module.users;
+    if (users.empty()) users.emplace_back();
+    for (const trace::ModuleUser& user : users) {
+        NamedMapping named;
+        named.mapping.pid = user.pid;
+        named.mapping.start = user.start;
+        named.mapping.length = user.end - user.start;
+        named.mapping.device = module.device;
+        named.mapping.inode = module.inode;
+        named.path = module.path;
+        auto opened = inspector_.open(named);
+        if (!opened) continue;
+        const bool same = module.build_id.empty()
+                              ? opened->identity.inode == module.inode && opened->identity.device == module.device
+                              : binaries::read_build_id(opened->file.get()) == hexadecimal(module.build_id);
+        if (same) return File{std::move(opened->file), user.pid};
+    }
+    return std::nullopt;
+}
+
 void FrameNames::look_up(const trace::RecordedModule& module, Module& known, std::vector<std::uint64_t> offsets,
                          trace::NamingBudget& budget) {
-    const auto file = trace::find_module_file(module, "/proc");
+    const auto file = find(module);
     const auto keep = [&](std::uint64_t offset, Functions functions) {
         if (known.places.insert_or_assign(offset, std::move(functions)).second) ++places_;
     };
@@ -34,7 +57,14 @@ void FrameNames::look_up(const trace::RecordedModule& module, Module& known, std
         return;
     }
     binaries::PlaceNamesRequest request;
-    request.path = file->path;
+    request.path = on_machine(module.path);
+    request.open_debug_file = [this, pid = file->pid](const std::filesystem::path& path) -> Result<UniqueFd> {
+        NamedMapping named;
+        named.mapping.pid = pid;
+        named.path = name_on_machine(path).string();
+        TRY_ASSIGN(OpenedFile opened, inspector_.open(named));
+        return std::move(opened.file);
+    };
     request.offsets = std::move(offsets);
     request.symbol_table_bytes = budget.limits().symbol_table_bytes;
     request.read_bytes = budget.limits().read_bytes;

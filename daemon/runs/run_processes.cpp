@@ -12,8 +12,8 @@
 #include "binaries/elf/program_file.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/processes/process_names.hpp"
 #include "daemon/processes/process_texts.hpp"
-#include "daemon/processes/started_path.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -22,7 +22,34 @@ constexpr std::size_t run_processes_limit = 16'384;
 constexpr std::size_t users_limit = 4'096;
 constexpr std::size_t files_limit = 4'096;
 
+// Of a file that the settings name.
+CodeFileIdentity identity_of(const struct stat& facts) {
+    CodeFileIdentity identity;
+    identity.device = device_number(major(facts.st_dev), minor(facts.st_dev));
+    identity.inode = facts.st_ino;
+    identity.size_bytes = static_cast<std::uint64_t>(facts.st_size);
+    identity.changed_ns = facts.st_ctim.tv_sec * 1'000'000'000LL + facts.st_ctim.tv_nsec;
+    return identity;
+}
+
+// The fourth text of the record: after program, command line and control group.
+std::string name_it_was_started_by(const lagtrap_process& process) {
+    std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
+    for (int skipped = 0; skipped < 3; ++skipped) {
+        const std::size_t end = texts.find('\0');
+        if (end == std::string_view::npos) return {};
+        texts.remove_prefix(end + 1);
+    }
+    return std::string(texts);
+}
+
 }  // namespace
+
+RunProcesses::RunProcesses(std::filesystem::path proc_root, NameOfContainer name_of_container)
+    : proc_root_(std::move(proc_root)),
+      name_of_container_(std::move(name_of_container)),
+      own_inspector_(proc_root_),
+      inspector_(proc_root_ == "/proc" && process_inspector() ? *process_inspector() : own_inspector_) {}
 
 const std::string& RunProcesses::name_of_user(std::uint32_t uid) {
     if (users_.size() >= users_limit) users_.clear();
@@ -36,15 +63,15 @@ const std::string& RunProcesses::name_of_user(std::uint32_t uid) {
     return known->second;
 }
 
-RunProcesses::FileId RunProcesses::file_id_of(const struct stat& facts) {
-    return {major(facts.st_dev) << 20 | minor(facts.st_dev), facts.st_ino};
+RunProcesses::FileId RunProcesses::file_id_of(const CodeFileIdentity& identity) {
+    const auto major_number = static_cast<std::uint32_t>(identity.device >> 32);
+    return {major_number << 20 | static_cast<std::uint32_t>(identity.device), identity.inode};
 }
 
-std::string RunProcesses::build_id_of(int file, const struct stat& facts) {
+std::string RunProcesses::build_id_of(int file, const CodeFileIdentity& identity) {
     if (build_ids_.size() >= files_limit) build_ids_.clear();
-    const std::pair identity{std::pair<std::uint64_t, std::uint64_t>{facts.st_dev, facts.st_ino},
-                             std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec};
-    const auto [known, is_new] = build_ids_.try_emplace(identity);
+    const std::pair key{std::pair{identity.device, identity.inode}, identity.changed_ns};
+    const auto [known, is_new] = build_ids_.try_emplace(key);
     if (is_new) known->second = binaries::read_build_id(file);
     return known->second;
 }
@@ -58,9 +85,9 @@ void RunProcesses::name_by_file(const FileId& program, RunProcess& process) {
     for (const std::string& path : expected_) {
         const auto file = open_file(path, O_RDONLY | O_NONBLOCK);
         struct stat facts {};
-        if (!file || ::fstat(file->get(), &facts) != 0 || file_id_of(facts) != program) continue;
+        if (!file || ::fstat(file->get(), &facts) != 0 || file_id_of(identity_of(facts)) != program) continue;
         process.executable = printable(path);
-        process.build_id = build_id_of(file->get(), facts);
+        process.build_id = build_id_of(file->get(), identity_of(facts));
         return;
     }
 }
@@ -73,18 +100,29 @@ std::string RunProcesses::unit_of(const std::filesystem::path& process) const {
     return printable(trace::group_words(group, names).brief);
 }
 
+std::string RunProcesses::started_as(std::uint32_t pid) {
+    const auto process = inspector_.read(pid, ProcessInspector::Code::Left, {});
+    std::string name;
+    if (process)
+        process->records.for_each([&](const lagtrap_record* record) {
+            if (record->type == LAGTRAP_RECORD_PROCESS)
+                name = name_it_was_started_by(*reinterpret_cast<const lagtrap_process*>(record));
+        });
+    return name;
+}
+
 RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& program) {
     RunProcess process;
     // First what goes with the process; a connection's first may live for milliseconds.
     const auto folder = proc_root_ / std::to_string(pid);
     process.executable = printable(program_of(folder));
-    const auto file = open_file(folder / "exe", O_RDONLY | O_NONBLOCK);
-    process.user = name_of_user(uid);
     process.unit = unit_of(folder);
-    struct stat facts {};
-    if (!file || ::fstat(file->get(), &facts) != 0) return process;
-    program = file_id_of(facts);
-    process.build_id = build_id_of(file->get(), facts);
+    const auto opened = inspector_.open_program(pid);
+    if (const std::string started = started_as(pid); !started.empty()) process.executable = printable(started);
+    process.user = name_of_user(uid);
+    if (!opened) return process;
+    program = file_id_of(opened->identity);
+    process.build_id = build_id_of(opened->file.get(), opened->identity);
     if (programs_.size() >= files_limit) programs_.clear();
     programs_.insert_or_assign(program, Program{process.executable, process.build_id});
     return process;

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "bpf/listener.h"
+#include "daemon/processes/process_inspector.hpp"
 #include "trace/logs/control_group_words.hpp"
-
-struct stat;
 
 namespace lagtrap::daemon {
 
@@ -31,11 +30,11 @@ struct RunProcess {
 // The name of the container with this id, as far as it is known.
 using NameOfContainer = std::function<trace::ContainerName(const std::string& id)>;
 
-// One thread's. Holds a bounded number of processes.
+// One thread's. Holds a bounded number of processes. Their files and command lines are looked at by helpers, whose deadline
+// it waits for (process_inspector.hpp).
 class RunProcesses {
   public:
-    explicit RunProcesses(std::filesystem::path proc_root = "/proc", NameOfContainer name_of_container = {})
-        : proc_root_(std::move(proc_root)), name_of_container_(std::move(name_of_container)) {}
+    explicit RunProcesses(std::filesystem::path proc_root = "/proc", NameOfContainer name_of_container = {});
 
     // Files that are likely to be the program of a process that has ended when it is looked at.
     void expect(std::vector<std::string> programs) { expected_ = std::move(programs); }
@@ -51,18 +50,22 @@ class RunProcesses {
         auto operator<=>(const FileId&) const = default;
     };
 
-    [[nodiscard]] static FileId file_id_of(const struct stat& facts);
+    [[nodiscard]] static FileId file_id_of(const CodeFileIdentity& identity);
     // `program`: becomes that of the file it runs.
     [[nodiscard]] RunProcess look_at(std::uint32_t pid, std::uint32_t uid, FileId& program);
     // Where another process of the same program was known, or it is an expected one.
     void name_by_file(const FileId& program, RunProcess& process);
-    [[nodiscard]] std::string build_id_of(int file, const struct stat& facts);
+    [[nodiscard]] std::string build_id_of(int file, const CodeFileIdentity& identity);
+    // The name by which its program was started; empty: the file's own, or not known.
+    [[nodiscard]] std::string started_as(std::uint32_t pid);
     [[nodiscard]] const std::string& name_of_user(std::uint32_t uid);
 
     [[nodiscard]] std::string unit_of(const std::filesystem::path& process) const;
 
     std::filesystem::path proc_root_;
     NameOfContainer name_of_container_;
+    DirectInspector own_inspector_;
+    ProcessInspector& inspector_;
     std::unordered_map<std::uint64_t, RunProcess> processes_;
     std::unordered_map<std::uint32_t, std::string> users_;
     std::vector<std::string> expected_;

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 
 #include <boost/asio/post.hpp>
 #include <boost/json.hpp>
 #include <fmt/core.h>
+
+#include "core/patience.hpp"
+#include "daemon/processes/process_names.hpp"
+#include "sandbox/machine_root.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -17,15 +19,26 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto look_interval = 1s;
+constexpr auto link_patience = 1s;
 
-bool is_in_scope(const settings::Scope& scope, std::uint32_t pid) {
+// Of the event's program, and of what it leads to if it is a link: under that name processes run it.
+std::set<std::string> names_of_program(const std::string& path) {
+    if (path.empty()) return {};
+    std::set<std::string> names{path};
+    const auto linked = call_within<std::string>(
+        link_patience, path, [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
+    if (linked && !linked->empty()) names.insert(*linked);
+    return names;
+}
+
+// By the names that the kernel has: to look at the file would be to ask the file system that the process chose. A process
+// whose view of the file system has another program of that name counts too; the kernel's side leaves its runs out.
+bool is_in_scope(const settings::Scope& scope, const std::set<std::string>& programs, std::uint32_t pid) {
     if (scope.pid && *scope.pid != pid) return false;
     const std::string folder = fmt::format("/proc/{}", pid);
     struct stat found {};
     if (scope.uid && (::stat(folder.c_str(), &found) != 0 || found.st_uid != *scope.uid)) return false;
-    if (scope.binary.empty()) return true;
-    std::error_code failed;
-    return std::filesystem::equivalent(folder + "/exe", scope.binary, failed) && !failed;
+    return programs.empty() || programs.contains(program_of(folder));
 }
 
 }  // namespace
@@ -40,6 +53,7 @@ void EventFunctions::use(const std::vector<settings::Event>& events) {
     for (std::uint32_t event = 0; event < events_.size(); ++event) {
         if (!events_[event].functions) continue;
         wanted_[event].refused = std::make_shared<Refused>();
+        wanted_[event].programs = names_of_program(events_[event].scope.binary);
         wanted_[event].sharers = std::make_shared<std::atomic<std::size_t>>(0);
         any_stands = any_stands || events_[event].functions->standing;
     }
@@ -66,7 +80,8 @@ void EventFunctions::look_regularly() {
 
 std::set<std::uint32_t> EventFunctions::processes_in_scope(std::uint32_t event) const {
     std::set<std::uint32_t> pids = options_.processes_of(event);
-    std::erase_if(pids, [&](std::uint32_t pid) { return !is_in_scope(events_[event].scope, pid); });
+    const std::set<std::string>& programs = wanted_.at(event).programs;
+    std::erase_if(pids, [&](std::uint32_t pid) { return !is_in_scope(events_[event].scope, programs, pid); });
     return pids;
 }
 

@@ -52,6 +52,7 @@ class EventFunctions {
         std::string reason;  // the last one
     };
     struct Wanted {
+        std::set<std::string> programs;  // paths of the one that the event's scope names; empty: any
         std::vector<std::shared_ptr<FunctionRecorder>> standing;
         std::shared_ptr<std::atomic<std::size_t>> sharers;  // the number of standing ones
         std::shared_ptr<FunctionRecorder> recorder;         // of the recording that goes on, where none of those is

@@ -14,6 +14,8 @@ class Memory : public ProcessInspector {
     Result<InspectedProcess> read(std::uint32_t, Code, const InspectionLimits&) override { return none(); }
     std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>&) override { return {}; }
     Result<OpenedFile> open(const NamedMapping&) override { return none(); }
+    Result<OpenedFile> open_program(std::uint32_t) override { return none(); }
+    Result<UniqueFd> open_root(std::uint32_t) override { return none(); }
     Result<std::string> read_memory(std::uint32_t, std::uint64_t, std::uint64_t) override {
         return make_error(ErrorKind::Unsupported, "not read");
     }

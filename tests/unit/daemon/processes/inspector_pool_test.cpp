@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,25 @@ TEST(InspectorPool, TellsFilesApartAndOpensThem) {
     EXPECT_EQ(refused.error().kind, ErrorKind::Denied);
     EXPECT_EQ(pool.counts().started, 1U) << "a refusal costs no helper";
     std::filesystem::remove_all(folder);
+}
+
+TEST(InspectorPool, OpensTheProgramAndTheRootFolder) {
+    InspectorPool pool({.start = start_good});
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    const auto program = pool.open_program(pid);
+    ASSERT_TRUE(program) << program.error().message;
+    struct stat own {};
+    ASSERT_EQ(::stat("/proc/self/exe", &own), 0);
+    EXPECT_EQ(program->identity.inode, own.st_ino);
+    EXPECT_EQ(read_all(program->file.get(), 1 << 30).value().substr(1, 3), "ELF");
+    const auto root = pool.open_root(pid);
+    ASSERT_TRUE(root) << root.error().message;
+    struct stat folder {
+    }, of_root{};
+    ASSERT_TRUE(::stat("/", &folder) == 0 && ::fstat(root->get(), &of_root) == 0);
+    EXPECT_EQ(of_root.st_ino, folder.st_ino);
+    EXPECT_FALSE(pool.open_program(1 << 30));
+    EXPECT_FALSE(pool.open_root(1 << 30));
 }
 
 TEST(InspectorPool, GoesOnWithoutAHelperThatIsHeldUp) {

@@ -1,0 +1,77 @@
+#include "daemon/processes/kept_roots.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/files.hpp"
+#include "daemon/processes/inspector_pool.hpp"
+
+namespace lagtrap::daemon::kept_roots_test {
+namespace {
+
+TEST(RootAge, IsAskedForAgainWhereItMayHaveBecomeAnother) {
+    RootAge age;
+    EXPECT_TRUE(age.is_due(7, "/bin/sh"));
+    EXPECT_TRUE(age.is_due(8, "/bin/sh")) << "it has a view of its own";
+    EXPECT_TRUE(age.is_due(8, "/opt/server"))
+        << "what makes a container begins its program when the root folder is there";
+    int due = 0;
+    for (int look = 0; look < 1'000; ++look) due += age.is_due(8, "/opt/server") ? 1 : 0;
+    EXPECT_EQ(due, 9) << "a process that stays as it is is asked for less and less often";
+}
+
+// Of a process in a view of its own that there seems to be in a /proc made of files. Opens nothing of it itself.
+class Roots : public DirectInspector {
+  public:
+    Result<UniqueFd> open_root(std::uint32_t pid) override {
+        asked = pid;
+        while (waits && !given_up()) std::this_thread::yield();
+        if (waits) return make_error(ErrorKind::Timeout, "it does not answer");
+        return open_file("/", O_PATH | O_DIRECTORY);
+    }
+    std::function<bool()> given_up;
+    std::atomic<bool> waits{false};
+    std::atomic<std::uint32_t> asked{0};
+};
+
+class KeptRootsTest : public testing::Test {
+  protected:
+    KeptRootsTest() : proc_(std::filesystem::path(testing::TempDir()) / ("kept-roots-" + std::to_string(::getpid()))) {
+        std::filesystem::create_directories(proc_ / "77/ns");
+        std::ofstream(proc_ / "77/ns/mnt");
+    }
+    ~KeptRootsTest() override { std::filesystem::remove_all(proc_); }
+    std::filesystem::path proc_;
+};
+
+TEST_F(KeptRootsTest, WhatHelpersOpenIsHeld) {
+    Roots inspector;
+    KeptRoots roots(inspector, proc_);
+    roots.finish();
+    EXPECT_EQ(inspector.asked, 77U);
+    ASSERT_TRUE(roots.held().descriptors.contains(77));
+    EXPECT_EQ(roots.held().holder, ::getpid());
+    EXPECT_TRUE(std::filesystem::exists(std::filesystem::path("/proc/self/fd") /
+                                        std::to_string(roots.held().descriptors.at(77)) / "proc"));
+}
+
+TEST_F(KeptRootsTest, ARootFolderThatDoesNotAnswerIsNotWaitedFor) {
+    Roots inspector;
+    inspector.waits = true;
+    inspector.given_up = [] { return looks_are_given_up(); };
+    KeptRoots roots(inspector, proc_);
+    while (inspector.asked == 0) std::this_thread::yield();
+    roots.finish();
+    EXPECT_TRUE(roots.held().descriptors.empty());
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon::kept_roots_test
