@@ -15,8 +15,9 @@ struct NamedMode {
 };
 
 // Each file of this folder has the modes against one part of the daemon.
-std::span<const NamedMode> run_modes();      // the table of open runs, the budget of hits, the captures
-std::span<const NamedMode> attach_modes();   // files that are watched
-std::span<const NamedMode> process_modes();  // what the daemon keeps of every process
+std::span<const NamedMode> run_modes();        // the table of open runs, the budget of hits, the captures
+std::span<const NamedMode> attach_modes();     // files that are watched
+std::span<const NamedMode> process_modes();    // what the daemon keeps of every process
+std::span<const NamedMode> namespace_modes();  // what processes see: users and mounts of their own
 
 }  // namespace hostile
