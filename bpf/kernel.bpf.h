@@ -127,11 +127,39 @@ struct kernel_capabilities {
     __u64 val;
 };
 
+struct ns_common {
+    unsigned int inum;
+} KERNEL_TYPE;
+
+struct user_namespace {
+    struct user_namespace* parent;
+    int level; /* 0: the machine's own */
+    kuid_t owner;
+    struct ns_common ns;
+} KERNEL_TYPE;
+
+struct pid_namespace {
+    struct user_namespace* user_ns; /* of who made it */
+    struct ns_common ns;
+} KERNEL_TYPE;
+
+struct upid {
+    int nr;
+    struct pid_namespace* ns;
+} KERNEL_TYPE;
+
+/* The numbers that a thread has, one in each pid namespace from the machine's own, level 0, to its own. */
+struct pid {
+    unsigned int level;
+    struct upid numbers[1];
+} KERNEL_TYPE;
+
 struct cred {
     kuid_t uid;
     kuid_t suid;
     kuid_t euid;
     struct kernel_capabilities cap_permitted;
+    struct user_namespace* user_ns;
 } KERNEL_TYPE;
 
 /* What the kernel keeps of a call whose return is probed (include/linux/uprobes.h). */
@@ -213,6 +241,7 @@ struct task_struct {
     struct task_struct* group_leader;
     __u64 start_boottime;
     const struct cred* real_cred;
+    struct pid* thread_pid;
     struct mm_struct* mm;
     struct files_struct* files;
     unsigned in_iowait : 1;

@@ -58,8 +58,8 @@ static __always_inline int pair_hit(const struct lagtrap_marker_config* marker, 
         __u64 claimed_ns = hit->begin_ns;
         bool credible = claimed_ns != 0 && claimed_ns <= hit->now_ns && hit->now_ns - claimed_ns < 3600000000000ULL;
         hit->begin_ns = credible ? claimed_ns : hit->now_ns;
-        hit->uid = bpf_get_current_uid_gid();
-        counters->users_seen |= 1ULL << (hit->uid % 64);
+        hit->party = current_party();
+        note_seen(counters, hit->party);
         return on_begin(config, counters, event, hit);
     }
     if (marker->role == LAGTRAP_ROLE_END) {

@@ -275,6 +275,13 @@ enum lagtrap_delay_part {
     LAGTRAP_DELAY_PARTS = 5 + LAGTRAP_WAIT_CLASSES,
 };
 
+/* The first parties that there were, each with 1 added; 0 where there is no further one. */
+#define LAGTRAP_SEEN_PARTIES 15
+struct lagtrap_seen_parties {
+    __u32 parties[LAGTRAP_SEEN_PARTIES];
+    __u32 more; /* 1: others had no room here */
+};
+
 struct lagtrap_event_counters {
     __u64 delays;       /* runs that ended over their threshold */
     __u64 told_delays;  /* those of them that had been reported while they were open */
@@ -293,8 +300,8 @@ struct lagtrap_event_counters {
     __u64 unrecorded;   /* delays that began no recording: their user had had his share of them */
     __u64 counted;      /* begins while the event was counted, not timed: exact */
     __u64 texts_lost;   /* texts of trace ids that could not be read, or found the ring of a recording full */
-    __u64 users_seen;   /* bit uid % 64: a run was begun by that user; not a count */
-    __u64 timed_ns;     /* of runs: the time of threads that was counted, and its parts */
+    struct lagtrap_seen_parties seen; /* who has begun a run; no counts */
+    __u64 timed_ns;                   /* of runs: the time of threads that was counted, and its parts */
     __u64 on_cpu_ns;
     __u64 runnable_ns;
     __u64 handed_over_ns;                     /* between hits of different threads, beside timed_ns */
@@ -338,15 +345,15 @@ struct lagtrap_thread_times {
     struct lagtrap_wait waits[LAGTRAP_KEPT_WAITS];
 };
 
-/* Whose hits of an event: one process's, or with pid 0 all of a user's. */
-struct lagtrap_party {
+/* Whose hits of an event: one process's, or with pid 0 all of a party's (bpf/party.h). */
+struct lagtrap_hitter {
     __u32 event;
-    __u32 uid;
+    __u32 party;
     __u32 pid;
 };
 
 /* Hits of a party at which the cost was looked at, one of LAGTRAP_COST_EVERY. */
-struct lagtrap_party_hits {
+struct lagtrap_hits {
     __u64 paired;
     __u64 passed; /* out of scope or limited */
 };

@@ -169,7 +169,7 @@ struct lagtrap_run {
     __u8 depth; /* 0 for the outermost of nested runs */
     __u8 stage_count;
     __u8 stages_lost;
-    __u32 begin_uid;               /* the user whose process began it */
+    __u32 begin_party;             /* whose process began it: bpf/party.h */
     char comm[LAGTRAP_COMM_BYTES]; /* name of the beginning thread, any bytes; empty if another thread ended the run */
     struct lagtrap_stage_hit stages[LAGTRAP_MAX_STAGES];
 };

@@ -37,7 +37,7 @@ struct {
     __uint(max_entries, LAGTRAP_LIMITED_PARTIES);
     __type(key, __u32); /* the user */
     __type(value, __u32);
-} users_without_recordings SEC(".maps"); /* they have had their share */
+} parties_without_recordings SEC(".maps"); /* they have had their share */
 
 volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 
@@ -57,7 +57,7 @@ struct hit {
     __u32 run_flags; /* of enum lagtrap_run_flags: those that its key tells */
     __u32 pid;
     __u32 tid;
-    __u32 uid;           /* of begins alone */
+    __u32 party;         /* of begins alone */
     bool of_others_too;  /* an end that may be of a call that did not begin at the marker's function */
     __u8 meaning;        /* of ends: enum lagtrap_end_meaning */
     bool waited_for_cpu; /* the run is a wait for a CPU, of another thread than the one that is told of it */
@@ -147,7 +147,7 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     run->event = event;
     run->begin_pid = hit->pid;
     run->begin_tid = hit->tid;
-    run->begin_uid = hit->uid;
+    run->begin_party = hit->party;
     run->begin_cpu = bpf_get_smp_processor_id();
     run->flags = hit->run_flags | (hit->begin_ns != hit->now_ns ? LAGTRAP_RUN_EARLIER_BEGIN : 0);
     if (config->flags & LAGTRAP_EVENT_WITHOUT_STAGES) run->flags |= LAGTRAP_RUN_WITHOUT_STAGES;
@@ -208,9 +208,9 @@ static __always_inline void count_ended(struct lagtrap_event_counters* counters,
         count_run(counters, elapsed_ns);
 }
 
-/* Whether a delay of this user may begin a recording. */
-static __noinline bool may_record(struct lagtrap_event_counters* counters, __u32 uid) {
-    if (!counters || !bpf_map_lookup_elem(&users_without_recordings, &uid)) return true;
+/* Whether a delay of this party may begin a recording. */
+static __noinline bool may_record(struct lagtrap_event_counters* counters, __u32 party) {
+    if (!counters || !bpf_map_lookup_elem(&parties_without_recordings, &party)) return true;
     __sync_fetch_and_add(&counters->unrecorded, 1);
     return false;
 }
@@ -226,7 +226,7 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     count_ended(counters, hit, elapsed_ns);
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
     if (delay && told) __sync_fetch_and_add(&counters->told_delays, 1);
-    bool report = delay && watch.breach_wanted && !told && may_record(counters, run->begin_uid);
+    bool report = delay && watch.breach_wanted && !told && may_record(counters, run->begin_party);
     /* A run whose deadline began a capture may end before the recording is on: it belongs to it all the same. */
     bool record = watch.recording || told;
     bool tell = config->flags & LAGTRAP_EVENT_RECORD_RUNS;
@@ -443,7 +443,7 @@ static __always_inline int on_begin(struct lagtrap_event_config* config, struct 
     }
     __u64 tag = tag_of(config, event, hit, depth);
     struct found place = {.tag = tag, .index = claim_slot(tag)};
-    if (place.index < 0) place.index = make_room(tag, crowd_of(event, hit->uid), hit->now_ns);
+    if (place.index < 0) place.index = make_room(tag, crowd_of(event, hit->party), hit->now_ns);
     if (place.index >= 0) place.slot = slot_at(place.index);
     if (!place.slot) {
         __sync_fetch_and_add(&counters->lost, 1);

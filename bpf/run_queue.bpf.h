@@ -69,7 +69,7 @@ static __always_inline struct hit hit_of(struct task_struct* task) {
                       .key = task->pid,
                       .pid = task->tgid,
                       .tid = task->pid,
-                      .uid = user_of(task),
+                      .party = party_of(task),
                       .waited_for_cpu = true};
     hit.begin_ns = hit.now_ns;
     return hit;
@@ -83,13 +83,13 @@ __noinline int begin_wait(struct hit* hit, __u32 event) {
     __u64 tag = tag_of(config, event, hit, 0);
     if (index_of(tag) >= 0) return 0;
     struct found place = {.tag = tag, .index = claim_slot(tag)};
-    if (place.index < 0) place.index = make_room(tag, crowd_of(event, hit->uid), hit->now_ns);
+    if (place.index < 0) place.index = make_room(tag, crowd_of(event, hit->party), hit->now_ns);
     if (place.index >= 0) place.slot = slot_at(place.index);
     if (!place.slot) {
         __sync_fetch_and_add(&counters->lost, 1);
         return 0;
     }
-    counters->users_seen |= 1ULL << (hit->uid % 64);
+    note_seen(counters, hit->party);
     open_run(&place, config, event, hit, 0);
     return 0;
 }

@@ -135,10 +135,10 @@ static __always_inline void forget_spill(__u64 tag, __u32 bucket_index) {
     if (first) __sync_fetch_and_add(&first->spilled, -1);
 }
 
-/* An event and a user: who crowds out whom. */
-static __always_inline __u64 crowd_of(__u32 event, __u32 uid) { return (__u64)event << 32 | uid; }
+/* An event and a party: who crowds out whom. */
+static __always_inline __u64 crowd_of(__u32 event, __u32 party) { return (__u64)event << 32 | party; }
 static __always_inline __u64 crowd_of_run(const struct lagtrap_run* run) {
-    return crowd_of(run->event, run->begin_uid);
+    return crowd_of(run->event, run->begin_party);
 }
 
 /* A look for room in the two full buckets of a tag. */

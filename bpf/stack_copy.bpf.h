@@ -2,18 +2,19 @@
  *
  * Copies of stacks whose walk ended for want of a table or a mapping, for the merge to walk on from there: the frame's
  * registers and the memory above it. Within a budget of a recording, of which a part is kept for the process whose run began
- * it; another process has no more than a quarter, and a user who is not root no more than half.
+ * it; another process has no more than a quarter, and a party (bpf/party.h) that is not the machine's root no more than half.
  */
 #ifndef LAGTRAP_BPF_STACK_COPY_BPF_H
 #define LAGTRAP_BPF_STACK_COPY_BPF_H
 
 #include "bpf/collector.h"
+#include "bpf/party.bpf.h"
 #include "bpf/user_stack.bpf.h"
 
 #define COPY_PAGE_BYTES 4096
 #define COPYING_PARTIES 4096
-#define COPYING_USER (1ULL << 32) /* in keys of users; those of processes do not have it */
-#define RED_ZONE_BYTES 128        /* System V ABI for x86-64, 3.2.2 */
+#define COPYING_PARTY (1ULL << 32) /* in keys of parties; those of processes do not have it */
+#define RED_ZONE_BYTES 128         /* System V ABI for x86-64, 3.2.2 */
 
 struct copy_scratch {
     struct lagtrap_stack_copy record;
@@ -50,7 +51,7 @@ struct copied_share {
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, COPYING_PARTIES);
-    __type(key, __u64); /* a process, or COPYING_USER | a user */
+    __type(key, __u64); /* a process, or COPYING_PARTY | a party */
     __type(value, struct copied_share);
 } copied_shares SEC(".maps");
 
@@ -62,7 +63,7 @@ struct copy_question {
     __u64 now_ns;
     __u32 pid;
     __u32 tid;
-    __u32 user;
+    __u32 party;   /* bpf/party.h */
     __u32 scratch; /* number of the scratch; the iterator passes its own */
 };
 
@@ -76,12 +77,12 @@ static __always_inline bool wants_copy(const struct user_walk* walk) {
     }
 }
 
-static __always_inline bool has_share(__u64 party, __u64 limit_bytes) {
-    struct copied_share* share = bpf_map_lookup_elem(&copied_shares, &party);
+static __always_inline bool has_share(__u64 who, __u64 limit_bytes) {
+    struct copied_share* share = bpf_map_lookup_elem(&copied_shares, &who);
     return !share || share->capture != copying.capture || share->bytes + sizeof(struct copy_scratch) <= limit_bytes;
 }
 
-/* Whether one more copy is within the budget, and the process's and user's shares of it. */
+/* Whether one more copy is within the budget, and the process's and party's shares of it. */
 static __always_inline bool may_copy(const struct copy_question* question) {
     __u64 budget_bytes = copying.budget_bytes;
     bool first = question->pid == copying.first_pid;
@@ -89,24 +90,24 @@ static __always_inline bool may_copy(const struct copy_question* question) {
     if (copying.taken_bytes + sizeof(struct copy_scratch) > limit_bytes) return false;
     if (first) return true;
     if (!has_share(question->pid, budget_bytes / 4)) return false;
-    return question->user == 0 || has_share(COPYING_USER | question->user, budget_bytes / 2);
+    return question->party == 0 || has_share(COPYING_PARTY | question->party, budget_bytes / 2);
 }
 
-static __always_inline void add_to_share(__u64 party, __u32 bytes) {
-    struct copied_share* share = bpf_map_lookup_elem(&copied_shares, &party);
+static __always_inline void add_to_share(__u64 who, __u32 bytes) {
+    struct copied_share* share = bpf_map_lookup_elem(&copied_shares, &who);
     if (share && share->capture == copying.capture) {
         __sync_fetch_and_add(&share->bytes, bytes);
         return;
     }
     struct copied_share first = {.capture = copying.capture, .bytes = bytes};
-    bpf_map_update_elem(&copied_shares, &party, &first, BPF_ANY);
+    bpf_map_update_elem(&copied_shares, &who, &first, BPF_ANY);
 }
 
 static __always_inline void take_share(const struct copy_question* question, __u32 bytes) {
     __sync_fetch_and_add(&copying.taken_bytes, bytes);
     if (question->pid == copying.first_pid) return;
     add_to_share(question->pid, bytes);
-    if (question->user != 0) add_to_share(COPYING_USER | question->user, bytes);
+    if (question->party != 0) add_to_share(COPYING_PARTY | question->party, bytes);
 }
 
 /* Everything that the walk knew of its last frame. */
@@ -220,7 +221,7 @@ static __always_inline __u64 complete_current_stack(struct user_walk* walk, __u6
         .now_ns = now_ns,
         .pid = pid_tid >> 32,
         .tid = (__u32)pid_tid,
-        .user = (__u32)bpf_get_current_uid_gid(),
+        .party = current_party(),
         .scratch = scratch,
     };
     copy_current_stack(walk, &question);
@@ -236,7 +237,7 @@ static __always_inline __u64 complete_sleeping_stack(struct user_walk* walk, __u
         .now_ns = now_ns,
         .pid = task->tgid,
         .tid = task->pid,
-        .user = FOR_POINTERS(task)->real_cred->uid.val,
+        .party = party_of(task),
     };
     __u32 zero = 0;
     struct copy_scratch* copy = bpf_map_lookup_elem(&iterator_copy_scratch, &zero);

@@ -8,8 +8,8 @@
 #include <boost/json.hpp>
 
 #include "cli/console/text_layout.hpp"
-#include "cli/console/user_name.hpp"
 #include "cli/control/status_fields.hpp"
+#include "cli/status/limited_party.hpp"
 #include "cli/status/status_events.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
@@ -290,10 +290,9 @@ class Explainer {
         for (const auto& entry : list(part(answer_, "captures"), "users_without"))
             if (entry.is_object())
                 add("user-share",
-                    "Delays of user " + user_text(static_cast<std::uint32_t>(number(entry.as_object(), "uid"))) +
-                        " begin no recording for the next " + seconds_text(entry.as_object(), "seconds_left") +
-                        ": half of an hour's recordings were of that user.",
-                    "Delays of other users do. Raise <recording captures-per-hour>, or the threshold of the event.");
+                    "Delays of " + limited_party(entry.as_object()) + " begin no recording for the next " +
+                        seconds_text(entry.as_object(), "seconds_left") + ": half of an hour's recordings were theirs.",
+                    "Delays of others do. Raise <recording captures-per-hour>, or the threshold of the event.");
         if (state == "confirming" && text(part(answer_, "pending"), "event") == text(event_, "name"))
             add("asked", "A breach waits for an answer.", "\"lagtrap approve\" or \"lagtrap decline\".");
     }

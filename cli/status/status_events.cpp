@@ -9,8 +9,8 @@
 
 #include "cli/bundles/delay_classes.hpp"
 #include "cli/console/text_layout.hpp"
-#include "cli/console/user_name.hpp"
 #include "cli/control/status_fields.hpp"
+#include "cli/status/limited_party.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
@@ -272,7 +272,7 @@ std::string time_table(const object& answer, const Paint& paint) {
 }  // namespace
 
 std::string party_text(const object& limit) {
-    const std::string user = "user " + user_text(static_cast<std::uint32_t>(number(limit, "uid")));
+    const std::string user = limited_party(limit);
     const std::uint64_t pid = number(limit, "pid");
     return pid == 0 ? user : "process " + std::to_string(pid) + " of " + user;
 }

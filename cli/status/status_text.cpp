@@ -10,6 +10,7 @@
 #include "cli/console/text_layout.hpp"
 #include "cli/console/user_name.hpp"
 #include "cli/control/status_fields.hpp"
+#include "cli/status/limited_party.hpp"
 #include "cli/status/status_events.hpp"
 #include "cli/status/status_history.hpp"
 #include "core/clock.hpp"
@@ -79,7 +80,7 @@ std::string share_lines(const object& answer, const Paint& paint) {
         if (!entry.is_object()) continue;
         const object& user = entry.as_object();
         lines += "              " +
-                 paint(Colour::Yellow, "user " + user_text(static_cast<std::uint32_t>(number(user, "uid"))) +
+                 paint(Colour::Yellow, limited_party(user) +
                                            " has had half of the recordings of an hour: others have the rest for " +
                                            seconds_text(user, "seconds_left")) +
                  "\n";
@@ -217,10 +218,7 @@ std::string limited_lines(const object& answer, const Paint& paint) {
         for (const auto& [key, words] : kinds)
             if (const std::uint64_t count = number(entry.as_object(), key); count > 0)
                 what += (what.empty() ? "" : ", ") + with_commas(count) + " " + words;
-        lines += "              " +
-                 paint(Colour::Yellow,
-                       user_text(static_cast<std::uint32_t>(number(entry.as_object(), "uid"))) + ": " + what) +
-                 "\n";
+        lines += "              " + paint(Colour::Yellow, limited_party(entry.as_object()) + ": " + what) + "\n";
     }
     return lines.empty() ? lines : "  limited     " + lines.substr(14);
 }
@@ -252,12 +250,13 @@ std::string limited_look_lines(const object& answer, const Paint& paint) {
     for (const auto& entry : list(answer, "limited_looks")) {
         if (!entry.is_object()) continue;
         const object& user = entry.as_object();
-        lines +=
-            (lines.empty() ? "  stacks      " : "              ") +
-            paint(Colour::Yellow, "looking at processes of user " + text(user, "user") +
-                                      " takes long (much code, or busy CPUs): " + with_commas(number(user, "put_off")) +
-                                      " addresses were not looked up") +
-            "\n";
+        lines += (lines.empty() ? "  stacks      " : "              ") +
+                 paint(Colour::Yellow,
+                       "looking at processes of " +
+                           (user.contains("namespace") ? limited_party(user) : "user " + text(user, "user")) +
+                           " takes long (much code, or busy CPUs): " + with_commas(number(user, "put_off")) +
+                           " addresses were not looked up") +
+                 "\n";
     }
     return lines;
 }

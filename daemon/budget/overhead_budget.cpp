@@ -162,19 +162,19 @@ bool OverheadBudget::is_limited(std::uint32_t event, const HitParty& who) const 
 }
 
 // Whether somebody else is watched with the event who is not limited himself.
-bool OverheadBudget::leaves_others(const WatchUse& use, std::uint32_t event, std::uint32_t uid) const {
-    std::uint64_t users = use.events[event].users_seen;
-    for (const auto& [who, party] : events_[event].parties)
-        if (party.given.up && who.pid == 0) users &= ~(std::uint64_t{1} << (who.uid % 64));
-    return has_other_user(users, uid);
+bool OverheadBudget::leaves_others(const WatchUse& use, std::uint32_t event, Party party) const {
+    SeenParties seen = use.events[event].seen;
+    for (const auto& [who, limited] : events_[event].parties)
+        if (limited.given.up && who.pid == 0) seen.remove(who.party);
+    return seen.has_other_than(party);
 }
 
-// Root is nobody's hostile neighbour: what his programs pay counts in full.
+// The machine's root is nobody's hostile neighbour: what its programs pay counts in full.
 std::uint64_t OverheadBudget::passed_cost_of(const WatchUse& use, std::uint32_t event) const {
     const std::uint64_t most_ns = part_of(use.elapsed_ns, budget_.share_ppm) / passed_part;
     std::uint64_t cost_ns = 0;
     for (const PartyUse& user : use.events[event].users) {
-        const bool bounded = user.who.uid != 0 && leaves_others(use, event, user.who.uid);
+        const bool bounded = user.who.party != root_party && leaves_others(use, event, user.who.party);
         cost_ns += bounded ? std::min(user.passed_ns, most_ns) : user.passed_ns;
     }
     return cost_ns;
@@ -191,8 +191,8 @@ const PartyUse* OverheadBudget::party_to_limit(const WatchUse& use, std::uint32_
         return most != nullptr && most->paired_ns > 0 ? most : nullptr;
     };
     const PartyUse* const user = most_of(one.users, [](const PartyUse&) { return true; });
-    if (!user || leaves_others(use, event, user->who.uid)) return user;
-    const auto is_his = [&](const PartyUse& party) { return party.who.uid == user->who.uid; };
+    if (!user || leaves_others(use, event, user->who.party)) return user;
+    const auto is_his = [&](const PartyUse& party) { return party.who.party == user->who.party; };
     const PartyUse* const process = most_of(one.processes, is_his);
     const bool others =
         process && process->paired_ns >= user->paired_ns / 2 &&

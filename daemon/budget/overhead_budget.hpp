@@ -26,9 +26,9 @@ struct EventUse {
     std::uint64_t stack_ns = 0;  // of taking stacks at its markers
     bool armed = false;          // or shed; never armed at all: false, and nothing is done about it
     std::vector<PartyUse> users{}, processes{};
-    std::uint64_t users_seen = 0;  // as lagtrap_event_counters has it
-    std::uint64_t stage_ns = 0;    // of probe_ns: at the markers of its stages
-    std::uint64_t count_ns = 0;    // its begins, if each did nothing but count; 0: it cannot be counted
+    SeenParties seen{};
+    std::uint64_t stage_ns = 0;  // of probe_ns: at the markers of its stages
+    std::uint64_t count_ns = 0;  // its begins, if each did nothing but count; 0: it cannot be counted
 };
 
 struct WatchUse {
@@ -160,7 +160,7 @@ class OverheadBudget {
     void limit(const WatchUse& use, std::uint32_t event, const PartyUse& party, std::uint64_t now_ns,
                std::vector<BudgetStep>& steps);
     [[nodiscard]] bool is_limited(std::uint32_t event, const HitParty& who) const;
-    [[nodiscard]] bool leaves_others(const WatchUse& use, std::uint32_t event, std::uint32_t uid) const;
+    [[nodiscard]] bool leaves_others(const WatchUse& use, std::uint32_t event, Party party) const;
     [[nodiscard]] std::uint64_t passed_cost_of(const WatchUse& use, std::uint32_t event) const;
     [[nodiscard]] std::uint64_t cost_of(const WatchUse& use, std::uint32_t event) const;
     [[nodiscard]] std::string reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind,

@@ -104,7 +104,7 @@ void OverheadWatch::share_cost(EventUse& use, const Listener::EventHits& before,
     use.stage_ns = std::min(stage_ns, use.probe_ns);
     const bool is_countable = of_begin != std::vector{ProbeKind::Scheduler};
     if (is_countable) use.count_ns = since(now.begin_hits, before.begin_hits) * (kind_ns(of_begin) + counting_ns);
-    use.users_seen = now.users_seen;
+    use.seen = now.seen;
     const auto cost_of = [&](const PartyHits& hits) {
         return PartyUse{hits.who, part_of(use.probe_ns + use.stack_ns, hits.paired, paired_looked_at),
                         part_of(passed * probe_ns, hits.passed, passed_looked_at)};
@@ -227,8 +227,9 @@ void OverheadWatch::take_stages(const BudgetStep& step) {
 
 void OverheadWatch::take_limit(const BudgetStep& step) {
     const std::string& name = listener_->events()[step.event].name;
-    const std::string who = step.party.pid == 0 ? fmt::format("user {}", step.party.uid)
-                                                : fmt::format("process {} of user {}", step.party.pid, step.party.uid);
+    const std::string who = step.party.pid == 0
+                                ? party_text(step.party.party)
+                                : fmt::format("process {} of {}", step.party.pid, party_text(step.party.party));
     const bool limits = step.action == BudgetStep::Action::Limit;
     if (const auto done = listener_->limit(step.event, step.party, limits); !done)
         return options_.warn(done.error().message);

@@ -22,17 +22,16 @@ std::optional<CaptureShares::Clock::time_point> CaptureShares::full_until(Clock:
     return begun_[begun_.size() - limit_].at + period;
 }
 
-std::map<std::uint32_t, CaptureShares::Clock::time_point> CaptureShares::used_up(std::uint64_t users_seen,
-                                                                                 Clock::time_point now) {
+std::map<Party, CaptureShares::Clock::time_point> CaptureShares::used_up(const SeenParties& seen,
+                                                                         Clock::time_point now) {
     forget_old(now);
     const std::size_t share = std::max<std::size_t>((limit_ + 1) / 2, 1);
-    std::map<std::uint32_t, std::vector<Clock::time_point>> by_user;
+    std::map<Party, std::vector<Clock::time_point>> by_party;
     for (const Begun& begun : begun_)
-        if (begun.uid) by_user[*begun.uid].push_back(begun.at);
-    std::map<std::uint32_t, Clock::time_point> result;
-    for (const auto& [uid, times] : by_user)
-        if (times.size() >= share && has_other_user(users_seen, uid))
-            result[uid] = times[times.size() - share] + period;
+        if (begun.party) by_party[*begun.party].push_back(begun.at);
+    std::map<Party, Clock::time_point> result;
+    for (const auto& [party, times] : by_party)
+        if (times.size() >= share && seen.has_other_than(party)) result[party] = times[times.size() - share] + period;
     return result;
 }
 

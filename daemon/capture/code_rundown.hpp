@@ -60,7 +60,7 @@ class CodeRundown {
         std::uint64_t first_ns = 0;  // its mapping that was seen first
         UniqueFd tmp;                // O_PATH; not valid where it has none
         UniqueFd jitdump;            // for reading
-        [[nodiscard]] CodeFileCopier::Owner owner(std::uint32_t pid) const { return {pid, facts.effective_uid}; }
+        [[nodiscard]] CodeFileCopier::Owner owner(std::uint32_t pid) const { return {pid, facts.party}; }
     };
 
     void take_mapping(const lagtrap_mapping& mapping);

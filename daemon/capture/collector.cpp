@@ -74,22 +74,22 @@ void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener
 
 // Tells the listener whose delays begin no capture, now and whenever that ends for one of them.
 void Collector::share_captures() {
-    auto without = shares_.used_up(listener_->users_seen(), Clock::now());
-    for (const auto& [uid, until] : without)
-        if (!users_without_captures_.contains(uid))
-            options_.warn(fmt::format("user {} has had his share of {} captures an hour: his delays begin none for {}",
-                                      uid, settings_.recording.captures_per_hour,
-                                      format_duration(until - Clock::now())));
-    users_without_captures_ = std::move(without);
-    std::set<std::uint32_t> uids;
+    auto without = shares_.used_up(listener_->seen_parties(), Clock::now());
+    for (const auto& [party, until] : without)
+        if (!parties_without_captures_.contains(party))
+            options_.warn(fmt::format(
+                "{} reached the limit of its share of {} captures an hour: its delays begin none for {}",
+                party_text(party), settings_.recording.captures_per_hour, format_duration(until - Clock::now())));
+    parties_without_captures_ = std::move(without);
+    std::set<Party> parties;
     auto next = Clock::time_point::max();
-    for (const auto& [uid, until] : users_without_captures_) {
-        uids.insert(uid);
+    for (const auto& [party, until] : parties_without_captures_) {
+        parties.insert(party);
         next = std::min(next, until);
     }
-    listener_->set_users_without_recordings(uids);
+    listener_->set_parties_without_recordings(parties);
     share_timer_.cancel();
-    if (uids.empty()) return;
+    if (parties.empty()) return;
     share_timer_.expires_at(next);
     share_timer_.async_wait([this](const auto& failure) {
         if (!failure) share_captures();
@@ -260,7 +260,7 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     current_event_ = settings_.events[event].name;
     session_ = make_session(event, reason, breach);
     capture_directory_ = spool_.captures() / session_.id;
-    shares_.begin(breach ? std::optional(breach->run.begin_uid) : std::nullopt, Clock::now());
+    shares_.begin(breach ? std::optional(breach->run.begin_party) : std::nullopt, Clock::now());
     next_look_at_run_.reset();
     ++begun_;
     ++begun_for_[current_event_];

@@ -104,8 +104,8 @@ class Collector {
     // Of the state CoolingDown: whether it lasts so long because of the limit of captures in an hour.
     [[nodiscard]] bool hourly_limit_reached() const { return hourly_limit_reached_; }
     // Users whose delays begin no capture, and until when.
-    [[nodiscard]] const std::map<std::uint32_t, CaptureShares::Clock::time_point>& users_without_captures() const {
-        return users_without_captures_;
+    [[nodiscard]] const std::map<Party, CaptureShares::Clock::time_point>& parties_without_captures() const {
+        return parties_without_captures_;
     }
     // Recordings begun since the daemon started: all, and by event.
     [[nodiscard]] std::uint64_t begun() const { return begun_; }
@@ -171,7 +171,7 @@ class Collector {
     std::set<std::filesystem::path> waiting_for_traces_;  // recorded captures, until their traces have ended
     std::chrono::steady_clock::time_point cool_down_ends_;
     CaptureShares shares_;
-    std::map<std::uint32_t, CaptureShares::Clock::time_point> users_without_captures_;
+    std::map<Party, CaptureShares::Clock::time_point> parties_without_captures_;
     boost::asio::steady_timer share_timer_;
     bool hourly_limit_reached_ = false;
     std::uint64_t delays_before_cool_down_ = 0;

@@ -167,9 +167,9 @@ void BreachWatch::forget_stages(std::uint32_t event) {
     runs_.leave_stages(event);
 }
 
-void BreachWatch::set_users_without_recordings(const std::set<std::uint32_t>& uids) {
+void BreachWatch::set_parties_without_recordings(const std::set<Party>& parties) {
     const std::lock_guard lock(mutex_);
-    runs_.set_users_without_recordings(uids);
+    runs_.set_parties_without_recordings(parties);
 }
 
 void BreachWatch::sweep() {

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "binaries/elf/program_file.hpp"
+#include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
 #include "sandbox/machine_root.hpp"
 #include "settings/program_name.hpp"
@@ -303,8 +304,8 @@ void CopyArming::add(const Sighting& sighting, const View& view, const KnownFile
     copy.may_stay = view.machines && copy.file->identity().device == root_device_;
     copy.build_id = known.build_id;
     copy.where = names_.words_for(control_group_of(folder_of(sighting.mapping.mapping.pid)));
-    const auto user = user_of(folder_of(sighting.mapping.mapping.pid));
-    copy.user = user ? *user : copy.file->owner();
+    const auto user = read_party(folder_of(sighting.mapping.mapping.pid));
+    copy.user = user ? *user : unknown_party;
     copy.mapped = Clock::now();
     hooks_.guard(copy.file);
     const std::lock_guard lock(mutex_);
@@ -359,7 +360,7 @@ bool CopyArming::has_room(const Copy& copy, std::uint32_t event) const {
         if (other.user == copy.user) ++of_user;
     }
     return all < limits_.files && of_event < limits_.files_of_event &&
-           (copy.user == 0 || of_user < limits_.files_of_user);
+           (copy.user == root_party || of_user < limits_.files_of_user);
 }
 
 // When an event is to be tried again in a copy.
@@ -400,7 +401,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     std::shared_ptr<const WatchedFile> file;
     View view;
     std::string build_id;
-    uid_t user = 0;
+    Party user = root_party;
     unsigned failures = 0;
     {
         const std::lock_guard lock(mutex_);
@@ -418,7 +419,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
         user = copy.user;
     }
     const auto began = Clock::now();
-    if (user != 0 && !budget_.may_look(user, began)) {
+    if (user != root_party && !budget_.may_look(user, began)) {
         waiting_for_budget_ = true;
         return;
     }
@@ -430,7 +431,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     const auto cpu_before = thread_cpu_time();
     const Status attached = plan ? hooks_.attach(event, number, *plan) : Status(plan.error());
     // Attaching waits for the kernel's other CPUs, mostly, and no file can make that longer.
-    if (user != 0) budget_.charge(user, reading + (thread_cpu_time() - cpu_before), Clock::now());
+    if (user != root_party) budget_.charge(user, reading + (thread_cpu_time() - cpu_before), Clock::now());
     const std::lock_guard lock(mutex_);
     const auto found = copies_.find(number);
     if (found == copies_.end()) return;

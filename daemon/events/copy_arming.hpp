@@ -128,7 +128,7 @@ class CopyArming {
         std::shared_ptr<const WatchedFile> file;
         View view;
         std::string where, build_id;
-        uid_t user = 0;                 // who had it mapped first
+        Party user = root_party;        // who had it mapped first
         std::set<std::uint32_t> armed;  // events
         std::map<std::uint32_t, Problem> problems;
         std::map<std::uint32_t, bool> left_out;  // events for which there is no room

@@ -1,9 +1,26 @@
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "daemon/events/listener_programs.hpp"
 
 namespace lagtrap::daemon {
+
+namespace {
+
+void add_seen(lagtrap_seen_parties& to, const lagtrap_seen_parties& others) {
+    if (others.more != 0) to.more = 1;
+    for (const std::uint32_t mark : others.parties) {
+        if (mark == 0 || std::ranges::find(to.parties, mark) != std::end(to.parties)) continue;
+        const auto room = std::ranges::find(to.parties, 0U);
+        if (room == std::end(to.parties))
+            to.more = 1;
+        else
+            *room = mark;
+    }
+}
+
+}  // namespace
 
 void EventCounters::add(const EventCounters& other) {
     delays += other.delays;
@@ -23,7 +40,7 @@ void EventCounters::add(const EventCounters& other) {
     unrecorded += other.unrecorded;
     counted += other.counted;
     texts_lost += other.texts_lost;
-    users_seen |= other.users_seen;
+    add_seen(seen, other.seen);
     timed_ns += other.timed_ns;
     on_cpu_ns += other.on_cpu_ns;
     runnable_ns += other.runnable_ns;

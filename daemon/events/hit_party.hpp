@@ -1,15 +1,19 @@
-// Who hits the markers of an event: one process, or all programs of a user.
+// Who hits the markers of an event: one process, or all of a party's (core/party.hpp).
 #pragma once
 
 #include <compare>
 #include <cstdint>
+#include <set>
 #include <vector>
+
+#include "bpf/listener.h"
+#include "core/party.hpp"
 
 namespace lagtrap::daemon {
 
 struct HitParty {
-    std::uint32_t uid = 0;
-    std::uint32_t pid = 0;  // 0: all of the user's
+    Party party = root_party;
+    std::uint32_t pid = 0;  // 0: all of the party's
 
     auto operator<=>(const HitParty&) const = default;
 };
@@ -26,10 +30,20 @@ struct HitParties {
     std::vector<PartyHits> processes;
 };
 
-// Whether a set of users, as lagtrap_event_counters.users_seen, has another one than `uid`. Of 64 pairs of users it takes
-// one for the same.
-[[nodiscard]] constexpr bool has_other_user(std::uint64_t users_seen, std::uint32_t uid) {
-    return (users_seen & ~(std::uint64_t{1} << (uid % 64))) != 0;
-}
+// Who has begun runs of one event, or of several.
+class SeenParties {
+  public:
+    void add(Party party) { parties_.insert(party); }
+    void add(const lagtrap_seen_parties& seen);
+    void add(const SeenParties& others);
+    void remove(Party party) { parties_.erase(party); }
+
+    // Beyond the room that BPF programs have for them there are always others.
+    [[nodiscard]] bool has_other_than(Party party) const;
+
+  private:
+    std::set<Party> parties_;
+    bool more_ = false;
+};
 
 }  // namespace lagtrap::daemon

@@ -184,12 +184,14 @@ std::vector<Listener::EventHits> Listener::hits() const {
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         const auto counters = programs_->counters(index);
         if (!counters) continue;
+        SeenParties seen;
+        seen.add(counters->seen);
         const std::uint64_t hits = counters->hits(), begins = counters->begins().hits;
         result[index] = {hits,
                          begins,
                          hits - std::min<std::uint64_t>(hits, begins + counters->ends().hits),
                          counters->out_of_scope + counters->limited,
-                         counters->users_seen,
+                         seen,
                          counters->stack_ns,
                          counters->costs,
                          programs_->probe_kinds(index)};
@@ -197,16 +199,16 @@ std::vector<Listener::EventHits> Listener::hits() const {
     return result;
 }
 
-std::uint64_t Listener::users_seen() const {
-    std::uint64_t users = 0;
+SeenParties Listener::seen_parties() const {
+    SeenParties seen;
     for (std::uint32_t index = 0; index < events_.size(); ++index)
-        if (const auto counters = programs_->counters(index); counters) users |= counters->users_seen;
-    return users;
+        if (const auto counters = programs_->counters(index); counters) seen.add(counters->seen);
+    return seen;
 }
 
-void Listener::set_users_without_recordings(const std::set<std::uint32_t>& uids) {
-    programs_->parties().set_users_without_recordings(uids);
-    breaches_->set_users_without_recordings(uids);
+void Listener::set_parties_without_recordings(const std::set<Party>& parties) {
+    programs_->parties().set_without_recordings(parties);
+    breaches_->set_parties_without_recordings(parties);
 }
 
 Status Listener::limit(std::uint32_t event, const HitParty& who, bool wanted) {

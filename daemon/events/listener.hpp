@@ -114,7 +114,7 @@ class Listener {
     struct EventHits {
         std::uint64_t hits = 0, begin_hits = 0, stage_hits = 0;
         std::uint64_t passed = 0;  // of these, out of scope or limited
-        std::uint64_t users_seen = 0;
+        SeenParties seen;
         std::uint64_t stack_ns = 0;
         CostCounts costs{};
         std::vector<ProbeKind> kinds;  // of its markers; empty: never armed
@@ -122,10 +122,10 @@ class Listener {
     [[nodiscard]] std::vector<EventHits> hits() const;
     // Whose hits there were since the last call, by event.
     [[nodiscard]] std::map<std::uint32_t, HitParties> take_parties() { return programs_->parties().take(); }
-    // Who has begun runs of any event, as lagtrap_event_counters has it.
-    [[nodiscard]] std::uint64_t users_seen() const;
-    // Delays of these users begin no recording, until the next call.
-    void set_users_without_recordings(const std::set<std::uint32_t>& uids);
+    // Who has begun runs of any event.
+    [[nodiscard]] SeenParties seen_parties() const;
+    // Delays of these begin no recording, until the next call.
+    void set_parties_without_recordings(const std::set<Party>& parties);
 
     [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return programs_->marker_places(); }
     // Of its events' runs.

@@ -447,8 +447,8 @@ Status ListenerPrograms::scope_group(std::uint32_t event, std::uint64_t group, b
 
 PartyMaps ListenerPrograms::parties() const {
     const auto& maps = programs_->maps;
-    return PartyMaps({bpf_map__fd(maps.hits_of_users), bpf_map__fd(maps.hits_of_processes),
-                      bpf_map__fd(maps.limited_parties), bpf_map__fd(maps.users_without_recordings)});
+    return PartyMaps({bpf_map__fd(maps.hits_by_party), bpf_map__fd(maps.hits_by_process),
+                      bpf_map__fd(maps.limited_parties), bpf_map__fd(maps.parties_without_recordings)});
 }
 
 Status ListenerPrograms::limit(std::uint32_t event, const HitParty& who, bool wanted) {

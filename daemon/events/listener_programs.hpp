@@ -35,7 +35,7 @@ struct EventCounters {
     std::uint64_t abandoned = 0, left = 0, failed = 0, cancelled = 0, lost = 0, expired = 0, unended_late = 0,
                   withdrawn = 0, too_deep = 0, records_lost = 0;
     std::uint64_t out_of_scope = 0, limited = 0, unrecorded = 0, counted = 0, texts_lost = 0;
-    std::uint64_t users_seen = 0;  // a set, not a count
+    lagtrap_seen_parties seen{};  // no counts
     std::uint64_t timed_ns = 0, on_cpu_ns = 0, runnable_ns = 0, handed_over_ns = 0, untimed = 0;
     std::array<std::uint64_t, LAGTRAP_DELAY_PARTS> delays_mostly{};
     std::uint64_t stack_ns = 0;

@@ -88,8 +88,7 @@ void OpenRuns::look_early(std::size_t index, std::uint64_t tag, std::uint64_t no
     if (event >= events.size()) return;
     if (events[event].breach == settings::BreachMode::Deadline && deadline_ns < now_ns) return;
     const auto run = table_.read(index, tag);
-    if (!run || users_without_recordings_.contains(run->begin_uid) || !can_end(*run, events, program_starts_fd_))
-        return;
+    if (!run || without_recordings_.contains(run->begin_party) || !can_end(*run, events, program_starts_fd_)) return;
     if (!is_of_goroutine(*run) && now_ns >= next_early_frame_ns_) {
         next_early_frame_ns_ = now_ns + early_frame_interval_ns;
         if (frame_of(*run, slot, events[event], frames_) == FrameState::Gone)
@@ -117,7 +116,7 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
         }
         if (tell == Tell::Nothing || load(slot.doubtful) != 0 || !is_believed(event)) return;
         auto run = table_.read(index, tag);
-        if (!run || (tell == Tell::WhoMayRecord && users_without_recordings_.contains(run->begin_uid))) return;
+        if (!run || (tell == Tell::WhoMayRecord && without_recordings_.contains(run->begin_party))) return;
         if (!can_end(*run, events, program_starts_fd_)) {
             abandon(index, tag, *run, events);
             return;
@@ -195,7 +194,7 @@ void OpenRuns::leave_out(std::uint32_t event, const HitParty& who, const std::ve
     table_.for_each_open([&](std::size_t index, std::uint64_t tag) {
         const auto run = table_.read(index, tag);
         const bool is_theirs =
-            run && run->event == event && run->begin_uid == who.uid && (who.pid == 0 || run->begin_pid == who.pid);
+            run && run->event == event && run->begin_party == who.party && (who.pid == 0 || run->begin_pid == who.pid);
         if (is_theirs) abandon(index, tag, *run, events);
     });
 }

@@ -65,7 +65,7 @@ class OpenRuns {
     // Frees the slots of one party's runs of an event, whose ends will pass; they count as abandoned.
     void leave_out(std::uint32_t event, const HitParty& who, const std::vector<settings::Event>& events);
     // These users' runs are left out by Tell::WhoMayRecord.
-    void set_users_without_recordings(std::set<std::uint32_t> uids) { users_without_recordings_ = std::move(uids); }
+    void set_parties_without_recordings(std::set<Party> parties) { without_recordings_ = std::move(parties); }
 
     // Frees the slots of all runs of an event whose markers are met no more; they count as abandoned.
     void drop(std::uint32_t event, const std::vector<settings::Event>& events);
@@ -111,7 +111,7 @@ class OpenRuns {
     CallFrames frames_;
     std::uint64_t next_early_frame_ns_ = 0;
     int program_starts_fd_ = -1;
-    std::set<std::uint32_t> users_without_recordings_;
+    std::set<Party> without_recordings_;
     RunTable table_;
     std::map<std::uint32_t, Counts> counts_;  // what happened, by event; what is open stays 0
     std::vector<Aborted> aborted_;

@@ -23,9 +23,9 @@ std::vector<Key> keys_of(int map) {
     return keys;
 }
 
-std::vector<lagtrap_party> limited_of(int map, std::uint32_t event) {
-    auto parties = keys_of<lagtrap_party>(map);
-    std::erase_if(parties, [&](const lagtrap_party& party) { return party.event != event; });
+std::vector<lagtrap_hitter> limited_of(int map, std::uint32_t event) {
+    auto parties = keys_of<lagtrap_hitter>(map);
+    std::erase_if(parties, [&](const lagtrap_hitter& party) { return party.event != event; });
     return parties;
 }
 
@@ -34,20 +34,20 @@ std::vector<lagtrap_party> limited_of(int map, std::uint32_t event) {
 std::map<std::uint32_t, HitParties> PartyMaps::take() const {
     std::map<std::uint32_t, HitParties> result;
     const auto take_from = [&](int map, auto member) {
-        for (const lagtrap_party& party : keys_of<lagtrap_party>(map)) {
-            lagtrap_party_hits hits{};
-            if (bpf_map_lookup_elem(map, &party, &hits) != 0) continue;
-            (void)bpf_map_delete_elem(map, &party);
-            (result[party.event].*member).push_back({{party.uid, party.pid}, hits.paired, hits.passed});
+        for (const lagtrap_hitter& who : keys_of<lagtrap_hitter>(map)) {
+            lagtrap_hits hits{};
+            if (bpf_map_lookup_elem(map, &who, &hits) != 0) continue;
+            (void)bpf_map_delete_elem(map, &who);
+            (result[who.event].*member).push_back({{who.party, who.pid}, hits.paired, hits.passed});
         }
     };
-    take_from(maps_.users, &HitParties::users);
+    take_from(maps_.parties, &HitParties::users);
     take_from(maps_.processes, &HitParties::processes);
     return result;
 }
 
 Status PartyMaps::limit(std::uint32_t event, const HitParty& who, bool wanted) const {
-    const lagtrap_party party{event, who.uid, who.pid};
+    const lagtrap_hitter party{event, who.party, who.pid};
     const std::uint32_t yes = 1;
     const int failed =
         wanted ? bpf_map_update_elem(maps_.limited, &party, &yes, BPF_ANY) : bpf_map_delete_elem(maps_.limited, &party);
@@ -58,16 +58,16 @@ Status PartyMaps::limit(std::uint32_t event, const HitParty& who, bool wanted) c
 bool PartyMaps::limits(std::uint32_t event) const { return !limited_of(maps_.limited, event).empty(); }
 
 void PartyMaps::release_all(std::uint32_t event) const {
-    for (const lagtrap_party& party : limited_of(maps_.limited, event))
+    for (const lagtrap_hitter& party : limited_of(maps_.limited, event))
         (void)bpf_map_delete_elem(maps_.limited, &party);
 }
 
-void PartyMaps::set_users_without_recordings(const std::set<std::uint32_t>& uids) const {
-    const int map = maps_.users_without_recordings;
-    for (const std::uint32_t uid : keys_of<std::uint32_t>(map))
-        if (!uids.contains(uid)) (void)bpf_map_delete_elem(map, &uid);
+void PartyMaps::set_without_recordings(const std::set<Party>& parties) const {
+    const int map = maps_.without_recordings;
+    for (const Party party : keys_of<Party>(map))
+        if (!parties.contains(party)) (void)bpf_map_delete_elem(map, &party);
     const std::uint32_t yes = 1;
-    for (const std::uint32_t uid : uids) (void)bpf_map_update_elem(map, &uid, &yes, BPF_ANY);
+    for (const Party party : parties) (void)bpf_map_update_elem(map, &party, &yes, BPF_ANY);
 }
 
 }  // namespace lagtrap::daemon

@@ -14,7 +14,7 @@ namespace lagtrap::daemon {
 class PartyMaps {
   public:
     struct Descriptors {
-        int users = -1, processes = -1, limited = -1, users_without_recordings = -1;
+        int parties = -1, processes = -1, limited = -1, without_recordings = -1;
     };
     explicit PartyMaps(const Descriptors& maps) : maps_(maps) {}
 
@@ -26,7 +26,7 @@ class PartyMaps {
     [[nodiscard]] bool limits(std::uint32_t event) const;
     void release_all(std::uint32_t event) const;
     // At most LAGTRAP_LIMITED_PARTIES of them.
-    void set_users_without_recordings(const std::set<std::uint32_t>& uids) const;
+    void set_without_recordings(const std::set<Party>& parties) const;
 
   private:
     Descriptors maps_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bpf/records.h"
+#include "core/party.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/processes/foreign_files.hpp"
@@ -39,7 +40,8 @@ class CodeFileCopier {
 
     // Whose file it is; the process may be gone.
     struct Owner {
-        std::uint32_t pid = 0, uid = 0;
+        std::uint32_t pid = 0;
+        Party party = root_party;
     };
     // The plain file `name` in the folder `place`; without a name `place` itself, opened once more.
     [[nodiscard]] virtual Result<OpenedCodeFile> open_code_file(Owner owner, int place, const std::string& name) = 0;

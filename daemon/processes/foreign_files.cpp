@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/files.hpp"
+#include "daemon/processes/process_party.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -86,6 +87,7 @@ Result<ProcessFacts> read_process_facts(const std::filesystem::path& process) {
     ProcessFacts facts;
     facts.inner_pid = static_cast<std::uint32_t>(inner_pid);
     facts.effective_uid = static_cast<std::uint32_t>(uid);
+    TRY_ASSIGN(facts.party, read_party(process));
     const std::int64_t tick_ns = 1'000'000'000LL / ::sysconf(_SC_CLK_TCK);
     facts.started_realtime_ns =
         clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + static_cast<std::int64_t>(ticks) * tick_ns;

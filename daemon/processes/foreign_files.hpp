@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/party.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/processes/mount_finder.hpp"
@@ -16,6 +17,7 @@ namespace lagtrap::daemon {
 struct ProcessFacts {
     std::uint32_t inner_pid = 0;  // its number in its own pid namespace, by which it names its files
     std::uint32_t effective_uid = 0;
+    Party party = root_party;
     std::int64_t started_realtime_ns = 0;  // to some 10 ms
 };
 

@@ -29,9 +29,9 @@ std::vector<Key> HoldUps::avoided(const Pauses<Key>& pauses, Clock::time_point n
 void HoldUps::note(const HoldUp& hold_up, Clock::time_point now) {
     prolong(processes_, hold_up.pid, 1, now);
     if (hold_up.device) prolong(devices_, *hold_up.device, 1, now);
-    if (!hold_up.user) return;
-    if (by_user_.contains(*hold_up.user) || by_user_.size() < limit) ++by_user_[*hold_up.user];
-    if (*hold_up.user != 0) prolong(users_, *hold_up.user, patience_with_user, now);
+    if (!hold_up.party) return;
+    if (by_party_.contains(*hold_up.party) || by_party_.size() < limit) ++by_party_[*hold_up.party];
+    if (*hold_up.party != root_party) prolong(parties_, *hold_up.party, patience_with_party, now);
 }
 
 bool HoldUps::avoids_process(std::uint32_t pid, Clock::time_point now) const {
@@ -39,7 +39,7 @@ bool HoldUps::avoids_process(std::uint32_t pid, Clock::time_point now) const {
     return found != processes_.end() && now < found->second.until;
 }
 
-std::vector<std::uint32_t> HoldUps::avoided_users(Clock::time_point now) const { return avoided(users_, now); }
+std::vector<Party> HoldUps::avoided_parties(Clock::time_point now) const { return avoided(parties_, now); }
 
 std::vector<std::uint64_t> HoldUps::avoided_devices(Clock::time_point now) const { return avoided(devices_, now); }
 

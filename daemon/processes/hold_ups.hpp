@@ -8,11 +8,13 @@
 #include <optional>
 #include <vector>
 
+#include "core/party.hpp"
+
 namespace lagtrap::daemon {
 
 struct HoldUp {
     std::uint32_t pid = 0;
-    std::optional<std::uint32_t> user;
+    std::optional<Party> party;
     std::optional<std::uint64_t> device;  // a file on it was being opened
 };
 
@@ -22,16 +24,16 @@ class HoldUps {
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::seconds first_pause{10};
     static constexpr std::chrono::seconds longest_pause{600};
-    // Root's programs are the machine's: of them the device or the process is avoided, never the user.
-    static constexpr std::uint32_t patience_with_user = 3;
+    // Root's programs are the machine's: of them the device or the process is avoided, never the party.
+    static constexpr std::uint32_t patience_with_party = 3;
     static constexpr std::size_t limit = 256;  // of each kind; the oldest are forgotten
 
     void note(const HoldUp& hold_up, Clock::time_point now);
     [[nodiscard]] bool avoids_process(std::uint32_t pid, Clock::time_point now) const;
-    [[nodiscard]] std::vector<std::uint32_t> avoided_users(Clock::time_point now) const;
+    [[nodiscard]] std::vector<Party> avoided_parties(Clock::time_point now) const;
     [[nodiscard]] std::vector<std::uint64_t> avoided_devices(Clock::time_point now) const;
-    // How often each user's processes did, root's too.
-    [[nodiscard]] const std::map<std::uint32_t, std::uint64_t>& by_user() const { return by_user_; }
+    // How often each party's processes did, root's too.
+    [[nodiscard]] const std::map<Party, std::uint64_t>& by_party() const { return by_party_; }
 
   private:
     struct Pause {
@@ -46,9 +48,10 @@ class HoldUps {
     template <typename Key>
     static std::vector<Key> avoided(const Pauses<Key>& pauses, Clock::time_point now);
 
-    Pauses<std::uint32_t> processes_, users_;
+    Pauses<std::uint32_t> processes_;
+    Pauses<Party> parties_;
     Pauses<std::uint64_t> devices_;
-    std::map<std::uint32_t, std::uint64_t> by_user_;
+    std::map<Party, std::uint64_t> by_party_;
 };
 
 }  // namespace lagtrap::daemon

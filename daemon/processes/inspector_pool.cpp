@@ -18,6 +18,7 @@
 #include "binaries/reader/reader_wire.hpp"
 #include "core/child_process.hpp"
 #include "daemon/processes/inspector_service.hpp"
+#include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
 
 namespace lagtrap::daemon {
@@ -99,7 +100,7 @@ bool InspectorPool::has_ended(pid_t pid) { return ::waitpid(pid, nullptr, WNOHAN
 void InspectorPool::bury_stuck() {
     std::erase_if(stuck_, [this](const Stuck& stuck) {
         if (!has_ended(stuck.helper)) return false;
-        shares_.release_stuck(stuck.uid);
+        shares_.release_stuck(stuck.party);
         return true;
     });
 }
@@ -110,11 +111,11 @@ void InspectorPool::keep_room_for(std::set<std::uint32_t> watched_pids) {
 }
 
 // False: it has none in time.
-bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, std::uint32_t uid) {
+bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, Party party) {
     bury_stuck();
     const auto until = Clock::now() + options_.deadline;
     for (;;) {
-        const auto turn = shares_.turn_of({uid, watched_pids_.contains(pid)});
+        const auto turn = shares_.turn_of({party, watched_pids_.contains(pid)});
         if (turn != HelperShares::Turn::Later) return turn == HelperShares::Turn::Now;
         if (looks_are_given_up() || Clock::now() >= until) return false;
         (void)freed_.wait_until(lock, std::min(until, Clock::now() + given_up_interval));
@@ -122,19 +123,19 @@ bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t
 }
 
 // `avoided` becomes what the helper is told of it.
-Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, std::uint32_t uid, std::string& avoided) {
+Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, Party party, std::string& avoided) {
     std::unique_lock lock(mutex_);
-    const bool has_turn = await_turn(lock, pid, uid);
+    const bool has_turn = await_turn(lock, pid, party);
     const auto now = Clock::now();
     if (!has_turn || hold_ups_.avoids_process(pid, now)) {
         ++counts_.refused;
         return make_error(ErrorKind::Busy, "such looks were held up: it is not tried now");
     }
     WireWriter told;
-    told.items(hold_ups_.avoided_users(now));
+    told.items(hold_ups_.avoided_parties(now));
     told.items(hold_ups_.avoided_devices(now));
     avoided = told.take();
-    shares_.begin(uid);
+    shares_.begin(party);
     if (!idle_.empty()) {
         InspectorHelper helper = std::move(idle_.back());
         idle_.pop_back();
@@ -148,7 +149,7 @@ Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, std::uint32_t 
         ++counts_.started;
         return started;
     }
-    shares_.end(uid);
+    shares_.end(party);
     freed_.notify_all();
     return make_error(ErrorKind::Busy, started.error().message);
 }
@@ -187,7 +188,7 @@ Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& hel
         answer.body.resize(head.body_bytes);
         TRY(receive(helper, answer.body.data(), answer.body.size(), answer.file, deadline));
         WireReader text(answer.body);
-        if (head.kind == InspectionMessage::User) conversation.progress.user = text.number<std::uint32_t>();
+        if (head.kind == InspectionMessage::User) conversation.progress.party = text.number<Party>();
         if (head.kind == InspectionMessage::Device) conversation.progress.device = text.number<std::uint64_t>();
         if (head.kind != InspectionMessage::Answer) continue;
         conversation.answered = true;
@@ -200,21 +201,21 @@ Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
     if (looks_are_given_up()) return given_up();
     const std::uint32_t pid = request.pid;
     // Of one that is gone there is nobody to hold up a look.
-    const auto user = request.uid ? Result<std::uint32_t>(*request.uid) : user_of("/proc/" + std::to_string(pid));
-    const std::uint32_t uid = user ? *user : 0;
+    const auto found = request.party ? Result<Party>(*request.party) : read_party("/proc/" + std::to_string(pid));
+    const Party party = found ? *found : root_party;
     std::string avoided;
-    TRY_ASSIGN(InspectorHelper helper, acquire(pid, uid, avoided));
+    TRY_ASSIGN(InspectorHelper helper, acquire(pid, party, avoided));
     WireWriter head;
     head.number(pid);
-    Conversation conversation{{pid, request.uid, {}}, false};
+    Conversation conversation{{pid, request.party, {}}, false};
     auto answer = converse(helper, request, head.take() + avoided + request.body, conversation);
     const bool is_stuck = !conversation.answered && !ends_at_once(helper.pid);
     const std::scoped_lock lock(mutex_);
     if (is_stuck) {
-        stuck_.push_back({helper.pid, uid});
-        shares_.end_stuck(uid);
+        stuck_.push_back({helper.pid, party});
+        shares_.end_stuck(party);
     } else {
-        shares_.end(uid);
+        shares_.end(party);
     }
     freed_.notify_all();
     if (!answer && answer.error().kind == ErrorKind::Timeout && !looks_are_given_up()) {
@@ -334,7 +335,7 @@ Result<UniqueFd> InspectorPool::open_mapped(const lagtrap_mapping& mapping) {
 Result<OpenedCodeFile> InspectorPool::open_code_file(Owner owner, int place, const std::string& name) {
     WireWriter what;
     what.text(name);
-    TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenCodeFile, owner.pid, what.take(), place, -1, owner.uid}));
+    TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenCodeFile, owner.pid, what.take(), place, -1, owner.party}));
     WireReader text(answer.body);
     OpenedCodeFile opened{std::move(answer.file), 0, 0, 0};
     opened.uid = text.number<std::uint32_t>();
@@ -347,7 +348,7 @@ Result<OpenedCodeFile> InspectorPool::open_code_file(Owner owner, int place, con
 Result<std::uint64_t> InspectorPool::copy(Owner owner, int from, int to, std::uint64_t limit_bytes) {
     WireWriter what;
     what.number(limit_bytes);
-    TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Copy, owner.pid, what.take(), from, to, owner.uid}));
+    TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Copy, owner.pid, what.take(), from, to, owner.party}));
     WireReader text(answer.body);
     const auto copied = text.number<std::uint64_t>();
     if (!text.complete() || copied > limit_bytes) return nonsense();
@@ -357,7 +358,7 @@ Result<std::uint64_t> InspectorPool::copy(Owner owner, int from, int to, std::ui
 InspectionCounts InspectorPool::counts() const {
     const std::scoped_lock lock(mutex_);
     InspectionCounts counts = counts_;
-    counts.held_up_by = hold_ups_.by_user();
+    counts.held_up_by = hold_ups_.by_party();
     counts.stuck = stuck_.size();
     return counts;
 }

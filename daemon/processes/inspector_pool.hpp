@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "core/party.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/processes/code_file_copier.hpp"
@@ -37,13 +38,13 @@ struct InspectorHelper {
 [[nodiscard]] Result<InspectorHelper> start_inspector();
 
 struct InspectionCounts {
-    std::uint64_t started = 0;                          // helpers
-    std::uint64_t held_up = 0;                          // looks that took longer than the deadline
-    std::uint64_t refused = 0;                          // looks that were not tried, as something there had held one up
-    std::uint64_t stuck = 0;                            // helpers that still are
-    std::string last_held_up;                           // what the last of them was for
-    std::string start_problem;                          // why there is none; empty: the last start went well
-    std::map<std::uint32_t, std::uint64_t> held_up_by;  // user
+    std::uint64_t started = 0;  // helpers
+    std::uint64_t held_up = 0;  // looks that took longer than the deadline
+    std::uint64_t refused = 0;  // looks that were not tried, as something there had held one up
+    std::uint64_t stuck = 0;    // helpers that still are
+    std::string last_held_up;   // what the last of them was for
+    std::string start_problem;  // why there is none; empty: the last start went well
+    std::map<Party, std::uint64_t> held_up_by;
 };
 
 // As long as it lives, what this thread asks a pool for ends soon (Timeout) once `given_up`, which outlives it, is set. One at
@@ -108,9 +109,9 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
         InspectionMessage kind{};
         std::uint32_t pid = 0;
         std::string body;
-        int file = -1;                          // goes with it
-        int given = -1;                         // goes before it
-        std::optional<std::uint32_t> uid = {};  // whose process it is or was; else it is looked up
+        int file = -1;                    // goes with it
+        int given = -1;                   // goes before it
+        std::optional<Party> party = {};  // whose process it is or was; else it is looked up
     };
     [[nodiscard]] Result<Answer> ask(const Request& request);
     [[nodiscard]] Result<OpenedFile> opened_by(const Request& request);
@@ -118,8 +119,8 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
                                           const std::string& body, Conversation& conversation) const;
     [[nodiscard]] Status receive(const InspectorHelper& helper, char* into, std::size_t size, UniqueFd& file,
                                  Clock::time_point deadline) const;
-    [[nodiscard]] Result<InspectorHelper> acquire(std::uint32_t pid, std::uint32_t uid, std::string& avoided);
-    [[nodiscard]] bool await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, std::uint32_t uid);
+    [[nodiscard]] Result<InspectorHelper> acquire(std::uint32_t pid, Party party, std::string& avoided);
+    [[nodiscard]] bool await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, Party party);
     void bury_stuck();
     static bool has_ended(pid_t pid);
     static bool ends_at_once(pid_t pid);
@@ -132,7 +133,7 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
     std::vector<InspectorHelper> idle_;
     struct Stuck {
         pid_t helper = -1;
-        std::uint32_t uid = 0;  // whose process it looks into
+        Party party = root_party;  // whose process it looks into
     };
     std::vector<Stuck> stuck_;
     HoldUps hold_ups_;

@@ -17,6 +17,7 @@
 #include "daemon/processes/code_file_copier.hpp"
 #include "daemon/processes/inspector_wire.hpp"
 #include "daemon/processes/process_inspector.hpp"
+#include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
 #include "sandbox/confinement.hpp"
 
@@ -86,7 +87,7 @@ class InspectionService {
 
   private:
     bool may_look(std::uint32_t pid, const std::vector<std::uint32_t>& avoided_users) {
-        const auto user = user_of("/proc/" + std::to_string(pid));
+        const auto user = read_party("/proc/" + std::to_string(pid));
         if (!user) return true;  // it is gone: there is nobody to hold up the look
         tell(InspectionMessage::User, *user);
         return std::find(avoided_users.begin(), avoided_users.end(), *user) == avoided_users.end();

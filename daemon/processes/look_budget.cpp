@@ -27,7 +27,7 @@ void LookBudget::make_room(Clock::time_point now) {
     if (users_.size() >= users_limit) users_.erase(users_.begin());
 }
 
-bool LookBudget::may_look(uid_t user, Clock::time_point now) {
+bool LookBudget::may_look(Party user, Clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (!users_.contains(user)) make_room(now);
     User& of_user = users_[user];
@@ -38,12 +38,12 @@ bool LookBudget::may_look(uid_t user, Clock::time_point now) {
     return false;
 }
 
-void LookBudget::note_put_off(uid_t user) {
+void LookBudget::note_put_off(Party user) {
     const std::lock_guard lock(mutex_);
     ++users_[user].put_off;
 }
 
-void LookBudget::charge(uid_t user, Clock::duration cost, Clock::time_point now) {
+void LookBudget::charge(Party user, Clock::duration cost, Clock::time_point now) {
     const std::lock_guard lock(mutex_);
     User& of_user = users_[user];
     ++of_user.looks;

@@ -1,14 +1,14 @@
-// How much time may go into looking at what processes have mapped, by the user they run as: who maps a great many pieces of
+// How much time may go into looking at what processes have mapped, by party (core/party.hpp): who maps a great many pieces of
 // code, in however many processes, is looked at less often, and others as before.
 #pragma once
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <vector>
+
+#include "core/party.hpp"
 
 namespace lagtrap::daemon {
 
@@ -22,13 +22,13 @@ class LookBudget {
     static constexpr std::chrono::milliseconds burst_of_user{250}, burst_of_all{1'000};
 
     // Whether a process of the user may be looked at; counted where not.
-    [[nodiscard]] bool may_look(uid_t user, Clock::time_point now);
+    [[nodiscard]] bool may_look(Party user, Clock::time_point now);
     // A process of the user is not looked at, as that took long the last time.
-    void note_put_off(uid_t user);
-    void charge(uid_t user, Clock::duration cost, Clock::time_point now);
+    void note_put_off(Party user);
+    void charge(Party user, Clock::duration cost, Clock::time_point now);
 
     struct Limited {
-        uid_t user = 0;
+        Party user = 0;
         std::uint64_t looks = 0;
         std::uint64_t put_off = 0;  // times that no look was allowed
     };
@@ -49,7 +49,7 @@ class LookBudget {
 
     mutable std::mutex mutex_;
     Bucket all_;
-    std::map<uid_t, User> users_;
+    std::map<Party, User> users_;
 };
 
 }  // namespace lagtrap::daemon

@@ -11,6 +11,7 @@
 
 #include "core/mapped_files.hpp"
 #include "daemon/processes/careful_walk.hpp"
+#include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
 #include "sandbox/foreign_file.hpp"
 #include "sandbox/machine_root.hpp"
@@ -94,8 +95,10 @@ Result<DirectInspector::Place> DirectInspector::place_of(UniqueFd fd, const std:
     place.identity.inode = facts.stx_ino;
     place.identity.size_bytes = facts.stx_size;
     place.identity.changed_ns = facts.stx_ctime.tv_sec * 1'000'000'000LL + facts.stx_ctime.tv_nsec;
-    place.identity.only_root_writes =
-        mount.set_uid_counts && facts.stx_uid == 0 && (facts.stx_mode & (S_IWGRP | S_IWOTH)) == 0;
+    // Root in a container writes as root too, and its files are in no other container's way.
+    place.identity.only_root_writes = mount.set_uid_counts && facts.stx_uid == 0 &&
+                                      (facts.stx_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+                                      !is_container(read_party(process, facts.stx_uid));
     return place;
 }
 

@@ -9,6 +9,7 @@
 
 #include "binaries/elf/program_file.hpp"
 #include "daemon/processes/mapping_build_id.hpp"
+#include "daemon/processes/process_party.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -39,19 +40,19 @@ void ProcessScan::add(std::uint32_t pid, Code code) {
 }
 
 void ProcessScan::take(const RecordBuffer& process) {
-    std::uint32_t uid = 0;
+    Party party = root_party;
     process.for_each([&](const lagtrap_record* record) {
         if (record->type == LAGTRAP_RECORD_PROCESS) {
             lagtrap_process head = *reinterpret_cast<const lagtrap_process*>(record);
             const std::string_view texts(reinterpret_cast<const char*>(record) + sizeof(head), head.text_bytes);
-            uid = head.uid;
-            if (room_.take(uid, record->size_bytes)) return records_.append(&head, sizeof(head), texts);
+            party = read_party(proc_root_ / std::to_string(head.pid), head.uid);
+            if (room_.take(party, record->size_bytes)) return records_.append(&head, sizeof(head), texts);
             // Program, command line and control group, of which the first names it.
             const std::string cut =
                 std::string(texts.substr(0, std::min(texts.find('\0'), cut_text_bytes))) + '\0' + '\0';
             head.text_bytes = static_cast<std::uint32_t>(cut.size());
             records_.append(&head, sizeof(head), cut);
-        } else if (room_.take(uid, record->size_bytes)) {
+        } else if (room_.take(party, record->size_bytes)) {
             lagtrap_mapping mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
             const std::string path(path_of(*reinterpret_cast<const lagtrap_mapping*>(record)));
             if (mapping.inode != 0) set_build_id_of(mapping, path);

@@ -4,8 +4,8 @@
 
 namespace lagtrap::daemon {
 
-bool UserShares::take(std::uint32_t user, std::uint64_t bytes) {
-    const std::uint64_t share_bytes = user == 0 ? total_bytes_ : total_bytes_ / parts;
+bool UserShares::take(Party user, std::uint64_t bytes) {
+    const std::uint64_t share_bytes = user == root_party ? total_bytes_ : total_bytes_ / parts;
     const auto own = by_user_.find(user);
     const std::uint64_t had_bytes = own == by_user_.end() ? 0 : own->second;
     if (had_bytes + bytes > share_bytes || used_bytes_ + bytes > total_bytes_) {
@@ -16,12 +16,12 @@ bool UserShares::take(std::uint32_t user, std::uint64_t bytes) {
     return true;
 }
 
-void UserShares::take_anyway(std::uint32_t user, std::uint64_t bytes) {
+void UserShares::take_anyway(Party user, std::uint64_t bytes) {
     by_user_[user] += bytes;
     used_bytes_ += bytes;
 }
 
-void UserShares::give_back(std::uint32_t user, std::uint64_t bytes) {
+void UserShares::give_back(Party user, std::uint64_t bytes) {
     const auto own = by_user_.find(user);
     if (own == by_user_.end()) return;
     const std::uint64_t given = std::min(bytes, own->second);
@@ -30,7 +30,7 @@ void UserShares::give_back(std::uint32_t user, std::uint64_t bytes) {
     if (own->second == 0) by_user_.erase(own);
 }
 
-void UserShares::count_left_out(std::uint32_t user, std::uint64_t times) {
+void UserShares::count_left_out(Party user, std::uint64_t times) {
     if (left_out_.contains(user) || left_out_.size() < counted_users) left_out_[user] += times;
 }
 

@@ -1,15 +1,17 @@
-// Room that all users of the machine share: nobody but root may have more than a quarter of it, so that one user's processes
-// cannot take what is known of the others'.
+// Room that all users of the machine share: no party (core/party.hpp) but root may have more than a quarter of it, so that one
+// user's processes cannot take what is known of the others'.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 
+#include "core/party.hpp"
+
 namespace lagtrap::daemon {
 
 // What was refused for want of room, by user.
-using LeftOut = std::map<std::uint32_t, std::uint64_t>;
+using LeftOut = std::map<Party, std::uint64_t>;
 
 // Not for several threads at once.
 class UserShares {
@@ -20,11 +22,11 @@ class UserShares {
     explicit UserShares(std::uint64_t total_bytes) : total_bytes_(total_bytes) {}
 
     // False, and counted: the user has its share, or there is no room at all.
-    [[nodiscard]] bool take(std::uint32_t user, std::uint64_t bytes);
+    [[nodiscard]] bool take(Party user, std::uint64_t bytes);
     // What cannot be refused any more.
-    void take_anyway(std::uint32_t user, std::uint64_t bytes);
-    void give_back(std::uint32_t user, std::uint64_t bytes);
-    void count_left_out(std::uint32_t user, std::uint64_t times);
+    void take_anyway(Party user, std::uint64_t bytes);
+    void give_back(Party user, std::uint64_t bytes);
+    void count_left_out(Party user, std::uint64_t times);
 
     // What is held beyond a smaller total stays.
     void set_total(std::uint64_t total_bytes) { total_bytes_ = total_bytes; }
@@ -35,7 +37,7 @@ class UserShares {
   private:
     std::uint64_t total_bytes_;
     std::uint64_t used_bytes_ = 0;
-    std::map<std::uint32_t, std::uint64_t> by_user_;
+    std::map<Party, std::uint64_t> by_user_;
     LeftOut left_out_;
 };
 

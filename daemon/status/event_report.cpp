@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "core/text.hpp"
+#include "daemon/status/party_report.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -121,10 +122,11 @@ array limit_reports(const EventSurroundings& surroundings) {
     const std::uint64_t now_ns = surroundings.now.monotonic_ns;
     for (const OverheadBudget::Limit& limit : surroundings.limits) {
         const std::chrono::nanoseconds again_in(limit.again_ns - std::min(limit.again_ns, now_ns));
-        limits.push_back({{"uid", limit.who.uid},
-                          {"pid", limit.who.pid == 0 ? boost::json::value() : boost::json::value(limit.who.pid)},
-                          {"reason", limit.reason},
-                          {"again_in_seconds", std::chrono::duration<double>(again_in).count()}});
+        object one{{"pid", limit.who.pid == 0 ? boost::json::value() : boost::json::value(limit.who.pid)},
+                   {"reason", limit.reason},
+                   {"again_in_seconds", std::chrono::duration<double>(again_in).count()}};
+        add_party(one, limit.who.party);
+        limits.push_back(std::move(one));
     }
     return limits;
 }

@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 
 #include "core/text.hpp"
+#include "daemon/status/party_report.hpp"
 
 namespace lagtrap::daemon {
 
@@ -24,12 +25,12 @@ void add_inspections(boost::json::object& report, const UnwinderStatus& unwinder
         {"tables_slow", &unwinder.modules.slow},
         {"looks_held_up", &inspections.held_up_by},
     }};
-    std::map<std::uint32_t, boost::json::object> by_user;
+    std::map<Party, boost::json::object> by_user;
     for (const auto& [name, counts] : kinds)
         for (const auto& [user, count] : *counts) by_user[user][name] = count;
     boost::json::array users;
     for (auto& [user, counts] : by_user) {
-        counts["uid"] = user;
+        add_party(counts, user);
         users.push_back(std::move(counts));
     }
     report["limited_users"] = std::move(users);

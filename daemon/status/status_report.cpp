@@ -11,6 +11,7 @@
 #include "core/text.hpp"
 #include "daemon/budget/own_use.hpp"
 #include "daemon/status/event_report.hpp"
+#include "daemon/status/party_report.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -40,9 +41,11 @@ boost::json::object cost_report(const Collector& collector) {
 
 boost::json::array users_without_captures(const Collector& collector) {
     boost::json::array users;
-    for (const auto& [uid, until] : collector.users_without_captures()) {
+    for (const auto& [party, until] : collector.parties_without_captures()) {
         const std::chrono::duration<double> left = until - std::chrono::steady_clock::now();
-        users.push_back({{"uid", uid}, {"seconds_left", std::max(0.0, left.count())}});
+        boost::json::object user{{"seconds_left", std::max(0.0, left.count())}};
+        add_party(user, party);
+        users.push_back(std::move(user));
     }
     return users;
 }

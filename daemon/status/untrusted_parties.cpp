@@ -4,6 +4,7 @@
 
 #include "binaries/reader/file_reader.hpp"
 #include "core/text.hpp"
+#include "daemon/status/party_report.hpp"
 #include "sandbox/other_writers.hpp"
 
 namespace lagtrap::daemon {
@@ -50,9 +51,14 @@ void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder
 
 void add_limited_looks(boost::json::object& report, const std::vector<LookBudget::Limited>& users) {
     boost::json::array limited;
-    for (const LookBudget::Limited& user : users)
-        limited.push_back(
-            {{"user", printable(user_text(user.user))}, {"looks", user.looks}, {"put_off", user.put_off}});
+    for (const LookBudget::Limited& user : users) {
+        boost::json::object entry{{"looks", user.looks}, {"put_off", user.put_off}};
+        if (is_container(user.user))
+            add_party(entry, user.user);
+        else
+            entry["user"] = printable(user_text(user.user));
+        limited.push_back(std::move(entry));
+    }
     report["limited_looks"] = std::move(limited);
 }
 

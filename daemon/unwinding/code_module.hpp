@@ -11,6 +11,7 @@
 
 #include "binaries/unwind/unwind_cache.hpp"
 #include "binaries/unwind/unwind_table.hpp"
+#include "core/party.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/processes/process_inspector.hpp"
@@ -72,7 +73,7 @@ inline constexpr const char* vdso_path = "[vdso]";
 
 // For whom a table is made.
 struct TableRequest {
-    std::uint32_t user = 0;
+    Party user = root_party;
     bool watched = false;  // a process of a watched program waits for it
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/processes/mapping_build_id.hpp"
+#include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
 
 namespace lagtrap::daemon {
@@ -48,8 +49,8 @@ std::chrono::steady_clock::duration longer(std::chrono::steady_clock::duration p
 
 }  // namespace
 
-std::optional<std::uint32_t> find_user(std::uint32_t pid) {
-    const auto user = user_of("/proc/" + std::to_string(pid));
+std::optional<Party> find_user(std::uint32_t pid) {
+    const auto user = read_party("/proc/" + std::to_string(pid));
     return user ? std::optional(*user) : std::nullopt;
 }
 
@@ -127,7 +128,7 @@ void ProcessSpaces::take(const lagtrap_record* record) {
         }
         case LAGTRAP_RECORD_PROCESS: {
             const auto& process = *reinterpret_cast<const lagtrap_process*>(record);
-            processes_[process.pid].user = process.uid;
+            processes_[process.pid].user = party_of(process);
             scanned_.insert(process.pid);
             break;
         }
@@ -136,9 +137,9 @@ void ProcessSpaces::take(const lagtrap_record* record) {
 }
 
 void ProcessSpaces::take(const InspectedProcess& process) {
-    std::uint32_t user = 0;
+    Party user = unknown_party;
     process.records.for_each([&](const lagtrap_record* record) {
-        if (record->type == LAGTRAP_RECORD_PROCESS) user = reinterpret_cast<const lagtrap_process*>(record)->uid;
+        if (record->type == LAGTRAP_RECORD_PROCESS) user = party_of(*reinterpret_cast<const lagtrap_process*>(record));
         take(record);
     });
     if (process.mappings_left_out > 0) room_.count_left_out(user, process.mappings_left_out);
@@ -158,9 +159,13 @@ void ProcessSpaces::end_scan() {
     scanned_.clear();
 }
 
-std::uint32_t ProcessSpaces::user_of(std::uint32_t pid, Process& process) const {
+Party ProcessSpaces::party_of(const lagtrap_process& process) const {
+    return find_user_(process.pid).value_or(unknown_party);
+}
+
+Party ProcessSpaces::user_of(std::uint32_t pid, Process& process) const {
     if (!process.user) process.user = find_user_(pid);
-    return process.user.value_or(0);
+    return process.user.value_or(unknown_party);
 }
 
 std::shared_ptr<ProcessSpaces::Space> ProcessSpaces::new_space(std::uint32_t pid) {

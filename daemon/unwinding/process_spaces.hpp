@@ -47,7 +47,7 @@ class ProcessSpaces {
   public:
     using Clock = std::chrono::steady_clock;
     // Whose a process is; nullopt: it is gone.
-    using FindUser = std::function<std::optional<std::uint32_t>(std::uint32_t pid)>;
+    using FindUser = std::function<std::optional<Party>(std::uint32_t pid)>;
     ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user, SpaceLimits limits = {});
 
     // Files whose processes' tables are made before others'.
@@ -103,7 +103,7 @@ class ProcessSpaces {
 
   private:
     struct Space {
-        Space(UnwindMemory& in_store, UserShares& in_room, std::uint32_t of_user)
+        Space(UnwindMemory& in_store, UserShares& in_room, Party of_user)
             : store(in_store), room(in_room), user(of_user) {}
         ~Space();
         Space(const Space&) = delete;
@@ -111,7 +111,7 @@ class ProcessSpaces {
 
         UnwindMemory& store;
         UserShares& room;
-        std::uint32_t user;
+        Party user;
         CodePieces pieces;
         std::uint64_t charged_bytes = 0;
         bool watched = false;
@@ -132,7 +132,7 @@ class ProcessSpaces {
         std::shared_ptr<Space> space;
         std::shared_ptr<Space> published;  // the one that the kernel side has been told of
         std::uint32_t first_block = 0;     // and where it lay
-        std::optional<std::uint32_t> user;
+        std::optional<Party> user;
         Clock::time_point next_look_at_user;
     };
 
@@ -145,7 +145,8 @@ class ProcessSpaces {
     void exec(std::uint32_t pid);
     void end(std::uint32_t pid);
     [[nodiscard]] std::shared_ptr<Space> new_space(std::uint32_t pid);
-    [[nodiscard]] std::uint32_t user_of(std::uint32_t pid, Process& process) const;
+    [[nodiscard]] Party party_of(const lagtrap_process& process) const;
+    [[nodiscard]] Party user_of(std::uint32_t pid, Process& process) const;
     void refresh_user(std::uint32_t pid, Process& process, Clock::time_point now);
     void look_at_user(std::uint32_t pid, Process& process);
     [[nodiscard]] Space& own_space(std::uint32_t pid);
@@ -177,6 +178,6 @@ class ProcessSpaces {
 };
 
 // By /proc.
-[[nodiscard]] std::optional<std::uint32_t> find_user(std::uint32_t pid);
+[[nodiscard]] std::optional<Party> find_user(std::uint32_t pid);
 
 }  // namespace lagtrap::daemon

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 from lagtrap_test import (LAGTRAP, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, report, require_bpf,
                           run, wait_for)
@@ -98,6 +99,66 @@ def hits_in_a_loop_are_the_loops_alone():
             check(f'lagtrap_event_limited_parties{{event="request"}} 1' in lagtrap(daemon, "metrics"), "nor the metrics")
 
 
+class UserNamespace(OwnedProcess):
+    """A user namespace of the hostile user, with subordinate users."""
+
+    FIRST = 700_000
+
+    def __init__(self):
+        machines = os.readlink("/proc/self/ns/user")
+        self.process = subprocess.Popen(["unshare", "--user", "cat"], stdin=subprocess.PIPE, user=HOSTILE_UID,
+                                        group=HOSTILE_UID, extra_groups=[])
+        folder = Path(f"/proc/{self.process.pid}")
+        wait_for(lambda: os.readlink(folder / "ns/user") != machines, "the namespace")
+        for kind in ("uid", "gid"):
+            (folder / f"{kind}_map").write_text(f"0 {self.FIRST} 65536")
+
+    def start(self, user, *command):
+        """As a subordinate user."""
+        return Other("nsenter", "--user", f"--target={self.process.pid}", f"--setuid={user}", f"--setgid={user}", *command)
+
+
+class Other(OwnedProcess):
+    def __init__(self, *command):
+        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def limited_hits(daemon):
+    """Of whom the hits are limited once two looks have changed nothing, without what is worded for people."""
+    def settled():
+        before, looks = daemon.event("request")["limits"], daemon.status()["budget"]["looks"]
+        wait_for(lambda: daemon.status()["budget"]["looks"] > looks + 2, "looks")
+        after = daemon.event("request")["limits"]
+        return after if after and len(after) == len(before) else None
+    limits = wait_for(settled, "limits")
+    return [{key: limit[key] for key in ("uid", "namespace") if key in limit} for limit in limits]
+
+
+def subordinate_users_have_their_owners_share():
+    budget = 'share="5%" interval="500ms" pause="1h"'
+    with Watch(request, budget=budget) as daemon, Harmed(daemon.program) as harmed, UserNamespace() as users:
+        wait_for(lambda: daemon.event("request")["runs"] > 5, "requests")
+        with users.start(0, daemon.program, "hit", 1), users.start(1, daemon.program, "hit", 1), \
+                users.start(64, daemon.program, "hit", 1):
+            limits = limited_hits(daemon)
+            check(limits == [{"uid": HOSTILE_UID}], f"limited: {limits}")
+            explained(daemon, harmed, 1)
+
+
+def root_of_a_container_is_not_the_machines():
+    """Nor are its other users those of the machine with the same numbers."""
+    budget = 'share="5%" interval="500ms" pause="1h"'
+    inside = 'setpriv --reuid=%d --clear-groups "$@" & exec "$@"' % HARMED_UID
+    with Watch(request, budget=budget) as daemon, Harmed(daemon.program) as harmed:
+        wait_for(lambda: daemon.event("request")["runs"] > 5, "requests")
+        with Other("unshare", "--pid", "--fork", "--kill-child", "sh", "-c", inside, "sh", daemon.program, "hit", 1):
+            limits = limited_hits(daemon)
+            check(len(limits) == 1 and limits[0].get("namespace"), f"limited: {limits}")
+            explained(daemon, harmed, 1)
+            status = lagtrap(daemon, "status")
+            check(f"not watched for container {limits[0]['namespace']}" in status, f"the status does not say who: {status}")
+
+
 def a_limited_user_is_tried_again():
     budget = 'share="5%" interval="300ms" pause="1s"'
     with Watch(request, budget=budget) as daemon, Harmed(daemon.program):
@@ -186,5 +247,6 @@ def a_race_for_keys_harms_no_other_event():
 
 if __name__ == "__main__":
     require_bpf()
-    run(hits_in_a_loop_are_the_loops_alone, a_limited_user_is_tried_again, keys_without_end_leave_room,
+    run(hits_in_a_loop_are_the_loops_alone, subordinate_users_have_their_owners_share,
+        root_of_a_container_is_not_the_machines, a_limited_user_is_tried_again, keys_without_end_leave_room,
         the_same_event_has_room_for_both, planted_delays_leave_recordings_for_others, a_race_for_keys_harms_no_other_event)

@@ -59,7 +59,7 @@ TEST_F(Delays, the_first_delay_is_told_where_one_is_wanted) {
 TEST_F(Delays, a_user_who_has_had_his_share_begins_no_recording) {
     add_event(0).threshold_ns = 100;
     const std::uint32_t uid = thread(101).uid, any = 1;
-    ASSERT_EQ(native_update(native_maps.users_without_recordings, &uid, &any), 0);
+    ASSERT_EQ(native_update(native_maps.parties_without_recordings, &uid, &any), 0);
     watch.breach_wanted = 1;
     run_for(150);
     EXPECT_TRUE(take_breaches().empty());

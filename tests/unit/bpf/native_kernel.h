@@ -14,6 +14,11 @@ struct native_thread {
     __u32 pid;
     __u32 tid;
     __u32 uid;
+    __u32 user_namespace; /* the outermost one below the machine's own; 0: none */
+    __u32 namespace_owner;
+    bool nested;                 /* in one more, that it owns itself */
+    __u32 pid_namespace;         /* as user_namespace */
+    bool machines_pid_namespace; /* made in the machine's own user namespace */
     __u64 started_ns;
     __u64 process_started_ns;
     int priority;

@@ -18,7 +18,7 @@ const struct native_maps native_maps = {
     .reported_runs = &reported_runs,
     .run_quotas = &run_quotas,
     .program_starts = &program_starts,
-    .users_without_recordings = &users_without_recordings,
+    .parties_without_recordings = &parties_without_recordings,
     .timed_sets = &timed_sets,
     .thread_times = &thread_times,
     .marker_configs = &marker_configs,
@@ -42,15 +42,15 @@ static void define_maps(void) {
     DEFINE_MAP(told_processes);
     DEFINE_MAP(told_stacks);
     DEFINE_MAP(program_starts);
-    DEFINE_MAP(users_without_recordings);
+    DEFINE_MAP(parties_without_recordings);
     DEFINE_MAP(timed_sets);
     DEFINE_MAP(thread_times);
     DEFINE_MAP(marker_configs);
     DEFINE_MAP(argument_sites);
     DEFINE_MAP(exit_sites);
     DEFINE_MAP(limited_parties);
-    DEFINE_MAP(hits_of_users);
-    DEFINE_MAP(hits_of_processes);
+    DEFINE_MAP(hits_by_party);
+    DEFINE_MAP(hits_by_process);
     DEFINE_MAP(scoped_groups);
     DEFINE_RING(notices);
     DEFINE_RING(recorded_runs);
@@ -74,6 +74,12 @@ struct native_task {
     struct task_struct___base base;
     struct pt_regs___kernel registers;
     struct cred cred;
+    struct user_namespace machines_users, outer_users, own_users;
+    struct pid_namespace machines_pids, outer_pids;
+    struct {
+        struct pid pid;
+        struct upid inner; /* numbers[1] */
+    } numbers;
     struct cfs_rq queue;
     struct run_queue run_queue;
 };
@@ -102,6 +108,27 @@ void native_load_programs(void) {
     native_tell_preempt_count(false);
 }
 
+/* The user namespace may lie in another one, whose owner counts. */
+static void fill_namespaces(struct native_task* to, const struct native_thread* thread) {
+    to->outer_users.parent = &to->machines_users;
+    to->outer_users.level = 1;
+    to->outer_users.owner.val = thread->namespace_owner;
+    to->outer_users.ns.inum = thread->user_namespace;
+    to->own_users.parent = &to->outer_users;
+    to->own_users.level = 2;
+    to->own_users.owner.val = thread->uid;
+    to->own_users.ns.inum = thread->user_namespace + 1;
+    to->cred.user_ns = !thread->user_namespace ? &to->machines_users
+                       : thread->nested        ? &to->own_users
+                                               : &to->outer_users;
+    to->outer_pids.ns.inum = thread->pid_namespace;
+    to->outer_pids.user_ns = thread->machines_pid_namespace ? &to->machines_users : &to->outer_users;
+    to->numbers.pid.level = thread->pid_namespace ? 1 : 0;
+    to->numbers.pid.numbers[0].ns = &to->machines_pids;
+    to->numbers.inner.ns = &to->outer_pids;
+    to->task.thread_pid = &to->numbers.pid;
+}
+
 static struct task_struct* fill_task(struct native_task* to, const struct native_thread* thread) {
     memset(to, 0, sizeof(*to));
     to->task.pid = thread->tid;
@@ -113,6 +140,7 @@ static struct task_struct* fill_task(struct native_task* to, const struct native
     to->task.se.cfs_rq = &to->queue;
     to->task.real_cred = &to->cred;
     to->cred.uid.val = thread->uid;
+    fill_namespaces(to, thread);
     to->queue.throttle_count = thread->throttled;
     to->queue.rq = (struct rq*)&to->run_queue;
     to->run_queue.preempt_count = thread->preempt_count;

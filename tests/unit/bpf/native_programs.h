@@ -12,7 +12,7 @@ extern "C" {
 struct native_maps {
     void *event_configs, *event_counters, *open_tags, *open_slots, *notices, *recorded_runs, *reported_runs,
         *run_quotas;
-    void *program_starts, *users_without_recordings, *timed_sets, *thread_times, *marker_configs, *argument_sites;
+    void *program_starts, *parties_without_recordings, *timed_sets, *thread_times, *marker_configs, *argument_sites;
     void *limited_parties, *scoped_groups;
 };
 extern const struct native_maps native_maps;

@@ -178,7 +178,7 @@ void RandomRuns::compare_counters(std::uint32_t event) {
     kernel.cpu = cpu;
     auto found = std::bit_cast<lagtrap_event_counters>(sums);
     found.max_ns = max_ns;
-    found.users_seen = 0;
+    found.seen = {};
     std::memset(found.costs, 0, sizeof(found.costs));
     for (auto& marker : found.markers) marker.last_ns = 0;
     const auto wanted = std::bit_cast<std::array<std::uint64_t, word_count>>(model_.counters(event));

@@ -42,7 +42,7 @@ TEST_F(Scopes, a_control_group_is_in_scope_for_the_event_that_names_it) {
 
 TEST_F(Scopes, hits_of_a_limited_process_do_nothing_but_count) {
     add_event(0, LAGTRAP_EVENT_LIMITED);
-    const lagtrap_party party{0, 1000, 100};
+    const lagtrap_hitter party{0, 1000, 100};
     const std::uint32_t any = 1;
     ASSERT_EQ(native_update(native_maps.limited_parties, &party, &any), 0);
     EXPECT_EQ(runs_of(101), 0);

@@ -299,19 +299,17 @@ struct UserShare {
     std::uint64_t paired = 0, passed = 0;
 };
 
-EventUse event_of(const std::vector<UserShare>& users, std::uint64_t others_seen = 0) {
+EventUse event_of(const std::vector<UserShare>& users, std::optional<Party> also_seen = {}) {
     EventUse use{1000, 0, 0, true};
-    use.users_seen = others_seen;
+    if (also_seen) use.seen.add(*also_seen);
     for (const UserShare& user : users) {
         use.probe_ns += user.paired * cpu_percent;
         use.users.push_back({{user.uid, 0}, user.paired * cpu_percent, user.passed * cpu_percent});
         use.processes.push_back({{user.uid, 100 + user.uid}, user.paired * cpu_percent, user.passed * cpu_percent});
-        if (user.paired > 0) use.users_seen |= std::uint64_t{1} << (user.uid % 64);
+        if (user.paired > 0) use.seen.add(user.uid);
     }
     return use;
 }
-
-constexpr std::uint64_t bit_of_7 = 1 << 7;
 
 TEST(OverheadBudget, TheCostliestUserGoesBeforeTheEvent) {
     OverheadBudget budget(budget_of(10), 1);
@@ -326,8 +324,7 @@ TEST(OverheadBudget, TheCostliestUserGoesBeforeTheEvent) {
 
 TEST(OverheadBudget, AUserWhoIsSeldomThereKeepsTheEvent) {
     OverheadBudget budget(budget_of(10), 1);
-    EXPECT_THAT(steps_of(budget.look(use_of({event_of({{9, 40}}, bit_of_7)}), second)),
-                ElementsAre(Pair(Action::Limit, 0)));
+    EXPECT_THAT(steps_of(budget.look(use_of({event_of({{9, 40}}, 7)}), second)), ElementsAre(Pair(Action::Limit, 0)));
 }
 
 TEST(OverheadBudget, TheEventGoesWhereNobodyElseIsWatched) {
@@ -353,7 +350,7 @@ TEST(OverheadBudget, WhatIsOutOfScopeShedsNothingEither) {
 
 TEST(OverheadBudget, WhatRootOrOnlyOnePaysForNothingCountsInFull) {
     OverheadBudget of_root(budget_of(10), 1);
-    EXPECT_THAT(steps_of(of_root.look(use_of({event_of({{7, 0}, {0, 0, 60}}, bit_of_7)}), second)),
+    EXPECT_THAT(steps_of(of_root.look(use_of({event_of({{7, 0}, {0, 0, 60}}, 7)}), second)),
                 ElementsAre(Pair(Action::Detach, 0)));
     OverheadBudget alone(budget_of(10), 1);
     EXPECT_THAT(steps_of(alone.look(use_of({event_of({{9, 0, 60}})}), second)), ElementsAre(Pair(Action::Detach, 0)));

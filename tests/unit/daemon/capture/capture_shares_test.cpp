@@ -7,7 +7,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t users_7_and_9 = 1U << 7 | 1U << 9;
+SeenParties seen(std::initializer_list<Party> parties) {
+    SeenParties all;
+    for (const Party party : parties) all.add(party);
+    return all;
+}
+
+const SeenParties users_7_and_9 = seen({7, 9});
 
 class CaptureSharesTest : public ::testing::Test {
   protected:
@@ -33,7 +39,7 @@ TEST_F(CaptureSharesTest, AUserHasHalfOfThemRoundedUp) {
 
 TEST_F(CaptureSharesTest, WhoIsAloneHasAll) {
     begin(4, 9);
-    EXPECT_TRUE(shares_.used_up(1U << 9, now_).empty());
+    EXPECT_TRUE(shares_.used_up(seen({9}), now_).empty());
     EXPECT_FALSE(shares_.full_until(now_));
     begin(1, 9);
     EXPECT_EQ(shares_.full_until(now_), CaptureShares::Clock::time_point{101h + 1min});
@@ -51,6 +57,12 @@ TEST_F(CaptureSharesTest, ALowerLimitCountsWhatWasBegunBefore) {
     shares_.allow(2);
     EXPECT_EQ(shares_.full_until(now_), CaptureShares::Clock::time_point{101h + 4min}) << "then one of two is left";
     EXPECT_EQ(shares_.used_up(users_7_and_9, now_).at(9), CaptureShares::Clock::time_point{101h + 5min});
+}
+
+TEST_F(CaptureSharesTest, NobodyStandsInForAnotherBy64) {
+    begin(3, 9 + 64);
+    EXPECT_TRUE(shares_.used_up(seen({9 + 64}), now_).empty());
+    EXPECT_EQ(shares_.used_up(seen({9, 9 + 64}), now_).count(9 + 64), 1U) << "user 9 is another one";
 }
 
 }  // namespace

@@ -284,9 +284,9 @@ TEST_F(OpenRunsTest, KeysOfTheMachineOutliveTheirProcessForSomeTime) {
 }
 
 TEST_F(OpenRunsTest, LeavesOutAPartysRuns) {
-    open(17, 0, now_ns_ - 1).run.begin_uid = 7;
-    open(18, 0, now_ns_ - 1).run.begin_uid = 9;
-    open(19, 2, now_ns_ - 1).run.begin_uid = 9;
+    open(17, 0, now_ns_ - 1).run.begin_party = 7;
+    open(18, 0, now_ns_ - 1).run.begin_party = 9;
+    open(19, 2, now_ns_ - 1).run.begin_party = 9;
     runs_->leave_out(0, {9, 1}, events_);
     EXPECT_NE(tag(18), 0U) << "of another process of that user";
     runs_->leave_out(0, {9, 0}, events_);
@@ -296,8 +296,8 @@ TEST_F(OpenRunsTest, LeavesOutAPartysRuns) {
 }
 
 TEST_F(OpenRunsTest, UsersWithoutRecordingsAreToldOfInThoseOfOthers) {
-    open(17, 0, now_ns_ - 1).run.begin_uid = 9;
-    runs_->set_users_without_recordings({9});
+    open(17, 0, now_ns_ - 1).run.begin_party = 9;
+    runs_->set_parties_without_recordings({9});
     EXPECT_TRUE(runs_->look(now_ns_, events_, OpenRuns::Tell::WhoMayRecord, believed_).overdue.empty());
     EXPECT_EQ(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.size(), 1U);
 }

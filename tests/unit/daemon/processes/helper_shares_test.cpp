@@ -15,16 +15,16 @@ class HelperSharesTest : public testing::Test {
         shares_.begin(uid);
         shares_.end_stuck(uid);
     }
-    HelperShares shares_{{.helpers = 4, .stuck = 4, .per_user = 2, .reserved_helpers = 1, .reserved_stuck = 2}};
+    HelperShares shares_{{.helpers = 4, .stuck = 4, .per_party = 2, .reserved_helpers = 1, .reserved_stuck = 2}};
 };
 
 TEST_F(HelperSharesTest, AUserHasTwoAtOnce) {
-    shares_.begin(joe.uid);
+    shares_.begin(joe.party);
     EXPECT_EQ(shares_.turn_of(joe), Turn::Now);
-    shares_.begin(joe.uid);
+    shares_.begin(joe.party);
     EXPECT_EQ(shares_.turn_of(joe), Turn::Later);
     EXPECT_EQ(shares_.turn_of(ann), Turn::Now);
-    shares_.end(joe.uid);
+    shares_.end(joe.party);
     EXPECT_EQ(shares_.turn_of(joe), Turn::Now);
 }
 
@@ -33,19 +33,19 @@ TEST_F(HelperSharesTest, TheLastOneIsForRootAndForWatchedPrograms) {
     EXPECT_EQ(shares_.turn_of(joe), Turn::Later);
     EXPECT_EQ(shares_.turn_of(root), Turn::Now);
     EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Now);
-    shares_.begin(root.uid);
+    shares_.begin(root.party);
     EXPECT_EQ(shares_.turn_of(root), Turn::Later);
 }
 
 TEST_F(HelperSharesTest, WhoHasAStuckOneWaitsUntilItEnds) {
-    get_stuck(joe.uid);
+    get_stuck(joe.party);
     EXPECT_EQ(shares_.turn_of(joe), Turn::Refused);
     EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Now);
     EXPECT_EQ(shares_.turn_of(ann), Turn::Now);
-    get_stuck(joe.uid);
+    get_stuck(joe.party);
     EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Refused) << "no user has more than two stuck";
-    shares_.release_stuck(joe.uid);
-    shares_.release_stuck(joe.uid);
+    shares_.release_stuck(joe.party);
+    shares_.release_stuck(joe.party);
     EXPECT_EQ(shares_.turn_of(joe), Turn::Now);
 }
 
@@ -54,9 +54,9 @@ TEST_F(HelperSharesTest, ManyUsersLeaveTheReserve) {
     EXPECT_EQ(shares_.turn_of(ann), Turn::Refused);
     EXPECT_EQ(shares_.turn_of(root), Turn::Now);
     EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Now);
-    get_stuck(root.uid);
+    get_stuck(root.party);
     EXPECT_EQ(shares_.turn_of(root), Turn::Now) << "another of root's processes is not to blame";
-    get_stuck(root.uid);
+    get_stuck(root.party);
     EXPECT_EQ(shares_.turn_of(root), Turn::Refused);
 }
 

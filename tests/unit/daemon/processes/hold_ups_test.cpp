@@ -35,18 +35,18 @@ TEST(HoldUps, AUserIsAvoidedOnlyWhereManyOfItsProcessesDoIt) {
     HoldUps hold_ups;
     const auto begin = HoldUps::Clock::now();
     for (std::uint32_t pid = 1; pid <= 2; ++pid) hold_ups.note({pid, 1000, {}}, begin);
-    EXPECT_TRUE(hold_ups.avoided_users(begin).empty());
+    EXPECT_TRUE(hold_ups.avoided_parties(begin).empty());
     hold_ups.note({3, 1000, {}}, begin);
-    EXPECT_EQ(hold_ups.avoided_users(begin), std::vector<std::uint32_t>{1000});
-    EXPECT_EQ(hold_ups.by_user().at(1000), 3U);
+    EXPECT_EQ(hold_ups.avoided_parties(begin), std::vector<std::uint32_t>{1000});
+    EXPECT_EQ(hold_ups.by_party().at(1000), 3U);
 }
 
 TEST(HoldUps, RootIsNeverAvoided) {
     HoldUps hold_ups;
     const auto begin = HoldUps::Clock::now();
     for (std::uint32_t pid = 1; pid <= 20; ++pid) hold_ups.note({pid, 0, {}}, begin);
-    EXPECT_TRUE(hold_ups.avoided_users(begin).empty());
-    EXPECT_EQ(hold_ups.by_user().at(0), 20U);
+    EXPECT_TRUE(hold_ups.avoided_parties(begin).empty());
+    EXPECT_EQ(hold_ups.by_party().at(0), 20U);
 }
 
 TEST(HoldUps, KeepTheLastOnes) {

@@ -45,4 +45,7 @@ void* native_same(const void* object);
 #define BPF_CORE_READ_BITFIELD(from, a) ((from)->a)
 
 #define bpf_core_field_exists(field) 1
+#define bpf_core_field_offset(type, field) offsetof(type, field)
+#define bpf_core_type_size(type) sizeof(type)
+#define bpf_core_read(to, size, from) bpf_probe_read_kernel(to, size, from)
 #define bpf_core_type_id_kernel(type) 0

@@ -1,0 +1,13 @@
+// Who was held to a share, as a status answer has it.
+#pragma once
+
+#include <string>
+
+#include <boost/json/object.hpp>
+
+namespace lagtrap::cli {
+
+// "user joe (1001)", "container 4026532841", "unknown users": by the entry's `uid` or `namespace`.
+[[nodiscard]] std::string limited_party(const boost::json::object& entry);
+
+}  // namespace lagtrap::cli
