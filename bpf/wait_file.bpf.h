@@ -24,7 +24,6 @@
 #define FILE_WRITE_LOCK 1    /* F_WRLCK */
 #define FILE_UNLOCK 2        /* F_UNLCK */
 #define TRY_AGAIN 11         /* EAGAIN */
-#define PAGE_IS_PROTECTED 1  /* X86_PF_PROT, arch/x86/include/asm/trap_pf.h */
 #define UNINTERRUPTIBLE 2    /* TASK_UNINTERRUPTIBLE, include/linux/sched.h */
 #define FILE_FORMAT 0170000  /* S_IFMT */
 #define REGULAR_FILE 0100000 /* S_IFREG */
@@ -52,7 +51,8 @@ struct {
     __type(value, struct path_scratch);
 } iterator_path_scratch SEC(".maps");
 
-/* The address that a thread touched last without there being a page. */
+/* The address at which a thread had a page fault last: there was no page, or it was not to be written as it was (shared with
+ * another process, or of a file whose file system wants to know first). */
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -115,8 +115,7 @@ int BPF_PROG(on_request_completed, struct request* request) {
 }
 
 SEC("tp_btf/page_fault_user")
-int BPF_PROG(on_page_fault, unsigned long address, struct pt_regs* registers, unsigned long why) {
-    if (why & PAGE_IS_PROTECTED) return 0;
+int BPF_PROG(on_page_fault, unsigned long address) {
     struct task_struct* task = bpf_get_current_task_btf();
     __u64* touched = bpf_task_storage_get(&touched_addresses, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (touched) *touched = address;
@@ -238,7 +237,7 @@ static __always_inline bool is_about_a_file(long call) {
 struct wait_question {
     __u64 now_ns;
     __u64 files;        /* address of its table of descriptors */
-    __u64 touched_file; /* mapped where it touched a page that was not there; 0: not known */
+    __u64 touched_file; /* mapped where it had its page fault; 0: not known */
     __s64 call;         /* number of its system call; negative: in none */
     __u32 descriptor;   /* the call's first argument */
     __u32 command;      /* and its second */
@@ -278,7 +277,7 @@ static long take_mapping(struct task_struct* task, struct vm_area_struct* area, 
     return 0;
 }
 
-/* The file mapped where the thread touched a page that was not there. */
+/* The file mapped where the thread had its last page fault. */
 static __always_inline __u64 touched_file(struct task_struct* task) {
     __u64* touched = bpf_task_storage_get(&touched_addresses, task, NULL, 0);
     struct found_mapping found = {};
