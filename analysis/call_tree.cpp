@@ -23,12 +23,6 @@ Key longest(const std::map<Key, std::uint64_t>& times) {
     return most != times.end() ? most->first : Key{};
 }
 
-bool is_header(std::string_view source) {
-    const std::string_view file = source.substr(source.rfind('/') + 1);
-    const std::size_t dot = file.rfind('.');
-    return !file.empty() && (dot == std::string_view::npos || file.substr(dot).starts_with(".h"));
-}
-
 }  // namespace
 
 void CallTree::Node::take(const Node& other) {
@@ -181,43 +175,6 @@ std::vector<CallLine> CallTree::innermost(std::size_t limit) const {
     });
     if (lines.size() > limit) lines.resize(limit);
     return lines;
-}
-
-CallFocus CallTree::focus() const {
-    CallFocus focus;
-    const std::uint64_t whole_ns = total_ns();
-    std::size_t at = 0;
-    for (;;) {
-        const auto children = children_of(at);
-        if (children.empty() || !is_most(nodes_[children.front()].times.total_ns(), whole_ns)) break;
-        at = children.front();
-    }
-    if (at == 0) return focus;
-    const Node& node = nodes_[at];
-    focus.place = place_of(node);
-    focus.time_ns = node.times.total_ns();
-    const CallLine line = line_of(node);
-    if (!is_most(line.called_ns, focus.time_ns)) focus.place.called.clear(), focus.place.called_module.clear();
-    if (node.parent != 0) {
-        const Frame& caller = recording_.frames[nodes_[node.parent].frame];
-        const std::string& name = recording_.name(caller.label);
-        if (caller.named && !caller.kernel && !is_thread_start(name)) focus.direct_caller = name;
-    }
-    // A header's function says little without the one that it was put into.
-    const bool of_header = is_header(focus.place.source);
-    for (std::size_t caller = node.parent; caller != 0; caller = nodes_[caller].parent) {
-        const Frame& frame = recording_.frames[nodes_[caller].frame];
-        const bool elsewhere = frame.module != recording_.frames[node.frame].module;
-        if (!elsewhere && !(of_header && frame.named && !is_header(recording_.name(frame.source)))) continue;
-        focus.caller = recording_.name(frame.label);
-        break;
-    }
-    if (line.own_ns * 2 >= focus.time_ns) return focus;
-    for (const std::size_t child : children_of(at)) {
-        if (focus.parts.size() == 2 || nodes_[child].times.total_ns() * 6 < whole_ns) break;
-        focus.parts.push_back(line_of(nodes_[child]));
-    }
-    return focus;
 }
 
 }  // namespace lagtrap::analysis

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/program_path.hpp"
@@ -40,16 +42,25 @@ struct CallLine {
     [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
 };
 
-// Where most of some time went: the innermost function below which most of it lies, and what it called.
+// Where most of some time went: the innermost function or library below which most of it lies, and what it called.
 struct CallFocus {
     CallPlace place;
+    bool library =
+        false;  // of `place` the file alone is known to have it: several of its functions, called from elsewhere
     // The nearest function of another module that led there; where a header has the place, of a source that is none.
     std::string caller;
+    std::string caller_module;  // path of the file from which it was called, where that is another
     std::string
         direct_caller;  // the function of a program that called it; empty: a thread begins there, or it has no name
-    std::uint64_t time_ns = 0;    // in `place` and what it calls; 0: no function is known
-    std::vector<CallLine> parts;  // where the time lies below, if in several functions: at most 2, longest first
+    std::uint64_t time_ns = 0;  // in `place` and what it calls; 0: no function is known
+    // Where the time lies below, if in several functions: at most 2, longest first. Without a place these are of the whole.
+    std::vector<CallLine> parts;
+
+    [[nodiscard]] bool has_place() const { return library || !place.function.empty(); }
 };
+
+// A function in a file, as Frame has them.
+using FunctionKey = std::pair<NameId, NameId>;
 
 class CallTree {
   public:
@@ -64,9 +75,12 @@ class CallTree {
     [[nodiscard]] std::vector<CallLine> lines(std::uint64_t least_ns, std::size_t limit) const;
     // By own_ns, longest first, each function once wherever it was called from; `functions` has it alone.
     [[nodiscard]] std::vector<CallLine> innermost(std::size_t limit) const;
-    [[nodiscard]] CallFocus focus() const;
+    // `callers`: functions in which the thread is at other times too, as its main loop; they are an answer only for what they
+    // compute themselves.
+    [[nodiscard]] CallFocus focus(std::span<const FunctionKey> callers = {}) const;
 
   private:
+    class FocusFinder;
     struct Node {
         std::size_t parent = 0;
         std::uint32_t frame = 0;

@@ -7,6 +7,7 @@
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
 #include "analysis/parts.hpp"
+#include "analysis/spinning.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::analysis {
@@ -33,15 +34,30 @@ std::string function_words(const CallPlace& place) {
                : name;
 }
 
+// "libcurl", "LLVM's JIT compiler (libLLVM-14)".
+std::string library_words(const CallFocus& focus) {
+    const std::string name(module_name(focus.place.module));
+    const bool compiles_at_run_time =
+        name.starts_with("libLLVM") && module_name(focus.caller_module).find("jit") != std::string_view::npos;
+    return compiles_at_run_time ? "LLVM's JIT compiler (" + name + ")" : name;
+}
+
+std::string place_words(const CallFocus& focus) {
+    return focus.library ? library_words(focus) : function_words(focus.place);
+}
+
 std::string called_by(const CallFocus& focus) {
-    return focus.caller.empty() || focus.caller.starts_with('[') ? ""
-                                                                 : ", called by " + short_function_name(focus.caller);
+    if (!focus.caller.empty() && !focus.caller.starts_with('['))
+        return ", called by " + short_function_name(focus.caller);
+    return focus.library && !focus.caller_module.empty()
+               ? ", called from " + std::string(module_name(focus.caller_module))
+               : "";
 }
 
 // " in f", with what it called or who called it.
 std::string place_of_wait(const CallFocus& focus) {
-    if (focus.place.function.empty()) return "";
-    std::string text = " in " + function_words(focus.place);
+    if (!focus.has_place()) return "";
+    std::string text = " in " + place_words(focus);
     if (!focus.place.called.empty()) text += " (" + short_function_name(focus.place.called) + ")";
     return text + called_by(focus);
 }
@@ -49,19 +65,32 @@ std::string place_of_wait(const CallFocus& focus) {
 std::string parts_words(const CallFocus& focus, std::uint64_t whole_ns) {
     std::string text;
     for (const CallLine& part : focus.parts) {
-        text += (text.empty() ? "" : ", ") + percent(part.total_ns(), whole_ns) + " in " + function_words(part.place);
+        const bool of_place =
+            focus.library && part.place.module == focus.place.module && !part.place.function.starts_with('[');
+        const std::string function = of_place ? short_function_name(part.place.function) : function_words(part.place);
+        text += (text.empty() ? "" : ", ") + percent(part.total_ns(), whole_ns) + " in " + function;
     }
     return text;
+}
+
+// Of time that no one function has most of.
+std::string spread_words(const CallFocus& focus, std::uint64_t whole_ns) {
+    if (focus.parts.empty()) return ", where is not known";
+    const CallLine& first = focus.parts.front();
+    if (first.total_ns() * 2 >= whole_ns)
+        return " mostly in " + function_words(first.place) + " (" + percent(first.total_ns(), whole_ns) + ")";
+    return (first.total_ns() * 6 < whole_ns ? " in many functions: " : " in several functions: ") +
+           parts_words(focus, whole_ns);
 }
 
 std::string place_of_work(const ThreadDoing& doing) {
     const CallFocus& focus = doing.focus;
     const std::string parts = parts_words(focus, doing.time_ns);
-    if (focus.place.function.empty()) {
+    if (!focus.has_place()) {
         if (!doing.kernel.empty()) return " in " + doing.kernel;
-        return parts.empty() ? ", where is not known" : " in several functions: " + parts;
+        return spread_words(focus, doing.time_ns);
     }
-    const std::string function = function_words(focus.place);
+    const std::string function = place_words(focus);
     if (!doing.kernel.empty()) {
         if (focus.place.function + " of the kernel" == doing.kernel) return " in " + doing.kernel;
         return " in " + doing.kernel + ", called by " + function;
@@ -69,7 +98,8 @@ std::string place_of_work(const ThreadDoing& doing) {
     if (!focus.place.called.empty()) {
         return " in " + short_function_name(focus.place.called) + ", called by " + function;
     }
-    return " in " + function + (parts.empty() ? called_by(focus) : " (" + parts + ")");
+    const std::string shares = parts.empty() ? "" : " (" + parts + ")";
+    return " in " + function + shares + (parts.empty() || focus.library ? called_by(focus) : "");
 }
 
 class Sentence {
@@ -148,6 +178,7 @@ class Sentence {
         const std::string time = time_words(doing, wall_ns);
         switch (doing.kind) {
             case TimeKind::OnCpu:
+                if (doing.spin != SpinKind::None) return spin_words(doing, time, followed);
                 return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns) +
                        (wall_ns > 0 ? faulted_file(doing) : "");
             case TimeKind::Runnable:
@@ -163,11 +194,20 @@ class Sentence {
                refused_clause(doing);
     }
 
+    static std::string spin_words(const ThreadDoing& doing, const std::string& time, bool followed) {
+        const std::string place = !doing.focus.has_place() ? "" : " in " + place_words(doing.focus);
+        const std::string yields = doing.yields == 0 ? ""
+                                                     : " (and giving way " + std::to_string(doing.yields) +
+                                                           (doing.yields == 1 ? " time)" : " times)");
+        return "spun for " + time + place + ", " + std::string(analysis::words_of(doing.spin)) + yields +
+               (followed ? "" : "; who held what it waited for is not known");
+    }
+
     // Of the delay's own threads the functions are listed; of others this is all that is told.
     static std::string caller_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
         const CallFocus& focus = doing.focus;
         const bool plain = focus.caller.empty() && focus.place.called.empty() && focus.parts.empty();
-        if (wall_ns > 0 || !plain || !doing.kernel.empty() || focus.place.function.empty()) return "";
+        if (wall_ns > 0 || !plain || !doing.kernel.empty() || !focus.has_place()) return "";
         return focus.direct_caller.empty() ? "" : ", called by " + short_function_name(focus.direct_caller);
     }
 
@@ -241,6 +281,10 @@ class Sentence {
         }
         if (doing.wakers.empty()) return "";
         const ThreadTime& most = doing.wakers.front();
+        if (doing.turns > 0) {
+            return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " + who(most.who) +
+                   " for the longest time (" + percent(most.time_ns, doing.time_ns) + ")";
+        }
         if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing.wait));
         return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
                percent(most.time_ns, doing.time_ns) + ")";
@@ -265,8 +309,23 @@ class Sentence {
                wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::CpuLimit;
     }
 
+    // It changed hands while the thread waited; the link is who had it for most of that time.
+    std::string turns_clause(const ThreadDoing& waited, const CauseLink& link, bool lock) const {
+        const std::uint32_t others = waited.turns - 1;
+        const std::string threads = std::to_string(others) + (others == 1 ? " other thread" : " other threads");
+        const std::string holder = who(link.who), time = format_duration_ns(link.whole_ns);
+        if (lock) {
+            return ", which " + holder + " held for " + time + "; " + threads + " got it " +
+                   (waited.count == 1 ? "before this one" : "meanwhile");
+        }
+        return ", until " + threads + " had handed it on; " + holder + " had it for " + time;
+    }
+
     // A thread that waited for locks itself may have stood before this one in the queue for the same lock.
     std::string waker_clause(const ThreadDoing& waited, const CauseLink& link) const {
+        if (waited.spin != SpinKind::None)
+            return ", probably for a lock that " + who(link.who) + " held" +
+                   (link.operation.empty() ? "" : " in " + short_function_name(link.operation));
         std::uint64_t in_locks_ns = 0;
         std::uint64_t known_ns = 0;
         for (const ThreadDoing& doing : link.doings) {
@@ -276,6 +335,9 @@ class Sentence {
             if (doing.kind == TimeKind::Blocked && lock) in_locks_ns += doing.time_ns;
         }
         const bool lock = waited.wait == WaitKind::Lock || waited.wait == WaitKind::FileLock;
+        if (waited.turns > 0) return turns_clause(waited, link, lock);
+        if (lock && waited.object_known && waited.count == 1 && link.alike == 0)
+            return ", which " + who(link.who) + " held";
         if (lock && waited.count == 1 && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
             return ", which " + who(link.who) + " held";
         }

@@ -11,7 +11,10 @@
 
 #include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
+#include "analysis/lock_turns.hpp"
 #include "analysis/parts.hpp"
+#include "analysis/sightings.hpp"
+#include "analysis/spinning.hpp"
 #include "analysis/wait_chain.hpp"
 
 namespace lagtrap::analysis {
@@ -28,6 +31,7 @@ constexpr std::size_t waker_limit = 3;
 struct Group {
     TimeKind kind = TimeKind::Unknown;
     WaitKind wait = WaitKind::Other;
+    SpinKind spin = SpinKind::None;
     std::string reason;
     std::uint64_t time_ns = 0;
     std::vector<Interval> intervals;
@@ -42,7 +46,8 @@ std::string unknown_because(const Recording& recording, const Interval& interval
 
 class Grouping {
   public:
-    Grouping(const Recording& recording, const std::vector<Interval>& intervals) : recording_(recording) {
+    Grouping(const Recording& recording, std::vector<Interval> intervals) : recording_(recording) {
+        mark_spinning(recording, intervals);
         for (const Interval& interval : intervals) take(interval);
     }
 
@@ -62,6 +67,11 @@ class Grouping {
     };
 
     void take(const Interval& interval) {
+        if (interval.spin != SpinKind::None) {
+            add(TimeKind::OnCpu, {std::string(words_of(interval.spin)), WaitKind::Other}, interval,
+                interval.length_ns());
+            return;
+        }
         switch (interval.state) {
             case ThreadState::Running: add(TimeKind::OnCpu, {}, interval, interval.length_ns()); break;
             case ThreadState::Runnable:
@@ -105,6 +115,7 @@ class Grouping {
         Group& group = groups_[{kind, reason.text, reason.wait}];
         group.kind = kind;
         group.wait = reason.wait;
+        group.spin = interval.spin;
         group.reason = reason.text;
         group.time_ns += time_ns;
         group.intervals.push_back(interval);
@@ -114,6 +125,10 @@ class Grouping {
     std::map<StackId, Reason> reasons_;
     std::map<std::tuple<TimeKind, std::string, WaitKind>, Group> groups_;
 };
+
+bool is_wait(const Group& group) { return group.kind == TimeKind::Blocked || group.spin != SpinKind::None; }
+
+Window span_of(const std::vector<Interval>& intervals) { return {intervals.front().begin_ns, intervals.back().end_ns}; }
 
 WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind kind) {
     if (!wait.woken) return wait.end_ns >= recording.end_ns ? WaitEnd::NotYet : WaitEnd::Unknown;
@@ -156,7 +171,9 @@ class CauseSearch {
             std::vector<Group> groups = Grouping(recording_, meanwhile(waits, next->tid)).sorted();
             cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
             cause.chain.back().alike = doing.alike;
-            if (groups.empty() || groups.front().kind != TimeKind::Blocked) break;
+            if (waits.spin != SpinKind::None)
+                cause.chain.back().operation = operation_of(recording_, *next, span_of(waits.intervals));
+            if (groups.empty() || !is_wait(groups.front())) break;
             if (groups.front().time_ns * 2 < cause.chain.back().whole_ns) break;
             waits = std::move(groups.front());
             doing = cause.chain.back().doings.front();
@@ -197,7 +214,10 @@ class CauseSearch {
         doing.wait = group.wait;
         doing.reason = group.reason;
         doing.time_ns = group.time_ns;
-        doing.count = group.intervals.size();
+        doing.count = static_cast<std::uint64_t>(std::count_if(group.intervals.begin(), group.intervals.end(),
+                                                               [](const Interval& one) { return !one.handed_on; }));
+        doing.spin = group.spin;
+        if (group.spin != SpinKind::None) find_spin_holder(group, doing);
         if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked) find_place(group, doing);
         if (group.kind == TimeKind::Blocked) {
             find_wakers(group, doing);
@@ -208,12 +228,20 @@ class CauseSearch {
         return doing;
     }
 
+    // Of the delay's own thread it is its other runs that lie outside of this one.
+    [[nodiscard]] std::vector<FunctionKey> usual_callers(const std::vector<Interval>& intervals) const {
+        if (intervals.empty() || intervals.front().tid == 0) return {};
+        Window window = span_of(intervals);
+        if (intervals.front().tid == delay_.begin_tid) window = {delay_.begin_ns, end_of(delay_)};
+        return callers_outside(recording_, intervals.front().tid, window);
+    }
+
     void find_place(const Group& group, ThreadDoing& doing) const {
         const auto times = StackTimes::of(recording_, group.intervals, split_time(recording_, group.intervals));
         CallTree tree(recording_);
         tree.add(times);
-        doing.focus = tree.focus();
-        if (group.kind != TimeKind::OnCpu) return;
+        doing.focus = tree.focus(usual_callers(group.intervals));
+        if (group.kind != TimeKind::OnCpu || group.spin != SpinKind::None) return;
         std::uint64_t kernel_ns = 0, faults_ns = 0;
         std::map<NameId, std::uint64_t> functions;
         for (const auto& [stack, time] : times.by_stack()) {
@@ -244,6 +272,16 @@ class CauseSearch {
         });
     }
 
+    void find_spin_holder(const Group& group, ThreadDoing& doing) const {
+        doing.yields = static_cast<std::uint64_t>(std::count_if(group.intervals.begin(), group.intervals.end(),
+                                                                [](const Interval& one) { return one.yielded; }));
+        const std::uint32_t holder = likely_spin_holder(recording_, group.intervals);
+        if (holder == 0) return;
+        doing.wakers.push_back({name_of(holder), group.time_ns});
+        doing.waker_count = 1;
+        doing.alike_ns = group.time_ns;
+    }
+
     void find_wakers(const Group& group, ThreadDoing& doing) const {
         std::map<WaitEnd, std::uint64_t> ends;
         std::map<WakeCause, std::uint64_t> interrupts;
@@ -266,7 +304,16 @@ class CauseSearch {
         std::stable_sort(doing.wakers.begin(), doing.wakers.end(),
                          [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
         if (doing.wakers.empty()) return;
+        const auto is_known = [](const Interval& wait) { return wait.lock != 0; };
+        const auto is_turn = [](const Interval& wait) { return wait.handed_on; };
+        doing.object_known = std::all_of(group.intervals.begin(), group.intervals.end(), is_known);
+        if (std::any_of(group.intervals.begin(), group.intervals.end(), is_turn)) doing.turns = doing.waker_count;
         const ThreadName& first = doing.wakers.front().who;
+        if (doing.turns > 0 && doing.wakers.front().time_ns * 2 >= group.time_ns) {
+            doing.alike_ns = doing.wakers.front().time_ns;
+            doing.wakers.resize(std::min(doing.wakers.size(), waker_limit));
+            return;
+        }
         for (const ThreadTime& waker : doing.wakers) {
             if (waker.who.pid != first.pid || waker.who.thread != first.thread) continue;
             doing.alike_ns += waker.time_ns;
@@ -277,23 +324,27 @@ class CauseSearch {
 
     // Whom most of the waits were for; nullptr: nobody in particular, or somebody who is part of the chain already.
     [[nodiscard]] const Thread* followed(const ThreadDoing& doing, const std::set<std::uint32_t>& known) const {
-        if (doing.kind != TimeKind::Blocked || doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
+        if (doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
         const ThreadTime& most = doing.wakers.front();
-        if (!is_most(doing.alike_ns, doing.time_ns) || known.contains(most.who.tid)) return nullptr;
+        const bool had_half = doing.turns > 0 && most.time_ns * 2 >= doing.time_ns;
+        if ((!had_half && !is_most(doing.alike_ns, doing.time_ns)) || known.contains(most.who.tid)) return nullptr;
         return recording_.find_thread(most.who.tid);
     }
 
     std::vector<Interval> meanwhile(const Group& waits, std::uint32_t waker) {
         std::vector<Interval> intervals;
         for (const Interval& wait : waits.intervals) {
-            if (wait.waker_tid != waker || end_of_wait(recording_, wait, waits.wait) != WaitEnd::Thread) continue;
+            const bool for_waker =
+                waits.spin != SpinKind::None ||
+                (wait.waker_tid == waker && end_of_wait(recording_, wait, waits.wait) == WaitEnd::Thread);
+            if (!for_waker) continue;
             if (visited_ > visit_limit) break;
             for (Interval& interval : intervals_of_thread(recording_, waker, {wait.begin_ns, wait.end_ns})) {
                 intervals.push_back(interval);
                 ++visited_;
             }
         }
-        return intervals;
+        return by_holder(recording_, intervals);
     }
 
     CauseLink link_of(const Thread& thread, std::uint64_t whole_ns, const std::vector<Group>& groups) {
@@ -306,7 +357,7 @@ class CauseSearch {
                 group.kind == TimeKind::OnCpu && !link.doings.empty() && link.doings.front().kind == TimeKind::Runnable;
             if (link.doings.size() == 2 || (!is_long && !is_work_of_waiter)) continue;
             ThreadDoing doing = doing_of(group);
-            if (is_long || !doing.focus.place.function.empty()) link.doings.push_back(std::move(doing));
+            if (is_long || doing.focus.has_place()) link.doings.push_back(std::move(doing));
         }
         return link;
     }
@@ -342,6 +393,7 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     }
     std::vector<Interval> intervals = intervals_of_delay(recording, delay);
     join_repeated_waits(recording, intervals);
+    intervals = by_holder(recording, intervals);
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
     for (const Group& group : Grouping(recording, intervals).sorted()) {
         result.causes.push_back(search.cause_of(group));

@@ -36,13 +36,17 @@ struct ThreadTime {
 struct ThreadDoing {
     TimeKind kind = TimeKind::Unknown;
     std::uint64_t time_ns = 0;
-    std::uint64_t count = 0;  // of stretches
-    CallFocus focus;          // where in its program
-    std::string reason;       // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
+    std::uint64_t count = 0;    // of stretches
+    bool object_known = false;  // Blocked: it is known for which lock, and so who had that
+    std::uint32_t turns = 0;    // Blocked: of the wakers, those that had it in turn before the thread got it
+    CallFocus focus;            // where in its program
+    std::string reason;         // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
     std::string kernel;  // OnCpu: the kernel's function in which most of the time was; empty: it was in the program
-    bool in_page_faults = false;               // OnCpu: most of that time was
-    WaitKind wait = WaitKind::Other;           // Blocked
-    WaitEnd end = WaitEnd::Unknown;            // Blocked: of most of the time
+    bool in_page_faults = false;      // OnCpu: most of that time was
+    std::uint64_t yields = 0;         // that let another thread run, where it spun so
+    SpinKind spin = SpinKind::None;   // OnCpu, with its waits for a CPU: it spun, perhaps for a thread of `wakers`
+    WaitKind wait = WaitKind::Other;  // Blocked
+    WaitEnd end = WaitEnd::Unknown;   // Blocked: of most of the time
     WakeCause interrupt = WakeCause::Unknown;  // of WaitEnd::Interrupt: which, of most of the time
     std::vector<ThreadTime> wakers;            // Blocked: who ended the waits, most first; at most 3
     std::uint32_t waker_count = 0;             // of all of them
@@ -57,6 +61,7 @@ struct CauseLink {
     ThreadName who;
     std::uint64_t whole_ns = 0;  // the time that the one before waited for it
     std::uint32_t alike = 0;     // other threads of its name and process for which the one before waited too
+    std::string operation;  // of who is waited for by spinning: the outermost function that it was in for this alone
     // That take a sixth of it or more, longest first; at most 2. Where it mostly waited for a CPU, also what it computed, however
     // short that was: it tells what those who waited for it were kept by.
     std::vector<ThreadDoing> doings;

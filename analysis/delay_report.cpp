@@ -163,7 +163,7 @@ DelayReport report_delay(const Recording& recording, const trace::Delay& delay) 
     report.stacks = times.stacks(recording);
     keep_first(report.stacks, 500);
     report.receiver = report_receiver(recording, delay, intervals);
-    std::vector<WaitGroup> groups = group_waits(recording, intervals);
+    std::vector<WaitGroup> groups = group_waits(recording, by_holder(recording, intervals));
     keep_first(groups, 10);
     for (const WaitGroup& group : groups) report.wakers.push_back(report_waker(recording, delay, group));
     return report;

@@ -36,7 +36,8 @@ struct RawSwitch {
     std::int16_t next_priority = -1;
     SwitchOut out = SwitchOut::Runnable;
     bool prev_throttled = false;
-    bool concluded = false;  // from what the next thread did; how the previous one stopped is not known
+    bool prev_yielded = false;  // it was in sched_yield
+    bool concluded = false;     // from what the next thread did; how the previous one stopped is not known
 };
 
 struct RawWaking {
@@ -60,6 +61,7 @@ struct RawSample {
     std::uint32_t tid = 0;
     StackId stack = 0;
     std::uint32_t cpu = 0;
+    std::uint32_t lock = 0;  // of an off-CPU stack: what the thread waits for, numbered from 1; 0: not known
 };
 
 struct RawThread {
@@ -109,10 +111,15 @@ struct RawTrace {
     std::uint64_t name_bytes = 0;
 
     [[nodiscard]] NameId intern(std::string_view text);
+    // Numbers the things that threads wait for, from 1.
+    [[nodiscard]] std::uint32_t lock_of(std::uint64_t object) {
+        return locks_.try_emplace(object, static_cast<std::uint32_t>(locks_.size() + 1)).first->second;
+    }
     [[nodiscard]] bool too_large() const { return records > record_limit || name_bytes > name_bytes_limit; }
 
   private:
     std::unordered_map<std::string, NameId> name_ids_;
+    std::unordered_map<std::uint64_t, std::uint32_t> locks_;
 };
 
 [[nodiscard]] Result<RawTrace> decode_trace(std::string_view trace);

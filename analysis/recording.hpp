@@ -75,8 +75,9 @@ struct WaitedFile {
 struct StateChange {
     std::uint64_t at_ns = 0;
     std::uint32_t waker_tid = 0;  // Runnable and woken: who woke it; 0: an idle CPU or unknown
-    StackId stack = 0;            // Blocked: where it stopped
+    StackId stack = 0;            // Blocked: where it stopped; yielded: the same, but not of each time
     std::uint32_t file = 0;       // Blocked: place in Recording::waited_files + 1; 0: none, or not known
+    std::uint32_t lock = 0;       // Blocked: place in Recording::lock_turns: for what it waits; 0: not known
     std::uint16_t cpu = 0;        // Running: on which
     NameId wake_device = 0;       // woken: name of the network device, disk or interrupt; 0: none, or not known
     ThreadState state = ThreadState::NotRecorded;
@@ -84,9 +85,17 @@ struct StateChange {
     bool woken = false;         // Runnable: it had blocked and was woken; else it was preempted
     bool by_interrupt = false;  // the waker was an interrupt (a timer, a device), not the thread it interrupted
     bool throttled = false;     // Runnable: kept from running by the CPU quota of its control group
+    bool yielded = false;       // Runnable: it gave its CPU up by sched_yield
 };
 
 inline constexpr std::uint16_t no_priority = 0xffff;
+
+// A lock, a condition variable, a semaphore: `from_tid` ended the wait of `to_tid` for it.
+struct LockTurn {
+    std::uint64_t at_ns = 0;
+    std::uint32_t from_tid = 0;
+    std::uint32_t to_tid = 0;
+};
 
 // From `at_ns` on, until the next one of the same CPU, this thread has the CPU.
 struct CpuTenure {
@@ -198,6 +207,7 @@ struct Recording {
     std::vector<EarlierSample> earlier_samples;              // by time
     std::vector<EarlierWait> earlier_waits;                  // by thread, then by begin
     std::vector<WaitedFile> waited_files;                    // what StateChange::file counts
+    std::vector<std::vector<LockTurn>> lock_turns;           // by lock, each by time; 0 is no lock
     std::vector<std::vector<CpuTenure>> cpus;                // by CPU, each by time; empty where nothing is known of it
 
     // It points into itself: it may be moved, not copied.

@@ -125,7 +125,8 @@ void StackTimes::add_waiting(const Recording& recording, const std::vector<Inter
     for (const Interval& interval : intervals) {
         if (interval.counted) continue;
         Path& path = paths[interval.tid];
-        if (interval.state == ThreadState::Blocked) path.sightings.push_back({path.ran_ns, interval.stack});
+        const bool seen = interval.state == ThreadState::Blocked || (interval.yielded && interval.stack != 0);
+        if (seen) path.sightings.push_back({path.ran_ns, interval.stack});
         if (interval.state == ThreadState::Runnable) path.waits.push_back({path.ran_ns, interval.length_ns()});
         if (interval.state != ThreadState::Running) continue;
         if (const Thread* thread = recording.find_thread(interval.tid); thread != nullptr) {

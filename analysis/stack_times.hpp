@@ -51,7 +51,7 @@ class StackTimes {
 
     // Blocked intervals count at their stack with their length. Time on a CPU, `split.on_cpu_ns`, is shared out
     // evenly over the samples that the threads have in the intervals. Waiting for a CPU counts at the stack where
-    // the thread was seen last or next, whichever is fewer steps of running away: while it waits it does not move.
+    // the thread was seen last or next, or where it yielded, whichever is fewer steps of running away: while it waits it does not move.
     static StackTimes of(const Recording& recording, const std::vector<Interval>& intervals, const TimeSplit& split);
 
     [[nodiscard]] std::uint64_t samples() const { return samples_; }

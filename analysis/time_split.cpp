@@ -45,7 +45,9 @@ void append_recorded(const Recording& recording, const Thread& thread, Window wi
         interval.state = change->state;
         interval.stack = change->stack;
         interval.throttled = change->throttled;
+        interval.yielded = change->yielded;
         interval.file = change->file;
+        interval.lock = change->lock;
         interval.cpu = change->cpu;
         const bool unknown = change->state == ThreadState::NotRecorded || change->state == ThreadState::Exited;
         interval.gap = unknown ? Interval::Gap::Lost : Interval::Gap::None;
@@ -221,7 +223,7 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
                 BlockedTime& blocked =
                     interval.queue.empty() ? by_stack[interval.stack] : by_reason[std::string(interval.queue)];
                 blocked.total_ns += length_ns;
-                ++blocked.count;
+                if (!interval.handed_on) ++blocked.count;
                 break;
             }
             case ThreadState::NotRecorded:

@@ -18,6 +18,15 @@ struct Window {
     std::uint64_t end_ns = 0;  // not before begin_ns
 };
 
+// What a thread spun on that waits without giving up.
+enum class SpinKind : std::uint8_t {
+    None,
+    Yield,       // sched_yield over and over
+    Futex,       // futex calls that return at once
+    SpinLock,    // a loop in user space around a lock word
+    KernelLock,  // the kernel's own spinlocks, and its mutexes while their holder runs
+};
+
 // A stretch of time in which one thread was in one state.
 struct Interval {
     enum class Gap : std::uint8_t {
@@ -34,8 +43,9 @@ struct Interval {
     // Gap::BetweenThreads: who met the marker before it, and who the one after it; not filled in elsewhere.
     std::uint32_t from_tid = 0, to_tid = 0;
     std::uint32_t waker_tid = 0;  // Blocked: who ended it; 0: unknown, or the recording ended first
-    StackId stack = 0;            // Blocked: where it stopped
+    StackId stack = 0;            // Blocked: where it stopped; yielded: the same, but not of each time
     std::uint32_t file = 0;       // Blocked: as StateChange has it
+    std::uint32_t lock = 0;       // Blocked: the same
     NameId wake_device = 0;       // Blocked: name of the device that ended it; 0: none, or not known
     std::string_view queue;       // Blocked, without a stack: where the run is meanwhile, or what its thread waits for
     ThreadState state = ThreadState::NotRecorded;
@@ -43,9 +53,12 @@ struct Interval {
     WakeCause wake_cause = WakeCause::Unknown;  // Blocked: what ended it
     bool woken = false;                         // Blocked: its end was seen
     bool by_interrupt = false;                  // Blocked: an interrupt ended it
+    bool handed_on = false;                     // Blocked: the same wait goes on with the next interval (by_holder)
     bool throttled = false;                     // Runnable: by the CPU quota of its control group
+    bool yielded = false;                       // Runnable: it had called sched_yield
     bool counted = false;                       // before the recording: by the kernel's counts, without a stack
     std::uint16_t cpu = 0;                      // Running: on which
+    SpinKind spin = SpinKind::None;             // Running, Runnable: as mark_spinning() has found
 
     [[nodiscard]] std::uint64_t length_ns() const { return end_ns - begin_ns; }
 };

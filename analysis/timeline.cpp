@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "analysis/lock_turns.hpp"
 #include "analysis/raw_trace.hpp"
 
 namespace lagtrap::analysis {
@@ -20,6 +21,7 @@ struct ThreadEvent {
     std::uint32_t throttling = 0;  // SwitchIn: as RawSwitch has it
     std::uint16_t cpu = 0;
     bool throttled = false;  // SwitchOut
+    bool yielded = false;    // the same
 
     [[nodiscard]] bool operator<(const ThreadEvent& other) const {
         return at_ns != other.at_ns ? at_ns < other.at_ns : kind < other.kind;
@@ -69,6 +71,7 @@ void mark_throttled(std::vector<StateChange>& changes, const RawThrottling& thro
 struct OffCpuStack {
     std::uint64_t at_ns = 0;
     StackId stack = 0;
+    std::uint32_t lock = 0;  // as StateChange has it
 };
 
 struct WaitFileAt {
@@ -100,6 +103,7 @@ class TimelineBuilder {
     void add_unswitched_cpus();
     void make_changes(Thread& thread, ThreadInput& input) const;
     [[nodiscard]] StateChange initial_state(const Thread& thread, const ThreadInput& input) const;
+    void wait_for_file(StateChange& state, std::uint32_t place) const;
 
     RawTrace& raw_;
     Recording& recording_;
@@ -137,6 +141,7 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
         if (change != nullptr && kind == EventKind::SwitchOut) {
             event.out = change->out;
             event.throttled = change->prev_throttled;
+            event.yielded = change->prev_yielded;
         } else if (change != nullptr) {
             event.throttling = change->throttling;
         }
@@ -218,7 +223,7 @@ void TimelineBuilder::add_samples() {
     }
     for (const RawSample& sample : raw_.off_cpu) {
         if (sample.tid == 0) continue;
-        inputs_[place_of(sample.tid, sample.pid)].off_cpu.push_back({sample.at_ns, sample.stack});
+        inputs_[place_of(sample.tid, sample.pid)].off_cpu.push_back({sample.at_ns, sample.stack, sample.lock});
     }
 }
 
@@ -240,12 +245,20 @@ void TimelineBuilder::add_unswitched_cpus() {
     }
 }
 
+// A lock on a file is told apart by the file. No address is that low, so its number is not another object's.
+void TimelineBuilder::wait_for_file(StateChange& state, std::uint32_t place) const {
+    state.file = place;
+    const WaitedFile& file = recording_.waited_files[place - 1];
+    if (file.kind == WaitFileKind::Lock && file.path != 0) state.lock = raw_.lock_of(file.path);
+}
+
 StateChange TimelineBuilder::initial_state(const Thread& thread, const ThreadInput& input) const {
     StateChange state;
     state.at_ns = recording_.begin_ns;
     if (!input.off_cpu.empty() && (input.events.empty() || input.off_cpu.front().at_ns < input.events.front().at_ns)) {
         state.state = ThreadState::Blocked;
         state.stack = input.off_cpu.front().stack;
+        state.lock = input.off_cpu.front().lock;
     } else if (!input.events.empty() && input.events.front().kind == EventKind::Waking) {
         state.state = ThreadState::Blocked;
     } else if (!input.events.empty() && input.events.front().kind == EventKind::SwitchIn && thread.alive_at_start) {
@@ -253,7 +266,7 @@ StateChange TimelineBuilder::initial_state(const Thread& thread, const ThreadInp
     }
     const bool slept = state.state == ThreadState::Blocked && !input.files.empty();
     if (slept && (input.events.empty() || input.files.front().at_ns < input.events.front().at_ns))
-        state.file = input.files.front().place;
+        wait_for_file(state, input.files.front().place);
     return state;
 }
 
@@ -299,12 +312,14 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
                 }
                 if (stack_place < input.off_cpu.size() && input.off_cpu[stack_place].at_ns == event.at_ns) {
                     next.stack = input.off_cpu[stack_place].stack;
+                    next.lock = input.off_cpu[stack_place].lock;
                 }
                 while (file_place < input.files.size() && input.files[file_place].at_ns < event.at_ns) ++file_place;
                 if (file_place < input.files.size() && input.files[file_place].at_ns == event.at_ns)
-                    next.file = input.files[file_place].place;
+                    wait_for_file(next, input.files[file_place].place);
                 const bool runs_next = i + 1 < events.size() && events[i + 1].kind == EventKind::SwitchIn;
                 next.throttled = next.state == ThreadState::Runnable && event.throttled;
+                next.yielded = next.state == ThreadState::Runnable && event.yielded;
                 if (next.state == ThreadState::Blocked && early != nullptr && runs_next &&
                     event.at_ns - early->at_ns < early_waking_ns) {
                     next.state = ThreadState::Runnable;
@@ -342,6 +357,7 @@ void TimelineBuilder::build() {
     }
     std::sort(recording_.threads.begin(), recording_.threads.end(),
               [](const Thread& a, const Thread& b) { return a.tid < b.tid; });
+    find_lock_turns(recording_);
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ struct Packet {
     data_view defaults;
     data_view switching;               // what the switches of this packet do not say themselves
     data_view earlier_wait;            // which wait the sample of this packet belongs to
+    data_view wait;                    // what the off-CPU stack of this packet does not say itself
     data_view waking;                  // why the wakings of this packet came about
     std::uint64_t parts_left_out = 0;  // beyond the limit
 };
@@ -79,6 +80,7 @@ class TraceDecoder {
     // Longer ones are cut.
     NameId intern_text(data_view text, std::size_t limit_bytes);
     void take_sample(data_view message, const Packet& packet, const Sequence& sequence);
+    std::uint32_t lock_of(data_view wait);
     void take_earlier(const RawSample& sample, data_view wait);
     void take_process_tree(data_view message, std::uint64_t at_ns);
     void take_process(data_view message);
@@ -109,6 +111,7 @@ Packet TraceDecoder::split_packet(data_view message) {
             case fields::packet::lagtrap_switch: packet.switching = reader.get_view(); break;
             case fields::packet::lagtrap_waking: packet.waking = reader.get_view(); break;
             case fields::packet::lagtrap_history_wait: packet.earlier_wait = reader.get_view(); break;
+            case fields::packet::lagtrap_wait: packet.wait = reader.get_view(); break;
             case fields::packet::ftrace_events:
             case fields::packet::lagtrap_wait_file:
             case fields::packet::process_tree:
@@ -227,6 +230,7 @@ void TraceDecoder::take_switch_facts(data_view message, RawSwitch& event) {
             case field::prev_throttled: event.prev_throttled = reader.get_bool(); break;
             case field::throttled_from: throttling.from_ns = reader.get_uint64(); break;
             case field::throttled_to: throttling.to_ns = reader.get_uint64(); break;
+            case field::prev_yielded: event.prev_yielded = reader.get_bool(); break;
             case field::concluded: event.concluded = reader.get_bool(); break;
             default: reader.skip();
         }
@@ -357,6 +361,18 @@ void TraceDecoder::take_earlier(const RawSample& sample, data_view wait) {
     }
 }
 
+std::uint32_t TraceDecoder::lock_of(data_view wait) {
+    std::uint64_t object = 0;
+    pbf_reader reader(wait);
+    while (reader.next()) {
+        if (reader.tag_and_type() == fields::lagtrap_wait::object)
+            object = reader.get_uint64();
+        else
+            reader.skip();
+    }
+    return object == 0 ? 0 : trace_.lock_of(object);
+}
+
 void TraceDecoder::take_sample(data_view message, const Packet& packet, const Sequence& sequence) {
     RawSample sample;
     std::uint64_t stack = 0;
@@ -380,6 +396,7 @@ void TraceDecoder::take_sample(data_view message, const Packet& packet, const Se
     sample.stack = known.value_or(0);
     ++trace_.records;
     if (sequence.history) return take_earlier(sample, packet.earlier_wait);
+    if (sequence.off_cpu && packet.wait.size() > 0) sample.lock = lock_of(packet.wait);
     (sequence.off_cpu ? trace_.off_cpu : trace_.samples).push_back(sample);
 }
 

@@ -40,6 +40,7 @@ constexpr std::uint32_t lagtrap_waking = bytes(perfetto::trace_packet::lagtrap_w
 constexpr std::uint32_t lagtrap_switch = bytes(perfetto::trace_packet::lagtrap_switch);
 constexpr std::uint32_t lagtrap_wait_file = bytes(perfetto::trace_packet::lagtrap_wait_file);
 constexpr std::uint32_t lagtrap_history_wait = bytes(perfetto::trace_packet::lagtrap_history_wait);
+constexpr std::uint32_t lagtrap_wait = bytes(perfetto::trace_packet::lagtrap_wait);
 using perfetto::trace_packet::incremental_state_cleared;  // a bit of sequence_flags
 }  // namespace packet
 
@@ -153,6 +154,10 @@ constexpr std::uint32_t queue_depth = varint(perfetto::lagtrap_wait_file::queue_
 constexpr std::uint32_t holder_pid = varint(perfetto::lagtrap_wait_file::holder_pid);
 }  // namespace lagtrap_wait_file
 
+namespace lagtrap_wait {
+constexpr std::uint32_t object = varint(perfetto::lagtrap_wait::object);
+}
+
 namespace lagtrap_history_wait {
 constexpr std::uint32_t begin = varint(perfetto::lagtrap_history_wait::begin);
 constexpr std::uint32_t waker_tid = varint(perfetto::lagtrap_history_wait::waker_tid);
@@ -166,6 +171,7 @@ constexpr std::uint32_t prev_throttled = varint(perfetto::lagtrap_switch::prev_t
 constexpr std::uint32_t throttled_from = varint(perfetto::lagtrap_switch::throttled_from);
 constexpr std::uint32_t throttled_to = varint(perfetto::lagtrap_switch::throttled_to);
 constexpr std::uint32_t concluded = varint(perfetto::lagtrap_switch::concluded);
+constexpr std::uint32_t prev_yielded = varint(perfetto::lagtrap_switch::prev_yielded);
 }  // namespace lagtrap_switch
 
 namespace lagtrap_waking {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/lock_turns.hpp"
 
 namespace lagtrap::analysis {
 
@@ -42,8 +43,9 @@ StackId ChainWalk::Sum::nearest(std::uint64_t at_ns) const {
 void ChainWalk::walk(const std::vector<Interval>& intervals) { walk(0, intervals); }
 
 void ChainWalk::walk(std::uint32_t position, const std::vector<Interval>& intervals) {
-    visited_ += intervals.size();
-    for (const Interval& interval : intervals) {
+    const std::vector<Interval> pieces = by_holder(recording_, intervals);
+    visited_ += pieces.size();
+    for (const Interval& interval : pieces) {
         Sum& sum = sums_[{position, interval.tid}];
         switch (interval.state) {
             case ThreadState::Running: add_running(interval, sum); break;

@@ -11,6 +11,7 @@
 #include "bpf/throttling.bpf.h"
 #include "bpf/user_stack.bpf.h"
 #include "bpf/wait_file.bpf.h"
+#include "bpf/wait_object.bpf.h"
 #include "bpf/wake_cause.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -64,6 +65,7 @@ struct {
 /* The last switch of a CPU that was recorded. */
 struct last_switch {
     __u64 at_ns;
+    __u64 yield_stack_ns; /* when the stack of a yield was taken last */
     __u32 capture;
     __u32 next_pid;
     __u32 next_tid;
@@ -230,6 +232,23 @@ static __always_inline void note_last_switch(const struct lagtrap_switch* record
     last->next_priority = record->next_priority;
 }
 
+#define CALL_SCHED_YIELD 24 /* arch/x86/entry/syscalls/syscall_64.tbl */
+#define YIELD_STACK_INTERVAL_NS 1000000
+
+static __always_inline bool is_yielding(struct task_struct* task) {
+    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
+    return registers && registers->orig_ax == CALL_SCHED_YIELD && registers->cs != USER_CODE_32_BIT;
+}
+
+/* A spinning thread yields many thousand times a second; some of the stacks say where. */
+static __always_inline bool is_stack_of_yield_due(__u64 now_ns) {
+    __u32 zero = 0;
+    struct last_switch* last = bpf_map_lookup_elem(&last_switches, &zero);
+    if (!last || now_ns - last->yield_stack_ns < YIELD_STACK_INTERVAL_NS) return false;
+    last->yield_stack_ns = now_ns;
+    return true;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_struct* next, unsigned int prev_state) {
     if (!recording.on) return recording.history && !preempt && prev_state != 0 ? note_wait_begin(ctx, prev) : 0;
@@ -258,21 +277,29 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
         }
         size = find_throttling(&record, next);
     }
-    record.header.size_bytes = size;
-    /* A thread that only lost its CPU is found by the samples; where it stopped explains nothing. The kernel's stack says
-     * what it waits for, at a quarter of the cost or less: it is always taken. */
-    if (record.prev_tid != 0 && record.prev_state != 0) {
+    /* A thread that only lost its CPU is found by the samples; where it stopped explains nothing, unless it yielded. The
+     * kernel's stack says what it waits for, at a quarter of the cost or less: it is always taken. */
+    bool has_program = record.prev_tid != 0 && !(prev->flags & TASK_IS_KERNEL_THREAD);
+    bool wants_user_stack = has_program && !recording.without_user_stacks_of_switches;
+    if (record.prev_state == 0) {
+        bool yields = has_program && is_yielding(prev);
+        if (yields) record.flags |= LAGTRAP_SWITCH_PREV_YIELDED;
+        wants_user_stack = wants_user_stack && yields && is_stack_of_yield_due(record.header.at_ns);
+    } else if (record.prev_tid != 0) {
         record.kernel_stack_id = note_kernel_stack(ctx, stack, record.header.at_ns);
-        if (!(prev->flags & TASK_IS_KERNEL_THREAD)) {
+        if (has_program) {
             struct wait_question question = {.now_ns = record.header.at_ns};
             if (ask_about(prev, record.prev_state, &question)) {
                 if (question.call < 0) question.touched_file = touched_file(prev);
                 note_wait_file(&question);
             }
+            record.wait_object = wait_object(prev);
+            if (record.wait_object) size = sizeof(record);
         }
-        if (!recording.without_user_stacks_of_switches && !(prev->flags & TASK_IS_KERNEL_THREAD))
-            record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false, SCRATCH_SWITCH);
     }
+    record.header.size_bytes = size;
+    if (wants_user_stack)
+        record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false, SCRATCH_SWITCH);
     counters->switches++;
     if (bpf_ringbuf_output(&records, &record, size, BPF_RB_NO_WAKEUP)) counters->switches_lost++;
     return 0;
@@ -347,6 +374,7 @@ int on_thread(struct bpf_iter__task* ctx) {
         if (!record.is_kernel_thread) {
             struct wait_question question = {.now_ns = record.header.at_ns, .by_iterator = 1};
             if (ask_about(task, record.state, &question)) note_wait_file(&question);
+            record.wait_object = wait_object(task);
             walk_sleeping_user_stack(&stack->walk, task, stack->frames);
             record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
                                               stack->walk.frame_count, record.header.at_ns);

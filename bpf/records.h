@@ -264,10 +264,12 @@ enum lagtrap_switch_flags {
     LAGTRAP_SWITCH_PREV_THROTTLED = 1, /* the previous thread's control group had used up its CPU quota */
     LAGTRAP_SWITCH_CONCLUDED =
         2, /* the kernel told of none: that the next thread left says it; how the previous one stopped is not known */
+    LAGTRAP_SWITCH_PREV_YIELDED = 4, /* the previous thread was in sched_yield; not each of these has a stack */
 };
 
 /* A context switch on header.cpu; the stacks are those at which the previous thread stopped. The record ends before
- * `throttled_from_ns` where the next thread's control group was not throttled on this CPU. */
+ * `wait_object` where that is not known, and then before `throttled_from_ns` where the next thread's control group was not
+ * throttled on this CPU. */
 struct lagtrap_switch {
     struct lagtrap_record header;
     __u64 kernel_stack_id;
@@ -283,11 +285,14 @@ struct lagtrap_switch {
     __u8 next_policy;
     __u8 flags; /* enum lagtrap_switch_flags */
     __u8 padding;
-    __u64 throttled_from_ns; /* the last time that its group was throttled; it may be over since long */
+    __u64 throttled_from_ns; /* the last time that its group was throttled; it may be over since long. 0: never */
     __u64 throttled_to_ns;
+    __u64
+        wait_object; /* the previous thread waits for it: the same number for threads that wait for one lock. 0: not known */
 };
 #define LAGTRAP_SWITCH_LEAST_BYTES 64
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == LAGTRAP_SWITCH_LEAST_BYTES + 16, "layout of switches");
+#define LAGTRAP_SWITCH_THROTTLED_BYTES 80
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == LAGTRAP_SWITCH_THROTTLED_BYTES + 8, "layout of switches");
 
 /* What made a thread runnable. */
 enum lagtrap_wake_cause {
@@ -394,8 +399,10 @@ struct lagtrap_thread {
     __u32 state; /* as prev_state; 0 running or runnable */
     __u32 is_kernel_thread;
     char comm[LAGTRAP_COMM_BYTES];
+    __u64 wait_object; /* as that of a switch; older records end before it */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == 80, "layout of threads");
+#define LAGTRAP_THREAD_LEAST_BYTES 80
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == LAGTRAP_THREAD_LEAST_BYTES + 8, "layout of threads");
 
 /* A process, with texts after it: path of its program, '\0', command line (arguments parted by spaces), '\0', path of
  * its control group, and, where it was started by another name of the same file, '\0' and that path. */

@@ -56,7 +56,7 @@ static __always_inline __u32 find_throttling(struct lagtrap_switch* record, stru
     if (known->to_ns == 0 && !is_throttled(next)) known->to_ns = record->header.at_ns;
     record->throttled_from_ns = known->from_ns;
     record->throttled_to_ns = known->to_ns ?: record->header.at_ns;
-    return sizeof(*record);
+    return LAGTRAP_SWITCH_THROTTLED_BYTES;
 }
 
 /* A group whose quota is used up takes in a thread that wakes, without letting it run. */

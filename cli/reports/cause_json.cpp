@@ -102,6 +102,7 @@ object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
     json["ended_by"] = end_word(doing.end);
     json["wakers"] = std::move(wakers);
     json["waker_count"] = doing.waker_count;
+    json["turns"] = doing.turns;
     return json;
 }
 

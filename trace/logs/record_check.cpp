@@ -71,7 +71,7 @@ RecordCheck check_record(const lagtrap_record* record, std::size_t available_byt
         case LAGTRAP_RECORD_SWITCH: return check_least(record, LAGTRAP_SWITCH_LEAST_BYTES);
         case LAGTRAP_RECORD_WAKING: return check_least(record, LAGTRAP_WAKING_LEAST_BYTES);
         case LAGTRAP_RECORD_WAIT_FILE: return check_wait_file(record);
-        case LAGTRAP_RECORD_THREAD: return check_plain<lagtrap_thread>(record);
+        case LAGTRAP_RECORD_THREAD: return check_least(record, LAGTRAP_THREAD_LEAST_BYTES);
         case LAGTRAP_RECORD_PROCESS: return check_process(record);
         case LAGTRAP_RECORD_MAPPING: return check_mapping(record);
         case LAGTRAP_RECORD_FORK:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "trace/logs/whole_record.hpp"
 #include "trace/perfetto/perfetto_fields.hpp"
 
 namespace lagtrap::trace {
@@ -25,14 +26,6 @@ std::int64_t reported_state(std::uint32_t state) {
     std::uint32_t highest = interruptible;
     while ((seen & ~(highest | (highest - 1))) != 0) highest <<= 1;
     return highest;
-}
-
-// A record that may be shorter than its struct: what it does not have is 0.
-template <typename Record>
-Record whole_record(const lagtrap_record* record) {
-    Record whole{};
-    std::memcpy(&whole, record, std::min<std::size_t>(record->size_bytes, sizeof(whole)));
-    return whole;
 }
 
 // `names`: from the last to the first, each with a '\0'.
@@ -137,7 +130,8 @@ void KernelRecordWriter::write_sample(const lagtrap_sample& sample) {
 }
 
 void KernelRecordWriter::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
-                                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id) {
+                                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id,
+                                       std::uint64_t wait_object) {
     lagtrap_sample sample{};
     sample.header = {sizeof(sample), LAGTRAP_RECORD_SAMPLE, static_cast<std::uint16_t>(cpu), at_ns};
     sample.pid = pid;
@@ -145,7 +139,11 @@ void KernelRecordWriter::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std
     sample.in_kernel = 1;
     sample.kernel_stack_id = kernel_stack_id;
     sample.user_stack_id = user_stack_id;
-    write_stack_sample(Sequence::OffCpu, off_cpu_, sample);
+    write_stack_sample(Sequence::OffCpu, off_cpu_, sample, [&](pbf_writer& packet) {
+        if (wait_object == 0) return;
+        pbf_writer wait(packet, perfetto::trace_packet::lagtrap_wait);
+        wait.add_uint64(perfetto::lagtrap_wait::object, wait_object);
+    });
 }
 
 std::string KernelRecordWriter::comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t cpu, std::uint64_t at_ns) {
@@ -200,11 +198,14 @@ void KernelRecordWriter::write_switch_event(const lagtrap_switch& record) {
 void KernelRecordWriter::add_switch_facts(pbf_writer& packet, const lagtrap_switch& record) const {
     namespace field = perfetto::lagtrap_switch;
     const bool prev_throttled = (record.flags & LAGTRAP_SWITCH_PREV_THROTTLED) != 0;
+    const bool prev_yielded = (record.flags & LAGTRAP_SWITCH_PREV_YIELDED) != 0;
     const bool concluded = (record.flags & LAGTRAP_SWITCH_CONCLUDED) != 0;
-    if (record.next_policy == 0 && !prev_throttled && !concluded && record.throttled_to_ns == 0) return;
+    const bool says_more = prev_throttled || prev_yielded || concluded;
+    if (record.next_policy == 0 && !says_more && record.throttled_to_ns == 0) return;
     pbf_writer facts(packet, perfetto::trace_packet::lagtrap_switch);
     if (record.next_policy != 0) facts.add_uint32(field::next_policy, record.next_policy);
     if (prev_throttled) facts.add_bool(field::prev_throttled, true);
+    if (prev_yielded) facts.add_bool(field::prev_yielded, true);
     if (concluded) facts.add_bool(field::concluded, true);
     if (record.throttled_to_ns == 0) return;
     facts.add_uint64(field::throttled_from, to_boottime(record.throttled_from_ns));
@@ -219,9 +220,11 @@ void KernelRecordWriter::write_switch(const lagtrap_switch& record) {
         return;
     }
     ++counts_.switches;
-    if (record.prev_tid != 0 && reported_state(record.prev_state) != 0)
+    const bool stopped = reported_state(record.prev_state) != 0;
+    const bool yielded = (record.flags & LAGTRAP_SWITCH_PREV_YIELDED) != 0 && record.user_stack_id != 0;
+    if (record.prev_tid != 0 && (stopped || yielded))
         write_off_cpu(record.header.cpu, record.prev_pid, record.prev_tid, record.header.at_ns, record.kernel_stack_id,
-                      record.user_stack_id);
+                      record.user_stack_id, record.wait_object);
 }
 
 // The thread to blame as the waker, and what a viewer shall know of interrupts: of a packet of this machine that is the

@@ -33,9 +33,9 @@ class KernelRecordWriter {
     void begin(std::uint64_t at_ns);
     // A record of the kernel log; types that belong elsewhere are left out. In order of time.
     void write(const lagtrap_record* record);
-    // Where a thread slept, as if it had left a CPU there.
+    // Where a thread slept, as if it had left a CPU there, and for which object (as lagtrap_switch has it).
     void write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
-                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id);
+                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id, std::uint64_t wait_object);
 
     struct Counts {
         std::uint64_t samples = 0, switches = 0;

@@ -8,6 +8,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "trace/logs/whole_record.hpp"
 #include "trace/merge/merger.hpp"
 #include "trace/merge/recorded_objects.hpp"
 #include "trace/names/run_time_code.hpp"
@@ -101,7 +102,7 @@ Status Merger::load_threads() {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) break;
         if (record->type != LAGTRAP_RECORD_THREAD) continue;
-        const auto& thread = *reinterpret_cast<const lagtrap_thread*>(record);
+        const auto thread = whole_record<lagtrap_thread>(record);
         if (thread.started_ns > to_boottime(session_.started_ns)) continue;
         listed_.add(thread);
     }

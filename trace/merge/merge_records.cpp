@@ -47,7 +47,7 @@ Status Merger::write_records() {
             last_ns_ = std::max(last_ns_, session_.started_ns);
             listed_.take_sleepers([&](const lagtrap_thread& thread) {
                 kernel_records_->write_off_cpu(0, thread.pid, thread.tid, last_ns_, thread.kernel_stack_id,
-                                               thread.user_stack_id);
+                                               thread.user_stack_id, thread.wait_object);
             });
             continue;
         }

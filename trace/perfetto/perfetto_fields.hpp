@@ -33,6 +33,7 @@ inline constexpr Field lagtrap_waking = 20001;
 inline constexpr Field lagtrap_switch = 20002;
 inline constexpr Field lagtrap_wait_file = 20003;
 inline constexpr Field lagtrap_history_wait = 20004;
+inline constexpr Field lagtrap_wait = 20005;
 // TracePacket.SequenceFlags
 inline constexpr std::uint32_t incremental_state_cleared = 1;
 inline constexpr std::uint32_t needs_incremental_state = 2;
@@ -276,8 +277,13 @@ inline constexpr Field next_policy = 1;
 inline constexpr Field prev_throttled = 2;
 inline constexpr Field throttled_from = 3;  // CLOCK_BOOTTIME, ns: when the next thread's group was throttled last
 inline constexpr Field throttled_to = 4;
+inline constexpr Field prev_yielded = 6;
 inline constexpr Field concluded = 5;  // the kernel told of none; how the previous thread stopped is not known
 }  // namespace lagtrap_switch
+
+namespace lagtrap_wait {            // what the off-CPU stack of the same packet does not say
+inline constexpr Field object = 1;  // the same number for threads that wait for the same lock
+}  // namespace lagtrap_wait
 
 namespace lagtrap_waking {         // what the sched_waking of the same packet was caused by
 inline constexpr Field cause = 1;  // enum lagtrap_wake_cause of bpf/records.h

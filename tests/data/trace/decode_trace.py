@@ -16,7 +16,8 @@ FIELDS = {
                59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 61: ("symbols", "m:Symbols"), 66: ("sample", "m:Sample"),
                89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes"), 20001: ("wake_cause", "m:WakeCause"),
                20002: ("switch_facts", "m:SwitchFacts"), 20003: ("wait_file", "m:WaitFile"),
-               20004: ("history_wait", "m:HistoryWait")},
+               20004: ("history_wait", "m:HistoryWait"), 20005: ("wait", "m:Wait")},
+    "Wait": {1: ("object", "v")},
     "HistoryWait": {1: ("begin", "v"), 2: ("waker", "v"), 3: ("by_interrupt", "v"), 4: ("in_run", "v"), 5: ("of_waker", "v")},
     "WaitFile": {1: ("tid", "v"), 2: ("kind", "v"), 3: ("path", "s"), 4: ("disk", "s"), 5: ("queue_depth", "v"), 6: ("holder", "v")},
     "SwitchFacts": {1: ("next_policy", "v"), 2: ("prev_throttled", "v"), 3: ("throttled_from", "v"), 4: ("throttled_to", "v"), 5: ("concluded", "v")},
@@ -196,6 +197,7 @@ class Trace:
         self.switch_states = []
         self.switch_facts = []
         self.wait_files = []
+        self.wait_objects = []
         self.history_waits = []
         self.history_stacks = collections.Counter()
         self.modules = {}
@@ -259,6 +261,8 @@ class Trace:
             wait = packet["wait_file"]
             self.wait_files.append([at_ns, wait["tid"], wait["kind"], wait.get("path", ""), wait.get("disk", ""),
                                     wait.get("queue_depth", 0), wait.get("holder", 0)])
+        if "wait" in packet:
+            self.wait_objects.append([at_ns, packet["sample"]["tid"], packet["wait"]["object"]])
         if "history_wait" in packet:
             wait = packet["history_wait"]
             if number != 5 or "sample" not in packet or wait.get("begin", 0) > at_ns:
@@ -446,6 +450,7 @@ def main():
         summary["switch_states"] = trace.switch_states[:limit]
         summary["wakings"] = trace.wakings[:limit]
         summary["wait_files"] = trace.wait_files[:limit]
+        summary["wait_objects"] = trace.wait_objects[:limit]
         summary["history_waits"] = trace.history_waits[:limit]
         summary["history_stacks"] = dict(trace.history_stacks.most_common(limit))
         summary["switch_facts"] = trace.switch_facts[:limit]

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/delay_cause.hpp"
+#include "analysis/delay_report.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::delay_cause_tests {
@@ -24,8 +25,8 @@ std::vector<std::string> sentences_of(const TraceBuilder& builder) {
 
 // A thread that stops at `from` for what `stack` says, is woken by `waker` at `until` and runs again at once, on `cpu`.
 void wait(TraceBuilder& builder, std::uint32_t cpu, std::uint32_t tid, std::uint64_t from, std::uint64_t until,
-          const TraceBuilder::Stack& stack, std::uint32_t waker, bool by_interrupt = false) {
-    builder.switched(from, cpu, tid, 1, 0).off_cpu(from, 10, tid, stack);
+          const TraceBuilder::Stack& stack, std::uint32_t waker, bool by_interrupt = false, std::uint64_t object = 0) {
+    builder.switched(from, cpu, tid, 1, 0).off_cpu(from, 10, tid, stack, object);
     builder.waking(until, cpu, waker, tid, by_interrupt).switched(until, cpu, 0, 0, tid);
 }
 
@@ -243,6 +244,84 @@ TEST(DelayCause, locks_of_standard_libraries_are_told_apart) {
     EXPECT_THAT(told("std::sys::unix::locks::futex::Mutex::lock_contended"), HasSubstr("for a lock in serve"));
     EXPECT_THAT(told("std::sys::sync::condvar::futex::Condvar::wait"),
                 HasSubstr("for a signal from another thread in serve"));
+}
+
+// 13 computes with the lock until 200 ms; then it goes from 12 over 14 to 11, with a millisecond for each.
+TraceBuilder queue_for(const TraceBuilder::Stack& stack, std::uint64_t object) {
+    TraceBuilder builder(400 * ms, 4);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "worker");
+    builder.thread(10, 13, "holder").thread(10, 14, "worker");
+    for (std::uint32_t i = 0; i < 4; ++i) builder.switched(1 * ms, i, 0, 0, 11 + i);
+    builder.samples(2 * ms, 300 * ms, 2, 10, 13, {"clone3", "start_thread", "rebuild"});
+    wait(builder, 1, 12, 10 * ms, 200 * ms, stack, 13, false, object);
+    wait(builder, 3, 14, 12 * ms, 201 * ms, stack, 12, false, object);
+    wait(builder, 0, 11, 20 * ms, 202 * ms, stack, 14, false, object);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 184 * ms, 10 * ms, 10, 11));
+    return builder;
+}
+
+TEST(DelayCause, threads_that_waited_for_the_same_lock_are_no_links) {
+    const TraceBuilder builder = queue_for(in_lock("look_up"), 77);
+    EXPECT_THAT(sentences_of(builder).at(0),
+                "Waited 182 ms (99 %) for a lock in look_up (pthread_mutex_lock), which holder (13) held for 180 ms; 2 "
+                "other threads got it before this one; meanwhile holder (13) computed for 180 ms in rebuild.");
+    const auto recording = builder.decode();
+    const DelayCauses causes = causes_of_delay(*recording, builder.system.delays[0]);
+    ASSERT_EQ(causes.causes.at(0).chain.size(), 1);
+    EXPECT_EQ(causes.causes[0].doing.count, 1);
+    EXPECT_EQ(report_delay(*recording, builder.system.delays[0]).wakers.at(0).tid, 13);
+}
+
+// Another lock each: the chain goes through all of them.
+TEST(DelayCause, threads_that_waited_for_other_locks_are_links) {
+    EXPECT_THAT(sentences_of(queue_for(in_lock("look_up"), 0)).at(0), HasSubstr("until worker (12) released it"));
+}
+
+// It never waited for the lock, so no thread's wait for it shows that it had it after others.
+TEST(DelayCause, a_thread_that_got_the_lock_in_passing_did_not_hold_it_all_the_time) {
+    TraceBuilder builder(400 * ms, 4);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "worker");
+    builder.thread(10, 13, "holder").thread(10, 14, "passer");
+    for (std::uint32_t i = 0; i < 4; ++i) builder.switched(1 * ms, i, 0, 0, 11 + i);
+    builder.samples(2 * ms, 300 * ms, 2, 10, 13, {"clone3", "start_thread", "rebuild"});
+    wait(builder, 1, 12, 10 * ms, 200 * ms, in_lock("look_up"), 13, false, 77);
+    wait(builder, 0, 11, 20 * ms, 201 * ms, in_lock("look_up"), 14, false, 77);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 183 * ms, 10 * ms, 10, 11));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                AllOf(HasSubstr("which holder (13) held for 180 ms; 1 other thread got it before this one"),
+                      Not(HasSubstr("passer"))));
+}
+
+TEST(DelayCause, what_is_handed_on_by_signals_is_followed_to_who_had_it_longest) {
+    const TraceBuilder::Stack in_signal{"main", "take_slot", "___pthread_cond_wait", "k:futex_wait", "k:schedule"};
+    EXPECT_THAT(
+        sentences_of(queue_for(in_signal, 77)).at(0),
+        HasSubstr("for a signal from another thread in take_slot (pthread_cond_wait), until 2 other threads had "
+                  "handed it on; holder (13) had it for 180 ms; meanwhile holder (13) computed for 180 ms in"));
+}
+
+// A lock on a file is told apart by the file.
+TEST(DelayCause, file_locks_are_followed_through_those_who_waited_for_them) {
+    const TraceBuilder::Stack in_flock{"main", "enter", "flock", "k:locks_lock_inode_wait", "k:schedule"};
+    TraceBuilder builder = queue_for(in_flock, 0);
+    for (const auto& [at_ms, tid] : {std::pair{10, 12U}, {12, 14U}, {20, 11U}})
+        builder.wait_file(at_ms * ms, 0, tid, 3, "/run/app.lock");
+    EXPECT_THAT(sentences_of(builder).at(0),
+                HasSubstr("for a lock on /run/app.lock in flock, which holder (13) held for 180 ms; 2 other "
+                          "threads got it before this one; meanwhile holder (13) computed"));
+}
+
+// 11 waits for one lock; who has that waits for another one.
+TEST(DelayCause, who_waits_for_another_lock_holds_the_first) {
+    TraceBuilder builder(400 * ms, 4);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "second");
+    builder.thread(10, 13, "third");
+    for (std::uint32_t i = 0; i < 3; ++i) builder.switched(1 * ms, i, 0, 0, 11 + i);
+    builder.samples(2 * ms, 300 * ms, 2, 10, 13, {"clone3", "start_thread", "third_holds_c"});
+    wait(builder, 1, 12, 5 * ms, 290 * ms, in_lock("second_wants_c"), 13, false, 78);
+    wait(builder, 0, 11, 20 * ms, 291 * ms, in_lock("first_wants_b"), 12, false, 77);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 273 * ms, 10 * ms, 10, 11));
+    EXPECT_THAT(sentences_of(builder).at(0), HasSubstr("which second (12) held; meanwhile second (12) waited 270 ms"));
 }
 
 // The thread that signals a condition variable holds no lock.

@@ -100,6 +100,33 @@ TEST(RunProfile, follows_chains_of_waits) {
             testing::Pair(wait + "on CPU reply", 10 * ms)));
 }
 
+// However many had the lock for a moment, it is one link, and the time is that of who had it.
+TEST(RunProfile, a_lock_that_goes_from_thread_to_thread_is_one_link) {
+    constexpr std::uint32_t workers = 30;
+    TraceBuilder builder(200 * ms, workers + 2);
+    const TraceBuilder::Stack lock{"lock", "___pthread_mutex_lock", "k:futex_wait"};
+    builder.thread(10, 10, "a").thread(10, 11, "holder").switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 11);
+    builder.samples(2 * ms, 110 * ms, 1, 10, 11, {"rebuild"});
+    for (std::uint32_t i = 0; i < workers; ++i) {
+        builder.thread(10, 20 + i, "worker").switched(1 * ms, 2 + i, 0, 0, 20 + i);
+        builder.switched((2 + i) * ms / 2, 2 + i, 20 + i, 1, 0).off_cpu((2 + i) * ms / 2, 10, 20 + i, lock, 77);
+    }
+    builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, lock, 77);
+    for (std::uint32_t i = 0; i < workers; ++i) {
+        const std::uint64_t at_ns = 110 * ms + i * ms / 3;
+        builder.waking(at_ns, 1, i == 0 ? 11 : 19 + i, 20 + i).switched(at_ns, 2 + i, 0, 0, 20 + i);
+    }
+    builder.waking(120 * ms, 0, 19 + workers, 10).switched(120 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
+    EXPECT_EQ(sum_of(profile), 100 * ms);
+    for (const ProfileEntry& entry : profile.entries) EXPECT_LE(entry.links.size(), 2);
+    const std::string wait = "blocked:lock (futex) lock;___pthread_mutex_lock;futex_wait -> holder ";
+    EXPECT_THAT(times_of(profile), testing::Contains(testing::Pair(wait + "on CPU rebuild", 90 * ms)));
+}
+
 // Two threads that wake each other: while B waits for A, which waits for B, nobody further is to blame.
 TEST(RunProfile, does_not_run_in_circles) {
     TraceBuilder builder(200 * ms);

@@ -285,7 +285,8 @@ std::uint64_t TraceBuilder::intern(Sequence& sequence, const Stack& stack, std::
 }
 
 void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu, std::uint32_t pid,
-                               std::uint32_t tid, const Stack& stack, const std::string& earlier_wait) {
+                               std::uint32_t tid, const Stack& stack, std::uint32_t more_field,
+                               const std::string& more) {
     Sequence& state = sequences_[sequence];
     std::string defaults;
     if (!state.begun) {
@@ -309,7 +310,7 @@ void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::ui
     writer.add_uint32(2, pid);
     writer.add_uint32(3, tid);
     writer.add_uint64(4, id);
-    packet(sequence, begin_ns + at, 66, message, interned, defaults, 20004, earlier_wait);
+    packet(sequence, begin_ns + at, 66, message, interned, defaults, more_field, more);
 }
 
 TraceBuilder& TraceBuilder::earlier_sample(std::uint64_t before, std::uint32_t pid, std::uint32_t tid,
@@ -326,7 +327,7 @@ TraceBuilder& TraceBuilder::earlier_wait(std::uint64_t before, std::uint64_t len
     writer.add_uint32(2, waker);
     writer.add_bool(3, false);
     writer.add_bool(4, in_run);
-    perf_sample(5, 0 - before, 0, pid, tid, stack, wait);
+    perf_sample(5, 0 - before, 0, pid, tid, stack, 20004, wait);
     return *this;
 }
 
@@ -342,8 +343,12 @@ TraceBuilder& TraceBuilder::samples(std::uint64_t from, std::uint64_t to, std::u
     return *this;
 }
 
-TraceBuilder& TraceBuilder::off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack) {
-    perf_sample(4, at, 0, pid, tid, stack);
+TraceBuilder& TraceBuilder::off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack,
+                                    std::uint64_t object) {
+    std::string wait;
+    pbf_writer writer(wait);
+    if (object != 0) writer.add_uint64(1, object);
+    perf_sample(4, at, 0, pid, tid, stack, 20005, wait);
     return *this;
 }
 

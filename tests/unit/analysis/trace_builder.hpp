@@ -52,7 +52,9 @@ class TraceBuilder {
     TraceBuilder& earlier_sample(std::uint64_t before, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
     TraceBuilder& earlier_wait(std::uint64_t before, std::uint64_t length, std::uint32_t pid, std::uint32_t tid,
                                std::uint32_t waker, const Stack& stack, bool in_run = true);
-    TraceBuilder& off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
+    // `object`: the lock or the like for which the thread waits, the same number for the same one.
+    TraceBuilder& off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack,
+                          std::uint64_t object = 0);
     // Names for the place of a frame of samples, found later: "function@file:line", innermost first.
     TraceBuilder& later_symbols(const std::string& frame, const std::vector<std::string>& functions);
     // A run with its stages in the trace and, if it is a delay, in the system file.
@@ -77,7 +79,7 @@ class TraceBuilder {
                 const std::string& interned = {}, const std::string& defaults = {}, std::uint32_t more_field = 0,
                 const std::string& more = {});
     void perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
-                     const Stack& stack, const std::string& earlier_wait = {});
+                     const Stack& stack, std::uint32_t more_field = 0, const std::string& more = {});
     std::uint64_t intern(Sequence& sequence, const Stack& stack, std::string& interned);
     std::uint64_t intern_frame(Sequence& sequence, const std::string& frame, std::string& interned);
     void ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event, std::uint32_t more_field = 0,

@@ -61,7 +61,8 @@ void SyntheticCapture::append(LogWriter& log, Record& record, lagtrap_record_typ
 }
 
 void SyntheticCapture::thread(std::uint32_t pid, std::uint32_t tid, const std::string& name, std::uint32_t state,
-                              std::uint64_t kernel_stack, std::uint64_t user_stack, double made_ms) {
+                              std::uint64_t kernel_stack, std::uint64_t user_stack, double made_ms,
+                              std::uint64_t wait_object) {
     lagtrap_thread record{};
     record.pid = pid;
     record.tid = tid;
@@ -69,6 +70,7 @@ void SyntheticCapture::thread(std::uint32_t pid, std::uint32_t tid, const std::s
     record.state = state;
     record.kernel_stack_id = kernel_stack;
     record.user_stack_id = user_stack;
+    record.wait_object = wait_object;
     copy_comm(record.comm, name);
     append(rundown(), record, LAGTRAP_RECORD_THREAD, at_ms(1));
 }
@@ -155,7 +157,7 @@ void SyntheticCapture::sample(double ms, std::uint16_t cpu, std::uint32_t pid, s
 
 void SyntheticCapture::switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid, std::uint32_t prev_tid,
                                 std::uint32_t state, std::uint32_t next_pid, std::uint32_t next_tid,
-                                std::uint64_t kernel_stack, std::uint64_t user_stack) {
+                                std::uint64_t kernel_stack, std::uint64_t user_stack, std::uint64_t wait_object) {
     lagtrap_switch record{};
     record.prev_pid = prev_pid;
     record.prev_tid = prev_tid;
@@ -166,6 +168,7 @@ void SyntheticCapture::switched(double ms, std::uint16_t cpu, std::uint32_t prev
     record.next_priority = 120;
     record.kernel_stack_id = kernel_stack;
     record.user_stack_id = user_stack;
+    record.wait_object = wait_object;
     append(kernel(), record, LAGTRAP_RECORD_SWITCH, at_ms(ms), cpu);
 }
 

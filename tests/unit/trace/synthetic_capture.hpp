@@ -28,7 +28,8 @@ class SyntheticCapture {
     SyntheticCapture(const std::filesystem::path& directory, const Session& session);
 
     void thread(std::uint32_t pid, std::uint32_t tid, const std::string& name, std::uint32_t state = 0,
-                std::uint64_t kernel_stack = 0, std::uint64_t user_stack = 0, double made_ms = -1000);
+                std::uint64_t kernel_stack = 0, std::uint64_t user_stack = 0, double made_ms = -1000,
+                std::uint64_t wait_object = 0);
     void process(std::uint32_t pid, std::uint32_t parent, const std::string& program, const std::string& command_line,
                  double ms = 0);
     void mapping(std::uint32_t pid, double ms, std::uint64_t start, std::uint64_t length, std::uint64_t offset,
@@ -46,7 +47,7 @@ class SyntheticCapture {
                 std::uint64_t user_stack);
     void switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid, std::uint32_t prev_tid, std::uint32_t state,
                   std::uint32_t next_pid, std::uint32_t next_tid, std::uint64_t kernel_stack = 0,
-                  std::uint64_t user_stack = 0);
+                  std::uint64_t user_stack = 0, std::uint64_t wait_object = 0);
     void waking(double ms, std::uint16_t cpu, std::uint32_t waker_tid, std::uint32_t wakee_pid,
                 std::uint32_t wakee_tid);
 

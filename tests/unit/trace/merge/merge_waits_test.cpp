@@ -75,6 +75,23 @@ TEST_F(Merge, KeepsTheFilesOfWaits) {
     EXPECT_EQ(json::serialize(decoded(trace()).at("wait_files")), json::serialize(wanted));
 }
 
+// Of one that stops, and of one that slept when the recording began.
+TEST_F(Merge, KeepsWhatThreadsWaitFor) {
+    SyntheticCapture capture(capture_.path(), synthetic_session());
+    capture.thread(200, 200, "thread");
+    capture.thread(300, 300, "sleeper", 1, 0, 5, -1000, 88);
+    capture.user_stack(1, 5, 300, {0x1000});
+    capture.switched(10, 0, 200, 200, 1, 0, 0, 0, 0, 77);
+    capture.switched(11, 1, 200, 201, 1, 0, 0);
+    capture.flush();
+    ASSERT_TRUE(merge());
+    const json::value seen = decoded(trace());
+    json::array found;
+    for (const json::value& wait : seen.at("wait_objects").as_array())
+        found.push_back(json::array{wait.at(1), wait.at(2)});
+    EXPECT_EQ(json::serialize(found), "[[300,88],[200,77]]");
+}
+
 // Those who were there before the recording began, and perhaps are not any more.
 TEST_F(Merge, KeepsTheHistory) {
     Session session = synthetic_session();

@@ -1,0 +1,121 @@
+#include "analysis/lock_turns.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "analysis/block_reason.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+bool is_before(const LockTurn& turn, std::uint64_t at_ns) { return turn.at_ns < at_ns; }
+
+class Pieces {
+  public:
+    Pieces(const Interval& wait, std::vector<Interval>& out) : wait_(wait), out_(out), from_ns_(wait.begin_ns) {}
+
+    // `holder` had it from the last piece's end on.
+    void add(std::uint64_t until_ns, std::uint32_t holder) {
+        if (until_ns <= from_ns_) return;
+        if (count_ > 0 && out_.back().waker_tid == holder) {
+            out_.back().end_ns = until_ns;
+        } else {
+            if (count_ > 0) out_.back().handed_on = true;
+            Interval piece = wait_;
+            piece.begin_ns = from_ns_;
+            piece.end_ns = until_ns;
+            piece.waker_tid = holder;
+            piece.woken = true;
+            piece.by_interrupt = false;
+            piece.wake_cause = WakeCause::Thread;
+            piece.wake_device = 0;
+            out_.push_back(piece);
+            ++count_;
+        }
+        from_ns_ = until_ns;
+    }
+
+  private:
+    const Interval& wait_;
+    std::vector<Interval>& out_;
+    std::uint64_t from_ns_;
+    std::size_t count_ = 0;
+};
+
+// One thread has a lock at a time, and wakes one of those that wait when it releases it: it had the lock since the release
+// before. So it counts even if it never waited for it itself.
+void add_releases(std::span<const LockTurn> turns, const Interval& wait, Pieces pieces) {
+    auto turn = std::lower_bound(turns.begin(), turns.end(), wait.begin_ns + 1, is_before);
+    for (; turn != turns.end() && turn->at_ns < wait.end_ns; ++turn) pieces.add(turn->at_ns, turn->from_tid);
+    pieces.add(wait.end_ns, turn != turns.end() ? turn->from_tid : wait.waker_tid);
+}
+
+// Of a signal or a semaphore all that is certain is that a thread which was given it, and gave it to the next one, had it in
+// between.
+void add_hand_overs(std::span<const LockTurn> turns, const Interval& wait, Pieces pieces) {
+    struct Piece {
+        std::uint64_t until_ns;
+        std::uint32_t holder;
+    };
+    std::vector<Piece> backwards;
+    std::uint64_t until_ns = wait.end_ns;
+    std::uint32_t holder = wait.waker_tid;
+    auto turn = std::lower_bound(turns.begin(), turns.end(), wait.end_ns, is_before);
+    // The interval may be the first part of a wait that goes on.
+    const auto end = std::find_if(turn, turns.end(), [&](const LockTurn& later) { return later.to_tid == wait.tid; });
+    if (end != turns.end() && end->from_tid == wait.waker_tid) turn = end;
+    while (turn != turns.begin() && (turn - 1)->at_ns > wait.begin_ns) {
+        --turn;
+        if (turn->to_tid != holder || turn->from_tid == wait.tid) continue;
+        if (turn->at_ns < wait.end_ns) backwards.push_back({until_ns, holder});
+        until_ns = std::min(turn->at_ns, wait.end_ns);
+        holder = turn->from_tid;
+    }
+    pieces.add(until_ns, holder);
+    for (auto piece = backwards.rbegin(); piece != backwards.rend(); ++piece)
+        pieces.add(piece->until_ns, piece->holder);
+}
+
+}  // namespace
+
+void find_lock_turns(Recording& recording) {
+    for (const Thread& thread : recording.threads) {
+        for (std::size_t i = 1; i < thread.changes.size(); ++i) {
+            const StateChange& wait = thread.changes[i - 1];
+            const StateChange& end = thread.changes[i];
+            const bool by_thread = end.woken && !end.by_interrupt && end.waker_tid != 0;
+            if (wait.state != ThreadState::Blocked || wait.lock == 0 || !by_thread) continue;
+            if (wait.lock >= recording.lock_turns.size()) recording.lock_turns.resize(wait.lock + 1);
+            recording.lock_turns[wait.lock].push_back({end.at_ns, end.waker_tid, thread.tid});
+        }
+    }
+    for (auto& turns : recording.lock_turns) {
+        std::stable_sort(turns.begin(), turns.end(),
+                         [](const LockTurn& a, const LockTurn& b) { return a.at_ns < b.at_ns; });
+    }
+}
+
+std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals) {
+    std::vector<Interval> pieces;
+    pieces.reserve(intervals.size());
+    for (const Interval& wait : intervals) {
+        const bool by_thread = wait.woken && !wait.by_interrupt && wait.waker_tid != 0;
+        if (wait.state != ThreadState::Blocked || !by_thread || wait.lock >= recording.lock_turns.size()) {
+            pieces.push_back(wait);
+            continue;
+        }
+        const std::vector<LockTurn>& turns = recording.lock_turns[wait.lock];
+        const auto first = std::lower_bound(turns.begin(), turns.end(), wait.begin_ns + 1, is_before);
+        if (first == turns.end() || first->at_ns >= wait.end_ns) {
+            pieces.push_back(wait);
+        } else if (wait_kind_of(recording, wait.stack) == WaitKind::Lock) {
+            add_releases(turns, wait, Pieces(wait, pieces));
+        } else {
+            add_hand_overs(turns, wait, Pieces(wait, pieces));
+        }
+    }
+    return pieces;
+}
+
+}  // namespace lagtrap::analysis
