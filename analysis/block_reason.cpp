@@ -20,13 +20,16 @@ constexpr auto all_facts = std::to_array<BlockReasonFacts>({
     {BlockReason::StoppedByDebugger, "stopped by a debugger", WaitKind::Stopped, false},
     {BlockReason::Frozen, "frozen", WaitKind::Other, false},
     {BlockReason::UserPageFault, "page fault (userfaultfd)", WaitKind::Other, false},
-    {BlockReason::MemoryLimit, "memory limit of its control group", WaitKind::Memory, false},
-    {BlockReason::FreeingMemory, "freeing memory", WaitKind::Memory, false},
+    {BlockReason::MemoryLimit, "memory limit of its control group", WaitKind::GroupMemory, true},
+    {BlockReason::FreeingMemory, "freeing memory", WaitKind::Memory, true},
     {BlockReason::CpuLimit, "CPU limit of its control group", WaitKind::CpuLimit, false},
     {BlockReason::Futex, "lock (futex)", WaitKind::Futex, false},
     {BlockReason::Semaphore, "lock (semaphore)", WaitKind::Semaphore, false},
     {BlockReason::FileLock, "file lock", WaitKind::FileLock, false},
     {BlockReason::KernelLock, "lock in the kernel", WaitKind::KernelLock, false},
+    {BlockReason::MemoryMap, "memory map of a process (mmap_lock)", WaitKind::MemoryMap, false},
+    {BlockReason::FrozenFiles, "frozen file system", WaitKind::FrozenFiles, false},
+    {BlockReason::FrozenMapping, "page fault (frozen file system)", WaitKind::FrozenMapping, false},
     {BlockReason::PageFault, "page fault", WaitKind::PageFault, true},
     {BlockReason::SwapFault, "page fault (swap)", WaitKind::PageFault, true},
     {BlockReason::Sleep, "sleep", WaitKind::Sleep, true},
@@ -62,9 +65,9 @@ constexpr auto table = std::to_array<Entry>({
     {"handle_userfault", BlockReason::UserPageFault},
     {"mem_cgroup_handle_over_high", BlockReason::MemoryLimit},
     {"__mem_cgroup_handle_over_high", BlockReason::MemoryLimit},
+    {"try_to_free_mem_cgroup_pages", BlockReason::MemoryLimit},
     {"throttle_direct_reclaim", BlockReason::FreeingMemory},
     {"try_to_free_pages", BlockReason::FreeingMemory},
-    {"try_to_free_mem_cgroup_pages", BlockReason::FreeingMemory},
     {"__alloc_pages_direct_compact", BlockReason::FreeingMemory},
     {"throttle_cfs_rq*", BlockReason::CpuLimit},
 
@@ -199,6 +202,103 @@ constexpr auto table = std::to_array<Entry>({
     {"kthread", BlockReason::KernelThread},
 });
 
+// What a lock of the kernel is, by who takes it: its functions, and those that only pass the call on.
+constexpr auto lock_functions = std::to_array<std::string_view>({
+    "rwsem_*",
+    "down_read*",
+    "down_write*",
+    "__down_read*",
+    "__down_write*",
+    "percpu_rwsem_*",
+    "__percpu_down_read",
+    "mmap_read_*",
+    "mmap_write_*",
+    "lock_mm_and_find_vma",
+    "mmap_lock_*",
+    "percpu_down_read*",
+    "sb_start_*",
+    "__sb_start_write*",
+});
+
+constexpr auto takers_of_memory_maps = std::to_array<std::string_view>({
+    "vm_mmap_pgoff",
+    "__vm_munmap",
+    "__x64_sys_munmap",
+    "__do_sys_munmap",
+    "do_madvise*",
+    "madvise_lock",
+    "do_mprotect_pkey*",
+    "__x64_sys_brk",
+    "__do_sys_brk",
+    "__se_sys_brk",
+    "__x64_sys_mremap",
+    "__do_sys_mremap",
+    "__se_sys_mremap",
+    "do_mremap",
+    "exit_mmap",
+    "exit_mm",
+    "do_exit",
+    "dup_mmap",
+    "dup_mm",
+    "do_user_addr_fault",
+    "exc_page_fault",
+    "m_start",
+    "lock_vma_range",
+    "pagemap_read",
+    "show_smaps_rollup",
+    "clear_refs_write",
+    "__access_remote_vm",
+    "access_remote_vm",
+    "get_cmdline",
+    "process_vm_rw*",
+    "fixup_user_fault",
+    "__get_user_pages_locked",
+    "__gup_longterm_locked",
+    "get_user_pages_unlocked",
+    "faultin_page_range",
+    "dump_vma_snapshot",
+    "collapse_huge_page",
+    "khugepaged*",
+    "do_mlock",
+    "__mm_populate",
+    "__x64_sys_mlockall",
+    "do_mincore",
+    "__x64_sys_mincore",
+    "register_for_each_vma",
+    "setup_arg_pages",
+    "exec_mmap",
+});
+
+// Of sb_start_write and sb_start_pagefault (include/linux/fs.h), which are compiled into who calls them.
+constexpr auto writers_of_mappings = std::to_array<std::string_view>({"*_page_mkwrite", "do_page_mkwrite"});
+constexpr auto writers_of_files = std::to_array<std::string_view>({
+    "mnt_want_write*",
+    "vfs_write",
+    "ksys_write",
+    "vfs_iter_write",
+    "do_iter_write",
+    "vfs_writev",
+    "do_truncate",
+    "do_sys_ftruncate",
+    "do_ftruncate",
+    "vfs_fallocate",
+    "ksys_fallocate",
+    "io_write*",
+    "do_iter_readv_writev",
+    "aio_write",
+    "do_splice*",
+    "do_sendfile",
+    "vfs_copy_file_range",
+    "do_clone_file_range",
+    "file_update_time*",
+    "touch_atime",
+    "ext4_journal_start*",
+    "__ext4_journal_start_sb",
+    "ext4_journal_check_start",
+    "xfs_trans_alloc*",
+    "btrfs_start_transaction*",
+});
+
 constexpr auto plumbing = std::to_array<std::string_view>({
     "schedule*",
     "__schedule*",
@@ -246,6 +346,7 @@ constexpr auto starts = std::to_array<std::string_view>({
 });
 
 bool matches(std::string_view name, std::string_view pattern) {
+    if (pattern.starts_with('*')) return name.substr(0, name.find('.')).ends_with(pattern.substr(1));
     if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
     return name.starts_with(pattern) && (name.size() == pattern.size() || name[pattern.size()] == '.');
 }
@@ -261,6 +362,36 @@ std::size_t rank_of(std::string_view function) {
 
 BlockReason reason_at(std::size_t rank) { return rank < table.size() ? table[rank].reason : BlockReason::Unknown; }
 
+template <std::size_t Count>
+bool matches_one_of(std::string_view name, const std::array<std::string_view, Count>& patterns) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](std::string_view pattern) { return matches(name, pattern); });
+}
+
+// Which lock of the kernel a stack waits for, by the function that takes it.
+BlockReason kernel_lock_of(const Recording& recording, StackId stack) {
+    const auto frames = recording.stacks[stack];
+    bool in_lock = false;
+    bool shared_by_cpus = false;
+    for (auto place = frames.rbegin(); place != frames.rend(); ++place) {
+        const Frame& frame = recording.frames[*place];
+        if (!frame.kernel) break;
+        const std::string_view function = without_module(recording.name(frame.label));
+        if (matches_one_of(function, lock_functions)) {
+            in_lock = true;
+            shared_by_cpus =
+                shared_by_cpus || matches(function, "*percpu_rwsem_wait") || matches(function, "__percpu_down_read");
+            continue;
+        }
+        if (!in_lock) continue;
+        if (shared_by_cpus && matches_one_of(function, writers_of_mappings)) return BlockReason::FrozenMapping;
+        if (shared_by_cpus)
+            return matches_one_of(function, writers_of_files) ? BlockReason::FrozenFiles : BlockReason::KernelLock;
+        return matches_one_of(function, takers_of_memory_maps) ? BlockReason::MemoryMap : BlockReason::KernelLock;
+    }
+    return BlockReason::KernelLock;
+}
+
 }  // namespace
 
 const BlockReasonFacts& facts_of(BlockReason reason) { return all_facts[static_cast<std::size_t>(reason)]; }
@@ -275,14 +406,11 @@ BlockReason reason_of_function(std::string_view kernel_function) {
     return reason_at(rank_of(without_module(kernel_function)));
 }
 
-bool is_kernel_plumbing(std::string_view kernel_function) {
-    return std::any_of(plumbing.begin(), plumbing.end(),
-                       [&](std::string_view pattern) { return matches(kernel_function, pattern); });
-}
+bool is_kernel_plumbing(std::string_view kernel_function) { return matches_one_of(kernel_function, plumbing); }
 
 bool is_thread_start(std::string_view function) {
     const std::string_view plain = function.substr(0, function.find('@'));
-    return std::any_of(starts.begin(), starts.end(), [&](std::string_view pattern) { return matches(plain, pattern); });
+    return matches_one_of(plain, starts);
 }
 
 BlockReason block_reason_of(const Recording& recording, StackId stack) {
@@ -291,7 +419,8 @@ BlockReason block_reason_of(const Recording& recording, StackId stack) {
         const Frame& frame = recording.frames[place];
         if (frame.kernel) best = std::min(best, rank_of(without_module(recording.name(frame.label))));
     }
-    return reason_at(best);
+    const BlockReason reason = reason_at(best);
+    return reason == BlockReason::KernelLock ? kernel_lock_of(recording, stack) : reason;
 }
 
 std::string reason_of_stack(const Recording& recording, StackId stack) {

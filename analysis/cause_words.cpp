@@ -113,19 +113,7 @@ class Sentence {
         const ThreadDoing* waited = &cause.doing;
         for (std::size_t i = 0; i < cause.chain.size(); ++i) {
             const CauseLink& link = cause.chain[i];
-            text += waker_clause(*waited, link);
-            std::string doings;
-            for (const ThreadDoing& doing : link.doings) {
-                const bool followed = i + 1 < cause.chain.size() && &doing == &link.doings.front();
-                if (followed && !doings.empty()) continue;
-                if (is_before(doing)) continue;
-                doings += (doings.empty() ? "; meanwhile " + who(link.who) + " " : " and ") +
-                          doing_words(doing, 0, link.who, followed);
-                if (followed) break;
-            }
-            if (doings.empty() && std::any_of(link.doings.begin(), link.doings.end(), is_before))
-                doings = "; what it did meanwhile was not recorded";
-            text += doings;
+            text += waker_clause(*waited, link) + link_words(link, i + 1 < cause.chain.size());
             if (!link.doings.empty()) waited = &link.doings.front();
         }
         return text + ".";
@@ -152,6 +140,26 @@ class Sentence {
     }
 
   private:
+    // What a thread did for which another waited. Who began only then, did nothing that held anybody up.
+    std::string link_words(const CauseLink& link, bool leads_on) const {
+        if (is_late(link)) return "";
+        const std::string work(analysis::words_of(link.work));
+        std::string text;
+        bool before = false;
+        for (const ThreadDoing& doing : link.doings) {
+            const bool followed = leads_on && &doing == &link.doings.front();
+            before = before || is_before(doing);
+            if (is_before(doing)) continue;
+            if (!text.empty()) text += " and ";
+            text += doing_words(doing, 0, link.who, followed, work.empty());
+            if (followed) break;
+        }
+        if (text.empty()) return before ? "; what it did meanwhile was not recorded" : "";
+        return "; meanwhile " + who(link.who) + " " + (work.empty() ? "" : "was " + work + ": it ") + text;
+    }
+
+    static bool is_late(const CauseLink& link) { return link.began_after_ns * 2 > link.whole_ns; }
+
     // ", nginx.service" where that is not what the delayed process belongs to.
     std::string of_unit(const std::string& unit) const {
         return unit.empty() || unit == causes_.who.unit ? "" : ", " + unit;
@@ -173,14 +181,16 @@ class Sentence {
         return format_duration_ns(doing.time_ns) + (wall_ns > 0 ? " (" + percent(doing.time_ns, wall_ns) + ")" : "");
     }
 
-    std::string doing_words(const ThreadDoing& doing, std::uint64_t wall_ns, const ThreadName& who_did,
-                            bool followed) const {
+    // `with_work`: what the kernel did for it is to be told here.
+    std::string doing_words(const ThreadDoing& doing, std::uint64_t wall_ns, const ThreadName& who_did, bool followed,
+                            bool with_work = true) const {
         const std::string time = time_words(doing, wall_ns);
         switch (doing.kind) {
             case TimeKind::OnCpu:
                 if (doing.spin != SpinKind::None) return spin_words(doing, time, followed);
+                if (!with_work) return "computed for " + time + " in the kernel";
                 return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns) +
-                       (wall_ns > 0 ? faulted_file(doing) : "");
+                       (wall_ns > 0 ? faulted_file(doing) : "") + work_clause(doing);
             case TimeKind::Runnable:
                 if (!doing.reason.empty())
                     return "waited " + time + " for a CPU: its control group had used up its CPU quota";
@@ -188,10 +198,23 @@ class Sentence {
             case TimeKind::Unknown: return "did something unknown for " + time;
             case TimeKind::Blocked: break;
         }
+        // Those of an interpreter that wait for its lock say nothing.
+        const bool in_interpreter =
+            doing.wait == WaitKind::InterpreterLock && doing.focus.place.function.starts_with('[');
+        const bool with_place = with_work && !in_interpreter;
         const std::string what =
-            doing.wait == WaitKind::Sleep ? "slept " + time : "waited " + time + " " + wait_words(doing);
-        return what + place_of_wait(doing.focus) + file_clause(doing) + (followed ? "" : end_clause(doing)) +
-               refused_clause(doing);
+            doing.wait == WaitKind::Sleep ? "slept " + time : "waited " + time + " " + wait_words(doing, who_did);
+        return what + (with_place ? place_of_wait(doing.focus) : "") + file_clause(doing) +
+               (with_work && doing.wait != WaitKind::Memory && doing.wait != WaitKind::GroupMemory ? work_clause(doing)
+                                                                                                   : "") +
+               (followed ? "" : end_clause(doing)) + refused_clause(doing);
+    }
+
+    static std::string work_clause(const ThreadDoing& doing) {
+        if (doing.work == KernelWork::None) return "";
+        const std::string share =
+            is_most(doing.work_ns, doing.time_ns) ? "" : percent(doing.work_ns, doing.time_ns) + " of it ";
+        return ", " + share + std::string(analysis::words_of(doing.work));
     }
 
     static std::string spin_words(const ThreadDoing& doing, const std::string& time, bool followed) {
@@ -211,7 +234,17 @@ class Sentence {
         return focus.direct_caller.empty() ? "" : ", called by " + short_function_name(focus.direct_caller);
     }
 
-    static std::string wait_words(const ThreadDoing& doing) {
+    static std::string interpreter_lock_words(std::string_view module) {
+        const std::string_view name = module_name(module);
+        if (name.starts_with("python") || name.starts_with("libpython")) return "for Python's lock (GIL)";
+        if (name.starts_with("ruby") || name.starts_with("libruby")) return "for Ruby's lock (GVL)";
+        return words_of_wait(WaitKind::InterpreterLock, "");
+    }
+
+    static std::string wait_words(const ThreadDoing& doing, const ThreadName& who_waited) {
+        if (doing.wait == WaitKind::GroupMemory && !who_waited.unit.empty())
+            return "for memory of its control group, " + who_waited.unit + ", which was at its limit";
+        if (doing.wait == WaitKind::InterpreterLock) return interpreter_lock_words(doing.focus.place.module);
         const bool one_lock = doing.wait == WaitKind::FileLock && doing.files.files == 1;
         return one_lock ? "for a lock on " + doing.files.path : words_of_wait(doing.wait, doing.reason);
     }
@@ -306,7 +339,8 @@ class Sentence {
 
     static bool ends_by_device(WaitKind wait) {
         return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
-               wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::CpuLimit;
+               wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::GroupMemory ||
+               wait == WaitKind::CpuLimit;
     }
 
     // It changed hands while the thread waited; the link is who had it for most of that time.
@@ -334,18 +368,21 @@ class Sentence {
                               doing.wait == WaitKind::KernelLock || doing.wait == WaitKind::FileLock;
             if (doing.kind == TimeKind::Blocked && lock) in_locks_ns += doing.time_ns;
         }
-        const bool lock = waited.wait == WaitKind::Lock || waited.wait == WaitKind::FileLock;
+        const bool lock = is_held(waited.wait);
         if (waited.turns > 0) return turns_clause(waited, link, lock);
-        if (lock && waited.object_known && waited.count == 1 && link.alike == 0)
-            return ", which " + who(link.who) + " held";
-        if (lock && waited.count == 1 && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
+        // Whoever waits for an interpreter's lock looks again every few milliseconds, and still waits for the same one.
+        const bool once = waited.count == 1 || waited.waker_count == 1 || waited.wait == WaitKind::InterpreterLock;
+        if (lock && waited.object_known && once && link.alike == 0) return ", which " + who(link.who) + " held";
+        if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
             return ", which " + who(link.who) + " held";
         }
         const std::string others = link.alike == 0 ? ""
                                    : link.alike == 1
                                        ? " and another thread of that name"
                                        : " and " + std::to_string(link.alike) + " other threads of that name";
-        return ", until " + who(link.who) + others + " " + std::string(words_of_waker(waited.wait));
+        const std::string late =
+            is_late(link) ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)" : "";
+        return ", until " + who(link.who) + others + late + " " + std::string(words_of_waker(waited.wait));
     }
 
     // Who had the CPU.
@@ -358,9 +395,9 @@ class Sentence {
         const char* surely = cpu.elsewhere_ns * 2 > cpu.time_ns ? " while probably " : " while ";
         const std::string what = cpu.cpus.size() == 1 ? " had CPU " + std::to_string(cpu.cpus.front()) : " had it";
         for (const CpuHolder& holder : cpu.holders) {
-            if (holder.pid == who_waited.pid || !is_most(holder.time_ns, known_ns)) continue;
+            if (is_rest_of(who_waited, holder) || !is_most(holder.time_ns, known_ns)) continue;
             const auto others = named_holders(cpu, who_waited, &holder);
-            return surely + name_of(holder) + identity(holder, who_waited) + what +
+            return surely + name_of(holder) + identity(holder, who_waited) + what + place_of(holder) +
                    also(others, 0, known_ns, who_waited);
         }
         const auto named = named_holders(cpu, who_waited, nullptr);
@@ -378,6 +415,17 @@ class Sentence {
         return surely + std::string("others had it: ") + text;
     }
 
+    static std::string place_of(const CpuHolder& holder) {
+        if (holder.threads != 1 || holder.function.empty() || holder.function.starts_with('[')) return "";
+        return ", in " + short_function_name(holder.function) +
+               (holder.caller.empty() ? "" : ", called by " + short_function_name(holder.caller));
+    }
+
+    // Threads of the waiting one's own process that had little of the CPU each.
+    static bool is_rest_of(const ThreadName& who_waited, const CpuHolder& holder) {
+        return holder.pid == who_waited.pid && holder.threads > 1;
+    }
+
     using NamedHolder = std::pair<std::string, CpuHolder>;
 
     // Processes of one name and one real-time priority as one, the longest first.
@@ -387,7 +435,7 @@ class Sentence {
         for (const CpuHolder& holder : cpu.holders) {
             if (&holder == without) continue;
             const std::string name =
-                holder.pid == who_waited.pid ? "other threads of its own process" : name_of(holder);
+                is_rest_of(who_waited, holder) ? "other threads of its own process" : name_of(holder);
             const auto known = std::find_if(named.begin(), named.end(), [&](const NamedHolder& one) {
                 return one.first == name && one.second.real_time_priority() == holder.real_time_priority();
             });
@@ -427,7 +475,10 @@ class Sentence {
     std::string identity(const CpuHolder& holder, const ThreadName& who_waited) const {
         const std::uint32_t priority = holder.real_time_priority();
         const std::string urgent = priority > 0 ? "real-time priority " + std::to_string(priority) : "";
-        if (holder.pid == who_waited.pid) return urgent.empty() ? "" : " (" + urgent + ")";
+        if (is_rest_of(who_waited, holder)) return urgent.empty() ? "" : " (" + urgent + ")";
+        if (holder.pid != 0 && holder.pid == who_waited.pid)
+            return " (" + std::to_string(holder.tid) + ", of its own process" + (urgent.empty() ? "" : ", " + urgent) +
+                   ")";
         const std::string more = (urgent.empty() ? "" : ", " + urgent) + of_unit(holder.unit);
         if (holder.pid == 0) {
             const std::string many = std::to_string(holder.threads) + " threads";

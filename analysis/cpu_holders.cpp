@@ -45,6 +45,7 @@ class HolderCount {
     void add(const Interval& wait) {
         waits_.time_ns += wait.length_ns();
         const Thread* thread = recording_.find_thread(wait.tid);
+        if (thread != nullptr) own_pid_ = thread->pid;
         const Running running = thread != nullptr ? running_around(*thread, wait) : Running{};
         std::optional<std::uint16_t> cpu = running.woken ? running.after : running.before;
         if (!cpu) cpu = running.woken ? running.before : running.after;
@@ -59,6 +60,7 @@ class HolderCount {
 
     CpuWaits take() {
         waits_.cpus.assign(cpus_.begin(), cpus_.end());
+        if (own_pid_ != 0) add_own_threads();
         for (auto& [pid, threads] : held_) waits_.holders.push_back(holder_of(pid, threads));
         std::stable_sort(waits_.holders.begin(), waits_.holders.end(),
                          [](const CpuHolder& a, const CpuHolder& b) { return a.time_ns > b.time_ns; });
@@ -95,6 +97,19 @@ class HolderCount {
         waits_.unknown_ns += wait.length_ns() - known_ns;
     }
 
+    // Those that matter are told apart; the others stay one.
+    void add_own_threads() {
+        const auto own = held_.find(own_pid_);
+        if (own == held_.end()) return;
+        const std::uint64_t known_ns = waits_.time_ns - std::min(waits_.time_ns, waits_.unknown_ns);
+        std::erase_if(own->second, [&](const auto& thread) {
+            if (thread.second.time_ns * 5 < known_ns) return false;
+            waits_.holders.push_back(holder_of(own_pid_, {thread}));
+            return true;
+        });
+        if (own->second.empty()) held_.erase(own);
+    }
+
     CpuHolder holder_of(std::uint32_t pid, const std::map<std::uint32_t, Held>& threads) const {
         CpuHolder holder;
         holder.pid = pid;
@@ -115,6 +130,7 @@ class HolderCount {
 
     const Recording& recording_;
     CpuWaits waits_;
+    std::uint32_t own_pid_ = 0;  // of the last thread that waited
     std::set<std::uint16_t> cpus_;
     std::map<std::uint32_t, std::map<std::uint32_t, Held>> held_;  // by process and thread
     std::uint64_t visited_ = 0;

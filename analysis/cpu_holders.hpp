@@ -10,7 +10,7 @@
 
 namespace lagtrap::analysis {
 
-// A process, by the threads of it that ran.
+// A process, by the threads of it that ran; of the process that waited itself, a thread that had the CPU for long.
 struct CpuHolder {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;  // the only thread, or that which ran most
@@ -19,6 +19,8 @@ struct CpuHolder {
     std::string unit;    // or container, of the process; empty: not known
     std::uint32_t threads = 0;
     std::uint64_t time_ns = 0;
+    std::string function;                  // in which `tid` was for most of it; empty: not looked for, or not known
+    std::string caller;                    // the function that called that one; empty: not known
     std::uint16_t priority = no_priority;  // of `tid`; below 100 it is a real-time one
 
     // 1 to 99 as programs set it (99 the most urgent); 0: not a real-time thread, or not known.

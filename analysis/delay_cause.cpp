@@ -171,6 +171,7 @@ class CauseSearch {
             std::vector<Group> groups = Grouping(recording_, meanwhile(waits, next->tid)).sorted();
             cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
             cause.chain.back().alike = doing.alike;
+            cause.chain.back().began_after_ns = began_after(*next, waits.intervals.front().begin_ns);
             if (waits.spin != SpinKind::None)
                 cause.chain.back().operation = operation_of(recording_, *next, span_of(waits.intervals));
             if (groups.empty() || !is_wait(groups.front())) break;
@@ -224,8 +225,27 @@ class CauseSearch {
             doing.files = file_waits_of(recording_, group.intervals, group.wait);
         }
         const bool for_others = group.kind == TimeKind::Runnable && group.reason.empty();
-        if (for_others) doing.cpu = cpu_waits_of(recording_, group.intervals);
+        if (!for_others) return doing;
+        doing.cpu = cpu_waits_of(recording_, group.intervals);
+        if (!doing.cpu.holders.empty()) find_place_of_holder(group.intervals, doing.cpu.holders.front());
         return doing;
+    }
+
+    // What who had the CPU computed meanwhile.
+    void find_place_of_holder(const std::vector<Interval>& waits, CpuHolder& holder) {
+        std::vector<Interval> intervals;
+        for (const Interval& wait : waits) {
+            if (visited_ > visit_limit) return;
+            for (Interval& interval : intervals_of_thread(recording_, holder.tid, {wait.begin_ns, wait.end_ns})) {
+                ++visited_;
+                if (interval.state == ThreadState::Running) intervals.push_back(interval);
+            }
+        }
+        CallTree tree(recording_);
+        tree.add(StackTimes::of(recording_, intervals, split_time(recording_, intervals)));
+        const CallFocus focus = tree.focus();
+        holder.function = focus.place.function;
+        holder.caller = focus.direct_caller;
     }
 
     // Of the delay's own thread it is its other runs that lie outside of this one.
@@ -241,6 +261,10 @@ class CauseSearch {
         CallTree tree(recording_);
         tree.add(times);
         doing.focus = tree.focus(usual_callers(group.intervals));
+        KernelWorkTimes works;
+        for (const auto& [stack, time] : times.by_stack())
+            works.add(kernel_work_of(recording_, stack), time.total_ns());
+        std::tie(doing.work, doing.work_ns) = works.longest(tree.total_ns());
         if (group.kind != TimeKind::OnCpu || group.spin != SpinKind::None) return;
         std::uint64_t kernel_ns = 0, faults_ns = 0;
         std::map<NameId, std::uint64_t> functions;
@@ -347,6 +371,18 @@ class CauseSearch {
         return by_holder(recording_, intervals);
     }
 
+    // How long after `at_ns` a thread began that was not there when the recording did; 0: it was there before.
+    [[nodiscard]] std::uint64_t began_after(const Thread& thread, std::uint64_t at_ns) const {
+        const auto process = recording_.processes.find(thread.pid);
+        if (process != recording_.processes.end() && process->second.started_ns > std::max(at_ns, recording_.begin_ns))
+            return process->second.started_ns - at_ns;
+        const auto first = std::find_if(thread.changes.begin(), thread.changes.end(), [](const StateChange& change) {
+            return change.state != ThreadState::NotRecorded;
+        });
+        if (thread.alive_at_start || first == thread.changes.end()) return 0;
+        return first->at_ns > std::max(at_ns, recording_.begin_ns) ? first->at_ns - at_ns : 0;
+    }
+
     CauseLink link_of(const Thread& thread, std::uint64_t whole_ns, const std::vector<Group>& groups) {
         CauseLink link;
         link.who = name_of(thread.tid);
@@ -359,6 +395,14 @@ class CauseSearch {
             ThreadDoing doing = doing_of(group);
             if (is_long || doing.focus.has_place()) link.doings.push_back(std::move(doing));
         }
+        KernelWorkTimes works;
+        std::uint64_t known_ns = 0;
+        for (const ThreadDoing& doing : link.doings) {
+            works.add(doing.work, doing.work_ns);
+            if (doing.kind == TimeKind::OnCpu || doing.kind == TimeKind::Blocked) known_ns += doing.time_ns;
+        }
+        const auto [work, work_ns] = works.longest(known_ns);
+        if (is_most(work_ns, known_ns)) link.work = work;
         return link;
     }
 

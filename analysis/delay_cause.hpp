@@ -10,6 +10,7 @@
 #include "analysis/call_tree.hpp"
 #include "analysis/cpu_holders.hpp"
 #include "analysis/file_waits.hpp"
+#include "analysis/kernel_work.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/run_profile.hpp"
 #include "analysis/thread_name.hpp"
@@ -42,6 +43,8 @@ struct ThreadDoing {
     CallFocus focus;            // where in its program
     std::string reason;         // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
     std::string kernel;  // OnCpu: the kernel's function in which most of the time was; empty: it was in the program
+    KernelWork work = KernelWork::None;  // OnCpu, Blocked: what the kernel did for it in a third of that time or more
+    std::uint64_t work_ns = 0;
     bool in_page_faults = false;      // OnCpu: most of that time was
     std::uint64_t yields = 0;         // that let another thread run, where it spun so
     SpinKind spin = SpinKind::None;   // OnCpu, with its waits for a CPU: it spun, perhaps for a thread of `wakers`
@@ -59,8 +62,10 @@ struct ThreadDoing {
 // What a thread did while the one before it in a chain waited for it.
 struct CauseLink {
     ThreadName who;
-    std::uint64_t whole_ns = 0;  // the time that the one before waited for it
-    std::uint32_t alike = 0;     // other threads of its name and process for which the one before waited too
+    std::uint64_t whole_ns = 0;          // the time that the one before waited for it
+    std::uint32_t alike = 0;             // other threads of its name and process for which the one before waited too
+    std::uint64_t began_after_ns = 0;    // it began so long after the wait for it; 0: it was there, or it is not known
+    KernelWork work = KernelWork::None;  // most of what it did
     std::string operation;  // of who is waited for by spinning: the outermost function that it was in for this alone
     // That take a sixth of it or more, longest first; at most 2. Where it mostly waited for a CPU, also what it computed, however
     // short that was: it tells what those who waited for it were kept by.

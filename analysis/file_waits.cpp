@@ -11,8 +11,9 @@ bool belongs(WaitFileKind file, WaitKind wait) {
     switch (wait) {
         case WaitKind::Disk:
         case WaitKind::KernelLock:
-        case WaitKind::Memory:
+        case WaitKind::FrozenFiles:
         case WaitKind::Other: return file == WaitFileKind::OfCall || file == WaitFileKind::OfFault;
+        case WaitKind::FrozenMapping:
         case WaitKind::PageFault: return file == WaitFileKind::OfFault;
         case WaitKind::FileLock: return file == WaitFileKind::Lock;
         case WaitKind::Sleep:

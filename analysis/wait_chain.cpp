@@ -25,9 +25,11 @@ bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
 
 bool ended_by_nobody(const Recording& recording, const Interval& wait) {
     if (!wait.woken || wait.by_interrupt || wait.waker_tid == 0) return true;
+    const BlockReasonFacts& facts = facts_of(block_reason_of(recording, wait.stack));
+    // A thread that frees memory waits for pages to be written, or for a while; a thread of the kernel is not what held it up.
+    if (facts.kind == WaitKind::Memory || facts.kind == WaitKind::GroupMemory) return true;
     if (wait.wake_cause != WakeCause::Unknown) return false;
-    return facts_of(block_reason_of(recording, wait.stack)).ends_by_interrupt &&
-           !is_kernel_thread(recording, wait.waker_tid);
+    return facts.ends_by_interrupt && !is_kernel_thread(recording, wait.waker_tid);
 }
 
 StackId ChainWalk::Sum::nearest(std::uint64_t at_ns) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
@@ -67,11 +68,35 @@ const Entry* find(std::string_view text, const std::array<Entry, Count>& table) 
     return place != table.end() ? &*place : nullptr;
 }
 
+// Functions that take the lock of an interpreter, and wait for nothing else; those that wait in it for them have no names. Python
+// 3.9 to 3.13 (ceval_gil.h), Ruby 2.7 to 3.3 (thread_pthread.c).
+constexpr auto interpreter_lock_functions = std::to_array<std::string_view>(
+    {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyEval_AcquireLock", "PyGILState_Ensure",
+     "_PyThreadState_Attach", "PyThreadState_Attach", "eval_frame_handle_pending", "_Py_HandlePending",
+     "_PyEval_EvalFrameDefault", "gvl_acquire", "gvl_acquire_common", "thread_sched_to_running",
+     "thread_sched_to_running_common", "thread_sched_wait_running_turn"});
+
+bool is_interpreter_lock(const Recording& recording, StackId stack) {
+    const auto frames = recording.stacks[stack];
+    std::optional<NameId> nameless_in;  // the file of places without names, seen from within
+    for (auto place = frames.rbegin(); place != frames.rend(); ++place) {
+        const Frame& frame = recording.frames[*place];
+        if (frame.kernel || role_of(recording, frame) == FrameRole::Plumbing) continue;
+        if (nameless_in && *nameless_in != frame.module) return false;
+        if (frame.named)
+            return std::find(interpreter_lock_functions.begin(), interpreter_lock_functions.end(),
+                             recording.name(frame.label)) != interpreter_lock_functions.end();
+        nameless_in = frame.module;
+    }
+    return false;
+}
+
 }  // namespace
 
 WaitKind wait_kind_of(const Recording& recording, StackId stack) {
     const WaitKind kind = facts_of(block_reason_of(recording, stack)).kind;
     if (kind != WaitKind::Futex) return kind;
+    if (is_interpreter_lock(recording, stack)) return WaitKind::InterpreterLock;
     // The innermost counts: at its end pthread_cond_wait waits for the mutex.
     WaitKind found = kind;
     for (const std::uint32_t place : recording.stacks[stack]) {
@@ -90,7 +115,11 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::Semaphore: return "for a semaphore";
         case WaitKind::ThreadEnd: return "for a thread to end";
         case WaitKind::Futex: return "on a futex (a lock or a signal)";
+        case WaitKind::InterpreterLock: return "for the interpreter's lock (GIL)";
         case WaitKind::KernelLock: return "for a lock in the kernel";
+        case WaitKind::MemoryMap: return "for the process's memory map (mmap_lock)";
+        case WaitKind::FrozenFiles: return "to write to a file system that was frozen";
+        case WaitKind::FrozenMapping: return "in a page fault, to write to a mapped file whose file system was frozen";
         case WaitKind::FileLock: return "for a file lock";
         case WaitKind::Pipe: return "on a pipe";
         case WaitKind::LocalSocket: return "on a local socket";
@@ -100,7 +129,8 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::Sleep: return "";
         case WaitKind::Disk: return "for the disk";
         case WaitKind::PageFault: return "for a page of memory (page fault)";
-        case WaitKind::Memory: return "for free memory";
+        case WaitKind::Memory: return "for free memory, of which the machine had too little";
+        case WaitKind::GroupMemory: return "for memory of its control group, which was at its limit";
         case WaitKind::CpuLimit: return "at the CPU limit of its control group";
         case WaitKind::Stopped: return "(" + std::string(reason) + ")";
         case WaitKind::Other: break;
@@ -109,11 +139,20 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
     return "(" + std::string(reason) + ")";
 }
 
+bool is_held(WaitKind kind) {
+    return kind == WaitKind::Lock || kind == WaitKind::FileLock || kind == WaitKind::InterpreterLock ||
+           kind == WaitKind::MemoryMap;
+}
+
 std::string_view words_of_waker(WaitKind kind) {
     switch (kind) {
         case WaitKind::Lock:
+        case WaitKind::InterpreterLock:
         case WaitKind::KernelLock:
+        case WaitKind::MemoryMap:
         case WaitKind::FileLock: return "released it";
+        case WaitKind::FrozenFiles:
+        case WaitKind::FrozenMapping: return "thawed it";
         case WaitKind::Signal: return "gave it";
         case WaitKind::Semaphore: return "posted it";
         case WaitKind::ThreadEnd:

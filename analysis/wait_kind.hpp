@@ -11,9 +11,13 @@ enum class WaitKind : std::uint8_t {
     Lock,    // a mutex or another lock that some thread holds
     Signal,  // a condition variable, a barrier: until another thread says so
     Semaphore,
-    ThreadEnd,  // pthread_join
-    Futex,      // a futex of which nothing more is known
+    ThreadEnd,        // pthread_join
+    Futex,            // a futex of which nothing more is known
+    InterpreterLock,  // Python's GIL, Ruby's GVL: whoever runs the language's code has it
     KernelLock,
+    MemoryMap,      // the mmap_lock of a process
+    FrozenFiles,    // a file system that is frozen, and lets nobody write
+    FrozenMapping,  // the same, of a write to a mapped file
     FileLock,
     Pipe,
     LocalSocket,
@@ -23,7 +27,8 @@ enum class WaitKind : std::uint8_t {
     Sleep,
     Disk,
     PageFault,
-    Memory,  // reclaim
+    Memory,       // reclaim
+    GroupMemory,  // reclaim in a control group at its limit
     CpuLimit,
     Stopped,  // by a signal or a debugger
     Other,
@@ -31,6 +36,9 @@ enum class WaitKind : std::uint8_t {
 
 // "for a lock", "for events", "on a pipe", ...: after "waited". For Other, "in" and the reason; Sleep has none.
 [[nodiscard]] std::string words_of_wait(WaitKind kind, std::string_view reason);
+
+// Whether some thread has what is waited for until it lets it go, so that what that did meanwhile is the cause.
+[[nodiscard]] bool is_held(WaitKind kind);
 
 // "released it", "signalled it", "ended", "woke it": what the thread did that ended such a wait.
 [[nodiscard]] std::string_view words_of_waker(WaitKind kind);

@@ -66,6 +66,8 @@ object cpu_json(const CpuWaits& waits) {
                                  {"unit", holder.unit},
                                  {"threads", holder.threads},
                                  {"time_ns", holder.time_ns},
+                                 {"function", holder.function},
+                                 {"caller", holder.caller},
                                  {"real_time_priority", holder.real_time_priority()}});
     }
     return {{"cpus", boost::json::value_from(waits.cpus)},

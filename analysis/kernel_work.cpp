@@ -1,0 +1,77 @@
+#include "analysis/kernel_work.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lagtrap::analysis {
+
+namespace {
+
+struct KernelTask {
+    std::string_view function;
+    KernelWork work;
+};
+
+// Entries above count before entries below: a process that dumps core also ends.
+constexpr auto kernel_tasks = std::to_array<KernelTask>({
+    {"vfs_coredump", KernelWork::CoreDump},
+    {"do_coredump", KernelWork::CoreDump},
+    {"elf_core_dump", KernelWork::CoreDump},
+    {"try_to_free_mem_cgroup_pages", KernelWork::GroupReclaim},
+    {"mem_cgroup_handle_over_high", KernelWork::GroupReclaim},
+    {"__mem_cgroup_handle_over_high", KernelWork::GroupReclaim},
+    {"try_to_free_pages", KernelWork::MachineReclaim},
+    {"throttle_direct_reclaim", KernelWork::MachineReclaim},
+    {"__alloc_pages_direct_compact", KernelWork::Compaction},
+    {"try_to_compact_pages", KernelWork::Compaction},
+    {"show_smaps_rollup", KernelWork::MemoryStatistics},
+    {"show_smap", KernelWork::MemoryStatistics},
+    {"show_numa_map", KernelWork::MemoryStatistics},
+    {"pagemap_read", KernelWork::MemoryStatistics},
+    {"clear_refs_write", KernelWork::MemoryStatistics},
+    {"dup_mm", KernelWork::Fork},
+    {"dup_mmap", KernelWork::Fork},
+    {"copy_page_range", KernelWork::Fork},
+    {"exit_mmap", KernelWork::ProcessEnd},
+    {"exit_mm", KernelWork::ProcessEnd},
+});
+
+// A module's function is written "function [module]", a compiler's copy of one "function.isra.0".
+std::string_view plain_name(std::string_view function) { return function.substr(0, function.find_first_of(" .")); }
+
+}  // namespace
+
+KernelWork kernel_work_of(const Recording& recording, StackId stack) {
+    auto best = kernel_tasks.end();
+    for (const std::uint32_t place : recording.stacks[stack]) {
+        const Frame& frame = recording.frames[place];
+        if (!frame.kernel) continue;
+        const std::string_view function = plain_name(recording.name(frame.label));
+        best = std::min(best, std::find_if(kernel_tasks.begin(), kernel_tasks.end(),
+                                           [&](const KernelTask& entry) { return entry.function == function; }));
+    }
+    return best != kernel_tasks.end() ? best->work : KernelWork::None;
+}
+
+std::string_view words_of(KernelWork work) {
+    switch (work) {
+        case KernelWork::CoreDump: return "writing its core dump";
+        case KernelWork::GroupReclaim: return "freeing memory of its control group, which was at its memory limit";
+        case KernelWork::MachineReclaim: return "freeing memory, of which the machine had too little";
+        case KernelWork::Compaction: return "moving memory to make room for large pages";
+        case KernelWork::MemoryStatistics: return "reading a process's memory statistics (such as /proc/PID/smaps)";
+        case KernelWork::Fork: return "copying the memory map for a fork";
+        case KernelWork::ProcessEnd: return "giving back all its memory";
+        case KernelWork::None: break;
+    }
+    return "";
+}
+
+std::pair<KernelWork, std::uint64_t> KernelWorkTimes::longest(std::uint64_t whole_ns) const {
+    std::pair<KernelWork, std::uint64_t> found{KernelWork::None, 0};
+    for (const auto& [work, time_ns] : times_)
+        if (work != KernelWork::None && time_ns > found.second && time_ns >= whole_ns / 3) found = {work, time_ns};
+    return found;
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,188 @@
+// Causes that have a name: a lock of the kernel or of an interpreter, the kernel's own work, loops that wait, a library.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/delay_cause.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+
+namespace lagtrap::analysis::named_cause_tests {
+namespace {
+
+using test::TraceBuilder;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using Stack = TraceBuilder::Stack;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+
+std::string first_sentence(TraceBuilder& builder) {
+    builder.run(TraceBuilder::delay(1, "work", 9 * ms, 202 * ms, 10 * ms, 10, 11));
+    const auto recording = builder.decode();
+    EXPECT_TRUE(recording);
+    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0))).at(0);
+}
+
+// Thread 11 of process 10 runs on CPU 0, and 20 of another one on CPU 1, from the beginning.
+TraceBuilder two_programs(const std::string& other = "/usr/bin/other") {
+    TraceBuilder builder(400 * ms, 4);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "worker");
+    builder.process(20, other).thread(20, 20, other.substr(other.rfind('/') + 1));
+    builder.switched(1 * ms, 0, 0, 0, 11).switched(1 * ms, 1, 0, 0, 20);
+    return builder;
+}
+
+// Thread 11 waits from 10 ms to 210 ms, when 20 wakes it.
+TraceBuilder& waits(TraceBuilder& builder, const Stack& stack, std::uint32_t waker = 20) {
+    builder.switched(10 * ms, 0, 11, 2, 0).off_cpu(10 * ms, 10, 11, stack);
+    return builder.waking(210 * ms, 0, waker, 11).switched(210 * ms, 0, 0, 0, 11);
+}
+
+TEST(NamedCause, who_reads_the_memory_statistics_of_a_process_holds_its_memory_map) {
+    TraceBuilder builder = two_programs("/usr/bin/cat");
+    builder.samples(2 * ms, 300 * ms, 1, 20, 20, {"main", "k:vfs_read", "k:show_smaps_rollup", "k:smaps_pte_range"});
+    waits(builder,
+          {"main", "grow", "k:vm_mmap_pgoff", "k:down_write_killable", "k:rwsem_down_write_slowpath", "k:schedule"});
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) for the process's memory map (mmap_lock) in grow, which cat (20) held; meanwhile "
+              "cat (20) was "
+              "reading a process's memory statistics (such as /proc/PID/smaps): it computed for 200 ms in the kernel.");
+}
+
+TEST(NamedCause, a_page_fault_waits_for_the_memory_map_too) {
+    TraceBuilder builder = two_programs();
+    waits(builder, {"main", "touch", "k:exc_page_fault", "k:rwsem_down_read_slowpath", "k:schedule"});
+    EXPECT_THAT(first_sentence(builder), HasSubstr("for the process's memory map (mmap_lock) in touch"));
+}
+
+TEST(NamedCause, a_lock_of_a_folder_is_none_of_the_memory_map) {
+    TraceBuilder builder = two_programs();
+    waits(builder,
+          {"main", "list", "k:iterate_dir", "k:down_read_killable", "k:rwsem_down_read_slowpath", "k:schedule"});
+    EXPECT_THAT(first_sentence(builder), HasSubstr("for a lock in the kernel in list"));
+}
+
+TEST(NamedCause, a_file_system_is_frozen_until_a_program_that_began_later_thaws_it) {
+    TraceBuilder builder = two_programs();
+    builder.process(30, "/usr/sbin/fsfreeze", 1, TraceBuilder::begin_ns + 205 * ms).thread(30, 30, "fsfreeze");
+    builder.switched(205 * ms, 2, 0, 0, 30);
+    waits(builder,
+          {"main", "count", "k:exc_page_fault", "k:do_page_mkwrite", "k:ext4_page_mkwrite", "k:percpu_rwsem_wait",
+           "k:schedule"},
+          30);
+    builder.wait_file(10 * ms, 0, 11, 2, "/mnt/statistics");
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) in a page fault, to write to a mapped file whose file system was frozen in count "
+              "(/mnt/statistics), until fsfreeze (30) (which began 195 ms after that) thawed it.");
+}
+
+TEST(NamedCause, a_fork_that_waits_for_control_groups_waits_for_no_frozen_files) {
+    TraceBuilder builder = two_programs();
+    waits(builder, {"main", "spawn", "k:copy_process", "k:cgroup_can_fork", "k:percpu_rwsem_wait", "k:schedule"});
+    EXPECT_THAT(first_sentence(builder), HasSubstr("for a lock in the kernel in spawn"));
+}
+
+TEST(NamedCause, a_kernel_worker_is_not_what_a_group_at_its_memory_limit_waits_for) {
+    TraceBuilder builder = two_programs();
+    builder.process(40, "kworker/1:0", 2).thread(40, 40, "kworker/1:0").unit(10, "small.service");
+    waits(builder,
+          {"main", "fill", "k:exc_page_fault", "k:try_to_free_mem_cgroup_pages", "k:reclaim_throttle", "k:schedule"},
+          40);
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) for memory of its control group, small.service, which was at its limit in fill.");
+}
+
+TEST(NamedCause, a_machine_without_memory_is_told_apart_from_a_group) {
+    TraceBuilder builder = two_programs();
+    waits(builder,
+          {"main", "fill", "k:exc_page_fault", "k:try_to_free_pages", "k:throttle_direct_reclaim", "k:schedule"});
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) for free memory, of which the machine had too little in fill.");
+}
+
+TEST(NamedCause, a_child_that_ends_writes_its_core_dump) {
+    TraceBuilder builder = two_programs("/usr/bin/worker");
+    builder.samples(2 * ms, 300 * ms, 1, 20, 20,
+                    {"main", "abort", "k:get_signal", "k:vfs_coredump", "k:elf_core_dump"});
+    waits(builder, {"main", "restart", "wait4", "k:do_wait", "k:schedule"});
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("meanwhile worker (20) was writing its core dump: it computed for 200 ms in the kernel."));
+}
+
+// Python's function that waits has no name; who holds the lock is looked for again every 5 ms.
+TEST(NamedCause, the_lock_of_an_interpreter_is_no_signal) {
+    TraceBuilder builder = two_programs("/usr/bin/python3.11");
+    builder.thread(20, 21, "report");
+    builder.switched(2 * ms, 2, 0, 0, 21)
+        .samples(3 * ms, 300 * ms, 2, 20, 21, {"!/usr/bin/python3.11!main", "encode_json"});
+    const Stack stack{"!/usr/bin/python3.11!PyEval_RestoreThread", "?:/usr/bin/python3.11",
+                      "!/usr/lib/x86_64-linux-gnu/libc.so.6!pthread_cond_timedwait", "k:futex_wait", "k:schedule"};
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, stack);
+    builder.caused_waking(15 * ms, 0, 0, 11, 2).switched(15 * ms, 0, 0, 0, 11);
+    builder.switched(16 * ms, 0, 11, 1, 0).off_cpu(16 * ms, 10, 11, stack);
+    builder.waking(210 * ms, 0, 21, 11).switched(210 * ms, 0, 0, 0, 11);
+    EXPECT_THAT(first_sentence(builder), AllOf(HasSubstr("for Python's lock (GIL)"), HasSubstr("which report (21)"),
+                                               HasSubstr("held; meanwhile"), HasSubstr("in encode_json")));
+}
+
+TEST(NamedCause, a_condition_of_a_module_of_an_interpreter_is_a_signal) {
+    TraceBuilder builder = two_programs();
+    waits(builder, {"!/usr/bin/python3.11!_PyEval_EvalFrameDefault", "?:/usr/lib/queue.so",
+                    "!/usr/lib/x86_64-linux-gnu/libc.so.6!pthread_cond_wait", "k:futex_wait", "k:schedule"});
+    EXPECT_THAT(first_sentence(builder), HasSubstr("for a signal from another thread"));
+}
+
+TEST(NamedCause, a_thread_of_the_same_process_that_has_the_cpu_has_a_name) {
+    TraceBuilder builder = two_programs();
+    builder.thread(10, 12, "video");
+    builder.switched(10 * ms, 0, 11, 0, 12, 79)
+        .samples(10 * ms, 210 * ms, 0, 10, 12, {"clone3", "play", "decode_frame"});
+    builder.switched(210 * ms, 0, 12, 1, 11);
+    EXPECT_EQ(
+        first_sentence(builder),
+        "Waited 200 ms (99 %) for a CPU while video (12, of its own process, real-time priority 20) had CPU 0, in "
+        "decode_frame, called by play.");
+}
+
+TEST(NamedCause, who_yields_over_and_over_waits_for_whoever_leaves_a_function_then) {
+    TraceBuilder builder = two_programs();
+    builder.thread(10, 12, "low");
+    const Stack taking{"main", "request", "take", "!/usr/lib/x86_64-linux-gnu/libc.so.6!sched_yield",
+                       "k:__do_sys_sched_yield"};
+    builder.samples(10 * ms, 210 * ms, 0, 10, 11, taking).samples(210 * ms, 300 * ms, 0, 10, 11, {"main", "rest"});
+    builder.switched(2 * ms, 2, 0, 0, 12).samples(2 * ms, 210 * ms, 2, 10, 12, {"clone3", "run", "compact"});
+    builder.samples(210 * ms, 300 * ms, 2, 10, 12, {"clone3", "run", "idle"});
+    EXPECT_THAT(first_sentence(builder),
+                AllOf(HasSubstr("Spun for 200 ms"), HasSubstr("in take, calling sched_yield over and over"),
+                      HasSubstr("probably for a lock that low (12) held in compact; meanwhile low (12) computed")));
+}
+
+TEST(NamedCause, one_yield_is_no_spinning) {
+    TraceBuilder builder = two_programs();
+    builder.samples(10 * ms, 11 * ms, 0, 10, 11, {"main", "take", "sched_yield", "k:__do_sys_sched_yield"});
+    builder.samples(11 * ms, 210 * ms, 0, 10, 11, {"main", "encode"});
+    EXPECT_EQ(first_sentence(builder), "Computed for 202 ms (100 %) in encode.");
+}
+
+// Each function of the library has a little; what called it only passes the work on.
+TEST(NamedCause, a_library_that_does_all_of_the_work_is_named) {
+    TraceBuilder builder = two_programs();
+    const auto stack = [](const std::string& function) {
+        return Stack{"main", "compile_expression", "!/usr/lib/llvmjit.so!emit",
+                     "!/usr/lib/libLLVM-14.so.1!" + function};
+    };
+    for (std::uint64_t i = 0; i < 4; ++i)
+        builder.samples((10 + 50 * i) * ms, (60 + 50 * i) * ms, 0, 10, 11, stack("pass_" + std::to_string(i)));
+    EXPECT_THAT(first_sentence(builder), HasSubstr("in LLVM's JIT compiler (libLLVM-14)"));
+}
+
+TEST(NamedCause, a_function_that_does_more_than_call_a_library_says_more) {
+    TraceBuilder builder = two_programs();
+    const std::string library = "!/usr/lib/libcrypto.so.3!";
+    builder.samples(10 * ms, 70 * ms, 0, 10, 11, {"main", "hash_all", "begin_hash", library + "fetch"});
+    builder.samples(70 * ms, 140 * ms, 0, 10, 11, {"main", "hash_all", "end_hash", library + "final"});
+    builder.samples(140 * ms, 210 * ms, 0, 10, 11, {"main", "hash_all", "copy_input"});
+    EXPECT_THAT(first_sentence(builder), HasSubstr("in hash_all ("));
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis::named_cause_tests
