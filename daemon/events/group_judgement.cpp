@@ -50,25 +50,37 @@ Answer has_label(const std::string& wanted, const binaries::ContainerFacts& fact
     return facts.has_labels ? Answer(false) : Answer();
 }
 
+// As far as the container, whose root names what is in it.
+std::string_view without_inside(std::string_view path) {
+    const std::string id = trace::container_of_group(path).id;
+    return id.empty() ? path : path.substr(0, path.find('/', path.find(id)));
+}
+
 bool is_id_of(const std::string& text, const std::string& id) {
     return text.size() >= least_id_digits && id.starts_with(text);
 }
 
 }  // namespace
 
-GroupJudgement judge_group(const settings::GroupScope& scope, std::string_view path, const FindContainer& find) {
-    if (!scope.unit.empty() && !is_of_unit(scope.unit, path)) return {};
-    if (!scope.control_group.empty() && !is_within(scope.control_group, path)) return {};
+GroupJudgement judge_group(const settings::Scope& event_scope, const GroupPath& group, const FindContainer& find) {
+    const settings::GroupScope& scope = event_scope.groups;
+    const std::string_view path = group.path;
+    const std::string_view trusted = event_scope.uid == group.maker ? path : path.substr(0, group.root_bytes);
     settings::GroupScope rest = scope;
     rest.unit.clear();
     rest.control_group.clear();
-    if (rest.empty()) return {true, {}};
     const auto container = trace::container_of_group(path);
+    const bool made_by_user = !container.id.empty() && trace::container_of_group(trusted).id.empty();
+    if (!scope.unit.empty() && !is_of_unit(scope.unit, rest.empty() ? without_inside(trusted) : trusted)) return {};
+    if (!scope.control_group.empty() && !is_within(scope.control_group, path)) return {};
+    if (rest.empty()) return {true, {}};
     if (container.id.empty()) return {};
     const bool by_id = is_id_of(scope.container, container.id);
     if (by_id) rest.container.clear();
-    if (rest.empty()) return {true, {}};
+    if (rest.empty() && !made_by_user) return {true, {}};
     const KnownContainer known = find(container.id);
+    // Managers of users are not asked, and those of the machine make no group there.
+    if (made_by_user) return {rest.empty() && !known.found, {}};
     const binaries::ContainerFacts& facts = known.facts;
     // Who knows a container and tells of no pod has none.
     const bool no_pod = known.found && facts.pod.empty() && path.find("kubepods") == std::string_view::npos;

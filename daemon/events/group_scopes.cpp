@@ -13,8 +13,10 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "core/files.hpp"
-#include "daemon/events/group_judgement.hpp"
+#include "trace/logs/control_group_words.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -23,10 +25,19 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t mounts_limit_bytes = 4 << 20;
 constexpr std::size_t groups_limit = 16'384;
+constexpr std::size_t groups_of_sharer = groups_limit / 8;
 constexpr int deepest = 64;
 constexpr auto names_may_come_for = 20s;
 constexpr std::chrono::milliseconds look_again_interval{200};
 constexpr std::uint32_t wanted_events = IN_CREATE | IN_DELETE | IN_ONLYDIR;
+
+// Users and containers make groups in what is theirs, and have a share of the room for them each.
+std::string sharer_of(const GroupPath& place) {
+    if (place.root_bytes != std::string::npos) return "user " + std::to_string(place.maker);
+    const std::string id = trace::container_of_group(place.path).id;
+    const bool is_inside = !id.empty() && place.path.find('/', place.path.find(id)) != std::string::npos;
+    return is_inside ? "container " + id : std::string();
+}
 
 }  // namespace
 
@@ -76,6 +87,30 @@ void GroupScopes::note_problem(const std::string& problem) {
 
 void GroupScopes::add_all() { add("", 0); }
 
+// Whoever owns a folder above it can have made it.
+GroupPath GroupScopes::place_of(const std::string& path) const {
+    GroupPath place{path, std::string::npos, 0};
+    for (std::size_t at = 0; (at = path.find('/', at + 1)) != std::string::npos;) {
+        struct stat facts {};
+        if (::stat((root_.string() + path.substr(0, at)).c_str(), &facts) != 0 || facts.st_uid == 0) continue;
+        return {path, at, facts.st_uid};
+    }
+    return place;
+}
+
+bool GroupScopes::has_room(const std::string& sharer) {
+    const auto groups_of = [this](const std::string& one) {
+        const auto found = shares_.find(one);
+        return found == shares_.end() ? 0 : found->second;
+    };
+    const bool has_share =
+        sharer.empty() || (groups_of(sharer) < groups_of_sharer && groups_.size() - groups_of("") < groups_limit / 2);
+    if (has_share && groups_.size() < groups_limit) return true;
+    problem_ = has_share || sharer.empty() ? fmt::format("more than {} control groups", groups_limit)
+                                           : fmt::format("{} has more control groups than its share", sharer);
+    return false;
+}
+
 // The watch first: what is made from then on is told, and what was made before is listed.
 void GroupScopes::add(const std::string& path, int depth) {
     const std::string folder = root_.string() + path;
@@ -86,17 +121,23 @@ void GroupScopes::add(const std::string& path, int depth) {
     }
     struct stat facts {};
     if (::stat(folder.c_str(), &facts) != 0) return;
+    GroupPath place = place_of(path);
+    std::string sharer = sharer_of(place);
     bool is_new = false;
     {
         const std::lock_guard lock(mutex_);
-        if (groups_.size() >= groups_limit) {
-            problem_ = "more than " + std::to_string(groups_limit) + " control groups";
+        is_new = !groups_.contains(watch);
+        if (is_new && !has_room(sharer)) {
+            (void)::inotify_rm_watch(inotify_.get(), watch);
             return;
         }
-        is_new = groups_.try_emplace(watch).second;
+        if (is_new) {
+            ++shares_[sharer];
+            groups_[watch].sharer = sharer;
+        }
     }
     if (is_new) {
-        Group group{path, facts.st_ino, {}, {}, Clock::now()};
+        Group group{std::move(place), std::move(sharer), facts.st_ino, {}, {}, Clock::now()};
         judge(group);
         const std::lock_guard lock(mutex_);
         groups_[watch] = std::move(group);
@@ -110,9 +151,9 @@ void GroupScopes::add(const std::string& path, int depth) {
 void GroupScopes::judge(Group& group) {
     const auto find = [this](const std::string& id) { return names_.find(id); };
     for (std::uint32_t event = 0; event < events_.size(); ++event) {
-        const settings::GroupScope& scope = events_[event].scope.groups;
-        if (scope.empty() || group.scopes.contains(event)) continue;
-        const GroupJudgement judgement = judge_group(scope, group.path, find);
+        const settings::Scope& scope = events_[event].scope;
+        if (scope.groups.empty() || group.scopes.contains(event)) continue;
+        const GroupJudgement judgement = judge_group(scope, group.place, find);
         group.not_known.erase(event);
         if (!judgement.not_known.empty()) group.not_known[event] = judgement.not_known;
         if (!judgement.in_scope) continue;
@@ -131,6 +172,8 @@ void GroupScopes::remove(int watch) {
         if (found == groups_.end()) return;
         gone = std::move(found->second);
         groups_.erase(found);
+        if (const auto share = shares_.find(gone.sharer); share != shares_.end() && --share->second == 0)
+            shares_.erase(share);
     }
     for (const auto& [event, in_scope] : gone.scopes) (void)tell_(event, gone.number, false);
 }
@@ -140,7 +183,7 @@ void GroupScopes::remove_path(const std::string& path) {
     {
         const std::lock_guard lock(mutex_);
         for (const auto& [watch, group] : groups_)
-            if (group.path == path || group.path.starts_with(path + "/")) watches.push_back(watch);
+            if (group.place.path == path || group.place.path.starts_with(path + "/")) watches.push_back(watch);
     }
     for (const int watch : watches) {
         (void)::inotify_rm_watch(inotify_.get(), watch);
@@ -162,7 +205,7 @@ void GroupScopes::take_events() {
             const std::lock_guard lock(mutex_);
             const auto found = groups_.find(event->wd);
             if (found == groups_.end()) continue;
-            parent = found->second.path;
+            parent = found->second.place.path;
         }
         const std::string path = parent + "/" + event->name;
         if (event->mask & IN_CREATE) add(path, static_cast<int>(std::count(path.begin(), path.end(), '/')));

@@ -15,6 +15,7 @@
 
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
+#include "daemon/events/group_judgement.hpp"
 #include "daemon/processes/container_names.hpp"
 #include "settings/settings.hpp"
 
@@ -44,7 +45,8 @@ class GroupScopes {
   private:
     using Clock = std::chrono::steady_clock;
     struct Group {
-        std::string path;  // from the root of the hierarchy, "" of the root
+        GroupPath place;
+        std::string sharer;  // who shares room for groups with others: "" of root
         std::uint64_t number = 0;
         std::map<std::uint32_t, bool> scopes;            // events
         std::map<std::uint32_t, std::string> not_known;  // events, and what is not known
@@ -53,6 +55,9 @@ class GroupScopes {
     void add_all();
     void add(const std::string& path, int depth);
     void judge(Group& group);
+    [[nodiscard]] GroupPath place_of(const std::string& path) const;
+    // Needs mutex_.
+    [[nodiscard]] bool has_room(const std::string& sharer);
     void remove(int watch);
     void remove_path(const std::string& path);
     void follow();
@@ -67,7 +72,8 @@ class GroupScopes {
     const std::filesystem::path root_;
     UniqueFd inotify_, stop_;
     mutable std::mutex mutex_;
-    std::map<int, Group> groups_;  // by inotify's number
+    std::map<int, Group> groups_;                // by inotify's number
+    std::map<std::string, std::size_t> shares_;  // groups, by sharer
     std::string problem_;
     std::thread thread_;
 };

@@ -15,6 +15,7 @@ from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, check_trace, 
 
 FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
 RUNS = 101  # of a program started with these
+SOMEBODY = 64001  # a user that no machine knows
 ID = "0123456789ab" + f"{os.getpid():052x}"  # nobody else's
 OTHER_ID = "ba9876543210" + f"{os.getpid():052x}"
 
@@ -73,6 +74,22 @@ def of_a_unit():
             work_in(inside)
         scoped(daemon, 1)
         check((work(daemon)["runs"], work(daemon)["out_of_scope"]) == (2 * RUNS, 2 * RUNS), work(daemon))
+
+
+def a_users_group_is_no_unit():
+    """Users make groups below those that a manager gave them, by any name; one that the scope names may have units there."""
+    markers = '<begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/>'
+    theirs = (f'<event name="theirs" threshold="10s" trace-length="1s" binary="{PLANTED.resolve()}">'
+              f'<scope unit="web" user="{SOMEBODY}"/>{markers}</event>')
+    events = event('unit="web"') + theirs
+    with group("app.slice", "web.service") as unit, group("manager") as manager:
+        os.chown(manager, SOMEBODY, SOMEBODY)
+        with group("manager", "web.service") as forged, Daemon(events) as daemon:
+            scoped(daemon, 1)
+            check(daemon.event("theirs")["scope_groups"]["groups"] == 2, daemon.event("theirs"))
+            work_in(forged)
+            work_in(unit)
+            check((work(daemon)["runs"], work(daemon)["out_of_scope"]) == (RUNS, 2 * RUNS), work(daemon))
 
 
 def of_a_control_group():
@@ -199,4 +216,4 @@ def hostile_state():
 
 
 if __name__ == "__main__":
-    run(reports_name_units_and_containers, of_a_unit, of_a_control_group, of_a_container, not_known, of_a_pod, hostile_state)
+    run(reports_name_units_and_containers, of_a_unit, a_users_group_is_no_unit, of_a_control_group, of_a_container, not_known, of_a_pod, hostile_state)

@@ -14,7 +14,7 @@ KnownContainer shop() {
 }
 
 GroupJudgement judge(const settings::GroupScope& scope, const std::string& path, const KnownContainer& known = {}) {
-    return judge_group(scope, path, [&](const std::string&) { return known; });
+    return judge_group({{}, {}, {}, scope}, {path}, [&](const std::string&) { return known; });
 }
 
 settings::GroupScope scope_of(std::string settings::GroupScope::*what, std::string text) {
@@ -76,6 +76,48 @@ TEST(GroupJudgement, WhatIsNotKnownIsSaid) {
     EXPECT_EQ(judge(scope_of(&Scope::label, "tier=front"), docker_group, without_labels).not_known, "");
     without_labels.facts.has_labels = false;
     EXPECT_EQ(judge(scope_of(&Scope::label, "tier=front"), docker_group, without_labels).not_known, "labels");
+}
+
+// A group below one that belongs to user 1000.
+bool judge_of_user(settings::Scope scope, const std::string& inside, const KnownContainer& known = {}) {
+    const std::string manager = "/user.slice/user-1000.slice/user@1000.service";
+    return judge_group(scope, {manager + inside, manager.size(), 1000}, [&](const std::string&) { return known; })
+        .in_scope;
+}
+
+TEST(GroupJudgement, AUsersOwnGroupsAreNoUnitsOfTheMachine) {
+    settings::Scope scope;
+    scope.groups.unit = "nginx";
+    EXPECT_FALSE(judge_of_user(scope, "/app.slice/nginx.service"));
+    EXPECT_FALSE(judge_of_user(scope, "/nginx.service/inside"));
+    scope.groups.unit = "user@1000";
+    EXPECT_TRUE(judge_of_user(scope, "/app.slice/nginx.service")) << "the system manager made that one";
+}
+
+TEST(GroupJudgement, AUsersUnitsCountWhereTheScopeNamesTheUser) {
+    settings::Scope scope;
+    scope.groups.unit = "nginx";
+    scope.uid = 1000;
+    EXPECT_TRUE(judge_of_user(scope, "/app.slice/nginx.service"));
+    scope.uid = 1001;
+    EXPECT_FALSE(judge_of_user(scope, "/app.slice/nginx.service"));
+}
+
+TEST(GroupJudgement, AUserMakesNoGroupOfTheMachinesContainers) {
+    const std::string forged = "/docker-" + id + ".scope";
+    settings::Scope scope;
+    scope.groups.container = "shop";
+    EXPECT_FALSE(judge_of_user(scope, forged, shop()));
+    scope.groups.container = id;
+    EXPECT_FALSE(judge_of_user(scope, forged, shop()));
+    EXPECT_TRUE(judge_of_user(scope, forged)) << "a rootless container, by its id";
+}
+
+TEST(GroupJudgement, UnitsInsideOfAContainerAreTheContainers) {
+    settings::GroupScope scope = scope_of(&settings::GroupScope::unit, "nginx");
+    EXPECT_FALSE(judge(scope, docker_group + "/system.slice/nginx.service", shop()).in_scope);
+    scope.container = "shop";
+    EXPECT_TRUE(judge(scope, docker_group + "/system.slice/nginx.service", shop()).in_scope);
 }
 
 TEST(GroupJudgement, AllThatIsGivenMustHold) {
