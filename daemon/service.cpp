@@ -521,7 +521,8 @@ boost::json::object Service::answer(const boost::json::object& request) {
         add_functions(report, *functions_);
         add_memory(report, memory_->status());
         add_untrusted_parties(report, *unwinder_, *control_);
-        add_inspections(report, unwinder_->status(), options_.inspectors->counts());
+        add_inspections(report, unwinder_->status(), options_.inspectors->counts(),
+                        {sightings_.left_out(), collector_->listener().copies_left_out()});
         report["arming"] = nullptr;
         const Listener& arms = arming_ ? *arming_->watched : collector_->listener();
         if (const auto progress = arms.progress(); progress.done < progress.of)

@@ -204,13 +204,15 @@ std::string limited_lines(const object& answer, const Paint& paint) {
                  "\n";
     if (const std::string problem = text(inspections, "problem"); !problem.empty())
         lines += "              " + paint(Colour::Red, "processes are not looked into: " + problem) + "\n";
-    constexpr std::array<std::pair<const char*, const char*>, 6> kinds{{
+    constexpr std::array<std::pair<const char*, const char*>, 8> kinds{{
         {"mappings_left_out", "mappings beyond the share"},
         {"files_left_out", "files with code beyond the share"},
         {"files_unreadable", "files not read (no local file system, or no answer)"},
         {"tables_given_up", "tables given up for users who have fewer"},
         {"tables_slow", "tables that took long, made last"},
         {"looks_held_up", "looks into processes held up"},
+        {"sightings_left_out", "uses of watched files not followed"},
+        {"copies_left_out", "copies of watched files not opened"},
     }};
     for (const auto& entry : list(answer, "limited_users")) {
         if (!entry.is_object()) continue;

@@ -68,6 +68,11 @@ std::vector<std::string> names_of(const settings::Event& event) {
     return names;
 }
 
+Party party_of_process(std::uint32_t pid) {
+    const auto party = read_party(folder_of(pid));
+    return party ? *party : unknown_party;
+}
+
 }  // namespace
 
 CopyArming::CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings,
@@ -256,6 +261,11 @@ CopyArming::Resolved CopyArming::resolve(const Sighting& sighting, unsigned fail
     }
     const auto real = find_file(sighting, view);
     if (real) return {*real, false, {}, 0};
+    if (real.error().kind == ErrorKind::TooLarge && failures == 0) {
+        const Party party = party_of_process(sighting.mapping.mapping.pid);
+        const std::lock_guard lock(mutex_);
+        if (left_out_.contains(party) || left_out_.size() < UserShares::counted_users) ++left_out_[party];
+    }
     if (real.error().kind == ErrorKind::NotFound) return {std::nullopt, true, {}, 0};
     return {std::nullopt, false, Clock::now() + first_retry * (1U << std::min(failures, most_doublings)), failures + 1};
 }
@@ -272,6 +282,19 @@ Result<CopyArming::KnownFile> CopyArming::look_into(const OpenedFile& opened, co
     return known;
 }
 
+Status CopyArming::check_room(Party party) const {
+    const auto of_party = [party](const auto& copy) { return copy.second.user == party; };
+    const auto own = static_cast<std::size_t>(std::count_if(copies_.begin(), copies_.end(), of_party));
+    if (copies_.size() < limits_.open && (party == root_party || own < limits_.open / UserShares::parts))
+        return success();
+    return make_error(ErrorKind::TooLarge, party_text(party) + " has as many files open as it may");
+}
+
+LeftOut CopyArming::left_out() const {
+    const std::lock_guard lock(mutex_);
+    return left_out_;
+}
+
 // ErrorKind::NotFound: no event means this file.
 Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& view) {
     const auto identities = inspector_.identify({sighting.mapping});
@@ -282,6 +305,7 @@ Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& vie
     auto known = known_files_.find(key);
     UniqueFd file;
     if (known == known_files_.end() || !is_open(known->second.real)) {
+        TRY(check_room(party_of_process(sighting.mapping.mapping.pid)));
         TRY_ASSIGN(OpenedFile opened, inspector_.open(sighting.mapping));
         TRY_ASSIGN(KnownFile looked, look_into(opened, sighting));
         if (known_files_.size() >= known_files_limit) known_files_.clear();
@@ -304,8 +328,7 @@ void CopyArming::add(const Sighting& sighting, const View& view, const KnownFile
     copy.may_stay = view.machines && copy.file->identity().device == root_device_;
     copy.build_id = known.build_id;
     copy.where = names_.words_for(control_group_of(folder_of(sighting.mapping.mapping.pid)));
-    const auto user = read_party(folder_of(sighting.mapping.mapping.pid));
-    copy.user = user ? *user : unknown_party;
+    copy.user = party_of_process(sighting.mapping.mapping.pid);
     copy.mapped = Clock::now();
     hooks_.guard(copy.file);
     const std::lock_guard lock(mutex_);

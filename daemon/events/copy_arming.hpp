@@ -63,7 +63,8 @@ class CopyArming {
     struct Limits {
         std::size_t files = 1'024;  // of all events together
         std::size_t files_of_event = 256;
-        std::size_t files_of_user = 32;  // of one event, for each user but root
+        std::size_t files_of_user = 32;  // of one event, for each party (core/party.hpp) but root
+        std::size_t open = 1'024;        // held open, armed or not; of one party but root a quarter
     };
     // Who arms events; called on the thread that calls look().
     struct Hooks {
@@ -101,6 +102,8 @@ class CopyArming {
     // for markers that are on their way out of it.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> leave_file(const std::string& name);
     [[nodiscard]] EventCopies of(std::uint32_t event) const;
+    // Files that are not opened, as too many are, by whose processes have them.
+    [[nodiscard]] LeftOut left_out() const;
     // Whether a process has a file of Hooks::main_files mapped.
     [[nodiscard]] bool has_processes(const WatchedFile& main_file) const;
 
@@ -154,6 +157,8 @@ class CopyArming {
     [[nodiscard]] Resolved resolve(const Sighting& sighting, unsigned failures);
     [[nodiscard]] Result<RealFile> find_file(const Sighting& sighting, const View& view);
     [[nodiscard]] Result<KnownFile> look_into(const OpenedFile& opened, const Sighting& sighting) const;
+    // Whether one more file may be opened for this party's process. Error: TooLarge.
+    [[nodiscard]] Status check_room(Party party) const;
     void add(const Sighting& sighting, const View& view, const KnownFile& known, UniqueFd file);
     void let_go(std::vector<std::pair<std::uint32_t, Copy>> copies);
     void leave_copy(std::uint32_t number, const Copy& copy);
@@ -170,6 +175,7 @@ class CopyArming {
     void drop_unmapped();
     [[nodiscard]] std::optional<Clock::time_point> next_to_leave() const;
 
+    LeftOut left_out_;  // needs mutex_
     const std::vector<settings::Event> events_;
     FileSightings& sightings_;
     ProcessInspector& inspector_;

@@ -102,6 +102,7 @@ class EventArming {
     [[nodiscard]] std::vector<WatchedFileStatus> files() const;
     // The files of the event and their processes.
     [[nodiscard]] EventCopies copies_of(std::uint32_t event) const;
+    [[nodiscard]] LeftOut copies_left_out() const { return copies_ ? copies_->left_out() : LeftOut{}; }
     // Of the files of the event's markers as they were armed; a file that was not opened is left out.
     [[nodiscard]] std::vector<FileIdentity> identities_of(std::uint32_t event) const;
 

@@ -130,6 +130,8 @@ class Listener {
     [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return programs_->marker_places(); }
     // Of its events' runs.
     [[nodiscard]] const std::shared_ptr<RunWeights>& weights() const { return weights_; }
+    // Copies that are not opened, as too many are (CopyArming).
+    [[nodiscard]] LeftOut copies_left_out() const { return arming_->copies_left_out(); }
     [[nodiscard]] std::vector<WatchedFileStatus> watched_files() const { return arming_->files(); }
 
     // As EventArming has them; the open runs of an event that is taken out are forgotten.

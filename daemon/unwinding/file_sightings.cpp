@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "daemon/processes/mapping_build_id.hpp"
 #include "daemon/processes/record_buffer.hpp"
+#include "daemon/unwinding/process_spaces.hpp"
 #include "settings/package_files.hpp"
 #include "settings/program_name.hpp"
 #include "trace/processes/modules.hpp"
@@ -44,6 +45,8 @@ std::optional<StartedBeside> started_beside(std::string_view texts) {
     return StartedBeside{std::string(program), std::string(texts)};
 }
 
+FileSightings::FileSightings() : FileSightings(Limits{}, find_user) {}
+
 bool FileSightings::want(const std::set<std::string>& names) {
     const std::lock_guard lock(mutex_);
     const bool some_new = !std::includes(names_.begin(), names_.end(), names.begin(), names.end());
@@ -63,7 +66,7 @@ bool FileSightings::want(const std::set<std::string>& names) {
             file_names_.insert(file_name);
     }
     wanted_.store(!names.empty());
-    if (names.empty()) processes_.clear();
+    if (names.empty()) forget_processes();
     return some_new;
 }
 
@@ -105,8 +108,7 @@ void FileSightings::note_program(const lagtrap_process& process) {
     const std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
     const auto started = started_beside(texts);
     if (!started || !file_names_.contains(file_name_of(started->started_as))) return;
-    if (starting_.size() >= limits_.processes) starting_.clear();
-    starting_[process.pid] = {started->program, started->started_as};
+    start(process.pid, {started->program, started->started_as});
 }
 
 void FileSightings::add(const lagtrap_mapping& mapping) {
@@ -116,22 +118,19 @@ void FileSightings::add(const lagtrap_mapping& mapping) {
     if (const auto starting = starting_.find(mapping.pid); starting != starting_.end()) {
         perhaps = starting->second.program.empty();
         if (starting->second.program == path) started_as = starting->second.started_as;
-        starting_.erase(starting);
+        forget_start(mapping.pid);
     }
     if (!perhaps && started_as.empty() && !is_wanted(mapping, path)) return;
-    if (processes_.size() >= limits_.processes && !processes_.contains(mapping.pid)) {
-        ++left_out_;
-        return;
-    }
-    Files& files = processes_[mapping.pid];
+    Process* const process = process_of(mapping.pid);
+    if (!process) return;
+    Files& files = process->files;
     if (std::any_of(files.begin(), files.end(),
                     [&](const auto& known) { return known->path == path && same_file(known->mapping, mapping); }))
         return;
-    if (files.size() >= limits_.files_of_process) {
-        ++left_out_;
-        return;
-    }
-    files.push_back(std::make_shared<const File>(File{++last_id_, mapping, std::string(path), started_as, perhaps}));
+    File file{++last_id_, mapping, std::string(path), started_as, perhaps, process->party};
+    if (files.size() >= limits_.files_of_process) return room_.count_left_out(process->party, 1);
+    if (!room_.take(process->party, file.cost_bytes())) return;
+    files.push_back(std::make_shared<const File>(std::move(file)));
     note_change();
 }
 
@@ -140,16 +139,58 @@ void FileSightings::fork(const lagtrap_task_change& change) {
     if (change.pid == change.parent_pid) return;
     const auto parent = processes_.find(change.parent_pid);
     if (parent == processes_.end()) return;
-    if (processes_.size() >= limits_.processes) {
-        ++left_out_;
-        return;
-    }
-    processes_[change.pid] = Files(parent->second);
+    const Party party = parent->second.party;
+    if (processes_.size() >= limits_.processes) return room_.count_left_out(party, 1);
+    if (!room_.take(party, process_bytes)) return;
+    forget(change.pid);
+    processes_[change.pid] = parent->second;
     note_change();
 }
 
+// nullptr, and counted: there is no room for it.
+FileSightings::Process* FileSightings::process_of(std::uint32_t pid) {
+    if (const auto known = processes_.find(pid); known != processes_.end()) return &known->second;
+    const Party party = find_party_(pid).value_or(unknown_party);
+    if (processes_.size() >= limits_.processes) {
+        room_.count_left_out(party, 1);
+        return nullptr;
+    }
+    return room_.take(party, process_bytes) ? &(processes_[pid] = {party, {}}) : nullptr;
+}
+
+void FileSightings::start(std::uint32_t pid, Starting starting) {
+    forget_start(pid);
+    starting.party = find_party_(pid).value_or(unknown_party);
+    if (room_.take(starting.party, starting.cost_bytes())) starting_[pid] = std::move(starting);
+}
+
+void FileSightings::forget_start(std::uint32_t pid) {
+    const auto found = starting_.find(pid);
+    if (found == starting_.end()) return;
+    room_.give_back(found->second.party, found->second.cost_bytes());
+    starting_.erase(found);
+}
+
+void FileSightings::let_go(Process& process) {
+    for (const auto& file : process.files)
+        if (file.use_count() == 1) room_.give_back(file->party, file->cost_bytes());
+    process.files.clear();
+    room_.give_back(process.party, process_bytes);
+}
+
+void FileSightings::forget_processes() {
+    for (auto& [pid, process] : processes_) let_go(process);
+    processes_.clear();
+    for (const auto& [pid, starting] : starting_) room_.give_back(starting.party, starting.cost_bytes());
+    starting_.clear();
+}
+
 void FileSightings::forget(std::uint32_t pid) {
-    if (processes_.erase(pid) > 0) note_change();
+    const auto found = processes_.find(pid);
+    if (found == processes_.end()) return;
+    let_go(found->second);
+    processes_.erase(found);
+    note_change();
 }
 
 void FileSightings::take(const lagtrap_record* record) {
@@ -162,16 +203,16 @@ void FileSightings::take(const lagtrap_record* record) {
             const auto& change = *reinterpret_cast<const lagtrap_task_change*>(record);
             if (change.pid != change.tid) return;
             forget(change.pid);
-            starting_.erase(change.pid);
+            forget_start(change.pid);
             return;
         }
         case LAGTRAP_RECORD_NAME: {
             const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
             if (name.by_exec == 0) return;
             forget(name.pid);
-            starting_.erase(name.pid);
+            forget_start(name.pid);
             const std::string_view comm(name.comm, ::strnlen(name.comm, sizeof(name.comm)));
-            if (is_wanted_name(comm)) starting_[name.pid] = {};
+            if (is_wanted_name(comm)) start(name.pid, {});
             return;
         }
         case LAGTRAP_RECORD_PROCESS: return note_program(*reinterpret_cast<const lagtrap_process*>(record));
@@ -191,16 +232,25 @@ void FileSightings::done() {
 
 void FileSightings::forget_all() {
     const std::lock_guard lock(mutex_);
-    processes_.clear();
-    starting_.clear();
+    forget_processes();
     note_change();
+}
+
+LeftOut FileSightings::left_out() const {
+    const std::lock_guard lock(mutex_);
+    return room_.left_out();
+}
+
+std::uint64_t FileSightings::used_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return room_.used_bytes();
 }
 
 std::vector<FileSightings::Sighting> FileSightings::all() const {
     std::map<std::uint64_t, Sighting> sightings;
     const std::lock_guard lock(mutex_);
-    for (const auto& [pid, files] : processes_)
-        for (const auto& file : files) {
+    for (const auto& [pid, process] : processes_)
+        for (const auto& file : process.files) {
             Sighting& sighting = sightings[file->id];
             if (sighting.pids.empty()) {
                 sighting.id = file->id;

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "bpf/records.h"
+#include "core/party.hpp"
 #include "daemon/processes/process_inspector.hpp"
+#include "daemon/processes/user_shares.hpp"
 
 namespace lagtrap::daemon {
 
@@ -43,9 +45,15 @@ class FileSightings {
     struct Limits {
         std::size_t processes = 32'768;  // with something to be noted
         std::size_t files_of_process = 32;
+        // Of all that is noted, at most; no party but root has more than a quarter of it (user_shares.hpp).
+        std::uint64_t total_bytes = 32ULL << 20;
     };
-    FileSightings() : FileSightings(Limits{}) {}
-    explicit FileSightings(Limits limits) : limits_(limits) {}
+    // What a process is reckoned with, beside its files and their paths.
+    static constexpr std::uint64_t process_bytes = 1'024, file_bytes = 256;
+    using FindParty = std::function<std::optional<Party>(std::uint32_t pid)>;  // nullopt: it is gone
+    FileSightings();
+    FileSightings(Limits limits, FindParty find_party)
+        : limits_(limits), find_party_(std::move(find_party)), room_(limits.total_bytes) {}
 
     // Names of programs as the settings have them. True: some are new, so mappings from before are to be told again.
     bool want(const std::set<std::string>& names);
@@ -65,8 +73,9 @@ class FileSightings {
     [[nodiscard]] std::vector<Sighting> all() const;
     // Goes up with each change.
     [[nodiscard]] std::uint64_t version() const { return version_.load(); }
-    // Mappings that were not noted, for want of room.
-    [[nodiscard]] std::uint64_t left_out() const { return left_out_.load(); }
+    // Mappings and processes that were not noted, for want of room.
+    [[nodiscard]] LeftOut left_out() const;
+    [[nodiscard]] std::uint64_t used_bytes() const;
 
   private:
     struct File {
@@ -74,29 +83,44 @@ class FileSightings {
         lagtrap_mapping mapping{};
         std::string path, started_as;
         bool perhaps_started_as = false;
+        Party party = root_party;  // whose room it takes; forks of the process share it
+        [[nodiscard]] std::uint64_t cost_bytes() const { return file_bytes + path.size() + started_as.size(); }
     };
     using Files = std::vector<std::shared_ptr<const File>>;
+    struct Process {
+        Party party = root_party;
+        Files files;
+    };
+    struct Starting {
+        std::string program, started_as;  // as /proc told; empty: by an event
+        Party party = root_party;
+        [[nodiscard]] std::uint64_t cost_bytes() const { return file_bytes + program.size() + started_as.size(); }
+    };
     [[nodiscard]] bool is_wanted(const lagtrap_mapping& mapping, std::string_view path) const;
     [[nodiscard]] bool is_wanted_name(std::string_view thread_name) const;
     void want_files_of(std::string_view package);
     void note_program(const lagtrap_process& process);
     void add(const lagtrap_mapping& mapping);
     void fork(const lagtrap_task_change& change);
+    [[nodiscard]] Process* process_of(std::uint32_t pid);
+    void start(std::uint32_t pid, Starting starting);
+    void forget_start(std::uint32_t pid);
+    void let_go(Process& process);
     void forget(std::uint32_t pid);
+    void forget_processes();
     void note_change() { changed_ = true; }
 
     const Limits limits_;
     std::atomic<bool> wanted_{false};
-    std::atomic<std::uint64_t> version_{0}, left_out_{0};
+    const FindParty find_party_;
+    std::atomic<std::uint64_t> version_{0};
     mutable std::mutex mutex_;
     std::set<std::string> names_;                    // as the settings have them
     std::set<std::string, std::less<>> file_names_;  // their last parts, of those without * and ?
     std::vector<std::string> patterns_;              // whose last parts have some
     std::set<std::string, std::less<>> build_ids_;   // in lower-case hexadecimal
-    std::map<std::uint32_t, Files> processes_;
-    struct Starting {
-        std::string program, started_as;  // as /proc told; empty: by an event
-    };
+    UserShares room_;
+    std::map<std::uint32_t, Process> processes_;
     std::map<std::uint32_t, Starting> starting_;  // processes whose program is mapped next
     std::uint64_t last_id_ = 0;
     bool changed_ = false;

@@ -255,6 +255,39 @@ def too_slow_at_first():
                 process.kill()
 
 
+def held_by(daemon, folder):
+    """Files below the folder that lagtrapd has open."""
+    links = []
+    for descriptor in pathlib.Path(f"/proc/{daemon.process.pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            links.append(os.readlink(descriptor))
+    return len({link for link in links if link.startswith(f"{folder}/")})
+
+
+def a_user_holds_few_files_open():
+    """Copies of one user beyond its share are not even opened, and that is told; those of others are watched."""
+    somebody, many, share, watched = 64001, 270, 256, 32
+    with tempfile.TemporaryDirectory() as folder, Daemon(event("*/planted_delays")) as daemon, contextlib.ExitStack() as stack:
+
+        def start(number, **as_whom):
+            place = pathlib.Path(folder) / str(number)
+            place.mkdir(mode=0o755)
+            process = stack.enter_context(subprocess.Popen([shutil.copy(PLANTED, place), *FAST], stdin=subprocess.PIPE,
+                                                           stdout=subprocess.DEVNULL, **as_whom))
+            stack.callback(process.kill)
+
+        os.chmod(folder, 0o755)
+        for number in range(many):
+            start(number, user=somebody, group=somebody, extra_groups=[])
+        wait_for(lambda: any(user.get("copies_left_out") and user["uid"] == somebody for user in daemon.status()["limited_users"]),
+                 lambda: f"files to be left out: {held_by(daemon, folder)} are open")
+        check("copies of watched files not opened" in shown(daemon), shown(daemon))
+        wait_for(lambda: work(daemon)["files"] == watched, lambda: f"the user's share to be watched: {work(daemon)['files']}")
+        check(held_by(daemon, folder) <= share, f"{held_by(daemon, folder)} files are open")
+        start(many)
+        wait_for(lambda: work(daemon)["files"] == watched + 1, lambda: f"root's copy to be watched: {work(daemon)['files']}")
+
+
 if __name__ == "__main__":
     run(every_container, found_at_the_start, by_build_id, by_package, by_another_name, another_path, none_wanted, a_damaged_copy,
-        torn_down_in_a_recording, too_slow_at_first)
+        torn_down_in_a_recording, too_slow_at_first, a_user_holds_few_files_open)

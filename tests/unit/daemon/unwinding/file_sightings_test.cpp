@@ -63,7 +63,11 @@ class FileSightingsTest : public testing::Test {
         take(records);
     }
 
-    FileSightings sightings{FileSightings::Limits{4, 2}};
+    std::map<std::uint32_t, Party> parties;  // by process; of the others root
+    FileSightings sightings{FileSightings::Limits{4, 2}, [this](std::uint32_t pid) -> std::optional<Party> {
+                                const auto found = parties.find(pid);
+                                return found == parties.end() ? root_party : found->second;
+                            }};
 };
 
 TEST_F(FileSightingsTest, FilesOfTheNamesThatAreWanted) {
@@ -139,13 +143,56 @@ TEST(StartedBeside, ALinkElsewhereDoesNotCount) {
 TEST_F(FileSightingsTest, WhatFindsNoRoomIsCounted) {
     (void)sightings.want({"*/app"});
     for (const std::uint32_t pid : {1, 2, 3, 4, 5}) map(pid, "/usr/bin/app");
-    EXPECT_EQ(sightings.left_out(), 1);
+    EXPECT_EQ(sightings.left_out().at(root_party), 1);
     map(1, "/a/app", 1);
     map(1, "/b/app", 2);
-    EXPECT_EQ(sightings.left_out(), 2);
+    EXPECT_EQ(sightings.left_out().at(root_party), 2);
     change(LAGTRAP_RECORD_FORK, 6, 6, 1);
-    EXPECT_EQ(sightings.left_out(), 3);
+    EXPECT_EQ(sightings.left_out().at(root_party), 3);
     EXPECT_THAT(sightings.all(), SizeIs(5));
+}
+
+// With long paths, many files and many processes of one user.
+TEST(FileSightingsRoom, AUserHasAQuarterOfIt) {
+    constexpr std::uint64_t total_bytes = 256 * 1024;
+    FileSightings sightings{{1'000, 32, total_bytes}, [](std::uint32_t pid) { return pid < 1'000 ? 7U : 9U; }};
+    (void)sightings.want({"*/app"});
+    const auto map = [&](std::uint32_t pid, const std::string& path) {
+        lagtrap_mapping mapping{};
+        mapping.header.type = LAGTRAP_RECORD_MAPPING;
+        mapping.pid = pid;
+        mapping.inode = pid;
+        mapping.path_bytes = static_cast<std::uint16_t>(path.size());
+        RecordBuffer records;
+        records.append(&mapping, sizeof(mapping), path);
+        records.for_each([&](const lagtrap_record* record) { sightings.take(record); });
+    };
+    for (std::uint32_t pid = 1; pid < 300; ++pid)
+        for (int file = 0; file < 3; ++file) map(pid, "/" + std::string(1'000, 'x') + std::to_string(file) + "/app");
+    EXPECT_LE(sightings.used_bytes(), total_bytes / 4);
+    EXPECT_GT(sightings.used_bytes(), total_bytes / 5);
+    EXPECT_GT(sightings.left_out().at(7), 0U);
+    map(1'001, "/usr/bin/app");
+    EXPECT_EQ(sightings.left_out().count(9), 0U);
+    EXPECT_EQ(sightings.all().back().pids.front(), 1'001U);
+}
+
+TEST_F(FileSightingsTest, RoomIsGivenBackWithTheLastProcessOfAFile) {
+    (void)sightings.want({"/usr/bin/app"});
+    map(1, "/usr/bin/app");
+    const std::uint64_t of_one = sightings.used_bytes();
+    EXPECT_GT(of_one, 0U);
+    change(LAGTRAP_RECORD_FORK, 2, 2, 1);
+    EXPECT_EQ(sightings.used_bytes(), of_one + FileSightings::process_bytes) << "they share the file";
+    change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
+    EXPECT_EQ(sightings.used_bytes(), of_one);
+    execute(2, "app");  // becomes another program: what it maps next is told
+    EXPECT_GT(sightings.used_bytes(), 0U);
+    change(LAGTRAP_RECORD_EXIT, 2, 2, 0);
+    EXPECT_EQ(sightings.used_bytes(), 0U);
+    map(3, "/usr/bin/app");
+    (void)sightings.want({});
+    EXPECT_EQ(sightings.used_bytes(), 0U);
 }
 
 TEST_F(FileSightingsTest, ChangesAreTold) {
