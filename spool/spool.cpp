@@ -279,9 +279,19 @@ Status give_to_group(int fd, const fs::path& folder) {
     return (facts.st_mode & 07777) == mode ? success() : set_mode(fd, mode);
 }
 
+// The folder may be another user's, who can put a pipe or a name of somebody's file there: neither is waited for or changed.
+Result<UniqueFd> open_lock(const fs::path& path) {
+    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
+    struct stat facts {};
+    if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
+    if (!S_ISREG(facts.st_mode) || facts.st_nlink > 1)
+        return make_error(ErrorKind::Denied, path.string() + " is not a plain file of its own; remove it");
+    return fd;
+}
+
 // An exclusive lock that ends with the descriptor, and so with the process.
 Result<UniqueFd> lock_file(const fs::path& path) {
-    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_CREAT | O_NOFOLLOW, 0600));
+    TRY_ASSIGN(UniqueFd fd, open_lock(path));
     TRY(give_to_group(fd.get(), path.parent_path()));
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) return make_error(ErrorKind::Busy, path.string() + " is held by another process");

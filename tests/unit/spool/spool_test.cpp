@@ -264,6 +264,22 @@ TEST_F(SpoolTest, WhoeverMakesALockTheGroupMayTakeItToo) {
     EXPECT_TRUE(group_may_read());
 }
 
+// Whose folder it is may put anything there. Without the check, a pipe is waited for until somebody writes to it.
+TEST_F(SpoolTest, ALockThatIsNoPlainFileIsNotWaitedFor) {
+    const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
+    const auto tidied = [&] { return spool_->apply_retention({}, std::chrono::system_clock::now()); };
+    ASSERT_EQ(::mkfifo(lock.c_str(), 0600), 0);
+    EXPECT_EQ(tidied().error().kind, ErrorKind::Denied);
+    fs::remove(lock);
+    const fs::path other = spool_->folder(EntryState::Sent) / "other";
+    ASSERT_TRUE(write_file_durably(other, "", 0600).ok());
+    fs::create_hard_link(other, lock);
+    EXPECT_EQ(tidied().error().kind, ErrorKind::Denied);
+    EXPECT_EQ(fs::status(other).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    fs::remove(lock);
+    EXPECT_TRUE(tidied().ok());
+}
+
 TEST_F(SpoolTest, SaysWhoHoldsTheLockOfRetention) {
     const auto now = std::chrono::system_clock::now();
     const auto done = spool_->apply_retention({}, now);
