@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "core/accounts.hpp"
+#include "daemon/processes/process_party.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -49,6 +50,8 @@ Result<Caller> caller_at(int socket) {
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return system_error("SO_PEERCRED");
     Caller caller;
     caller.uid = credentials.uid;
+    const auto party = read_party("/proc/" + std::to_string(credentials.pid));
+    caller.party = party ? *party : unknown_party;
     caller.groups.resize(64);
     for (;;) {
         size = static_cast<socklen_t>(caller.groups.size() * sizeof(gid_t));

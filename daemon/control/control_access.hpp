@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/party.hpp"
 #include "core/result.hpp"
 #include "settings/settings.hpp"
 
@@ -16,9 +17,10 @@ namespace lagtrap::daemon {
 struct Caller {
     uid_t uid = 0;
     std::vector<gid_t> groups;
+    Party party = root_party;  // whose share of connections it takes; rights go by user and group
 };
 
-// Of the process that connected, as it was then (SO_PEERCRED, SO_PEERGROUPS).
+// Of the process that connected, as it was then (SO_PEERCRED, SO_PEERGROUPS); its party as it is now.
 [[nodiscard]] Result<Caller> caller_at(int socket);
 
 enum class Right { Read, Change, Trace };

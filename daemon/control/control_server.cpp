@@ -63,14 +63,14 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
           timer_(socket_.get_executor()),
           caller_(std::move(caller)),
           server_(std::move(server)) {
-        ++(*server_)->connections_[caller_.uid];
+        ++(*server_)->connections_[caller_.party];
     }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
     ~Connection() {
         if (*server_ == nullptr) return;
         auto& connections = (*server_)->connections_;
-        if (const auto own = connections.find(caller_.uid); own != connections.end() && --own->second == 0)
+        if (const auto own = connections.find(caller_.party); own != connections.end() && --own->second == 0)
             connections.erase(own);
     }
 
@@ -224,7 +224,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
 // Root asks for what is so now: its scripts compare a status with the one before.
 std::string ControlServer::answer_to(const Caller& caller, const boost::json::object& request) {
     const bool is_status = command_of(request) == "status";
-    const std::string* const kept = is_status && caller.uid != 0 ? status_.at(now_()) : nullptr;
+    const std::string* const kept = is_status && caller.party != root_party ? status_.at(now_()) : nullptr;
     if (kept != nullptr) return *kept;
     std::string made = boost::json::serialize(handler_(request));
     if (is_status) {
@@ -245,17 +245,17 @@ Status ControlServer::change_access(ControlAccess access) {
     return success();
 }
 
-bool ControlServer::has_room_for(uid_t uid) const {
+bool ControlServer::has_room_for(Party party) const {
     std::size_t all = 0;
     for (const auto& [user, count] : connections_) all += count;
-    if (uid == 0) return all < most_connections;
-    const auto own = connections_.find(uid);
+    if (party == root_party) return all < most_connections;
+    const auto own = connections_.find(party);
     return all < most_connections - kept_for_root && (own == connections_.end() || own->second < most_of_one_user);
 }
 
 void ControlServer::take(stream_protocol::socket socket) {
     auto caller = caller_at(socket.native_handle());
-    if (caller && has_room_for(caller->uid))
+    if (caller && has_room_for(caller->party))
         return std::make_shared<Connection>(std::move(socket), std::move(caller).value(), self_)->serve();
     ++counts_.turned_away;
     // A fresh connection has room for it; who does not read it does not get it.

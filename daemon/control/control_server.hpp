@@ -62,7 +62,7 @@ class ControlServer {
     [[nodiscard]] std::string answer_to(const Caller& caller, const boost::json::object& request);
     void accept();
     void take(boost::asio::local::stream_protocol::socket socket);
-    [[nodiscard]] bool has_room_for(uid_t uid) const;
+    [[nodiscard]] bool has_room_for(Party party) const;
 
     boost::asio::local::stream_protocol::acceptor acceptor_;
     boost::asio::steady_timer pause_;
@@ -72,7 +72,7 @@ class ControlServer {
     Streamer streamer_;
     Now now_;
     KeptAnswer status_;
-    std::map<uid_t, std::size_t> connections_;  // now, by user
+    std::map<Party, std::size_t> connections_;  // now
     Counts counts_;
     std::shared_ptr<ControlServer*> self_;  // for connections that outlive it; nullptr in it then
 };

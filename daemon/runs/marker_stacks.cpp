@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "daemon/processes/process_party.hpp"
+
 namespace lagtrap::daemon {
 namespace {
 
@@ -58,12 +60,14 @@ bool MarkerStacks::look_at(std::uint32_t pid, Process& process) {
         return false;
     }
     struct stat owner {};
-    if (::stat((proc_root_ / std::to_string(pid)).c_str(), &owner) != 0 || !budget_.may_look(owner.st_uid, begin))
-        return false;
+    const auto folder = proc_root_ / std::to_string(pid);
+    if (::stat(folder.c_str(), &owner) != 0) return false;
+    const Party party = read_party(folder, owner.st_uid);
+    if (!budget_.may_look(party, begin)) return false;
     read_mappings(pid, process);
     const auto end = now_();
-    budget_.charge(owner.st_uid, end - begin, end);
-    process.user = owner.st_uid;
+    budget_.charge(party, end - begin, end);
+    process.user = party;
     process.costly = pause_by_cost * (end - begin) > long_pause;
     process.next_look =
         end + std::max<std::chrono::steady_clock::duration>(look_interval, pause_by_cost * (end - begin));

@@ -57,7 +57,7 @@ class MarkerStacks {
     struct Process {
         std::map<std::uint64_t, Mapping> mappings;  // by start
         std::chrono::steady_clock::time_point next_look;
-        uid_t user = 0;
+        Party user = root_party;
         bool costly = false;  // so that the pause before the next look is a long one
     };
     [[nodiscard]] const Mapping* mapping_at(const Process& process, std::uint64_t address, std::uint64_t& start) const;
