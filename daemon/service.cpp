@@ -319,6 +319,7 @@ void Service::put_in_place(Arming& arming) {
     if (!arming.first) arming.source.ended_after_ns = arming.listener->take_over(collector_->listener());
     settings_ = arming.settings;
     options_.inspectors->show_command_lines(command_lines_of(settings_.privacy));
+    call_traces_->show_texts(command_lines_of(settings_.privacy));
     unwinder_->watch(watched_programs(settings_));
     unwinder_->want_files(programs_to_find(settings_));
     keeper_->set_limits(retention_of(settings_));

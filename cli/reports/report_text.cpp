@@ -46,7 +46,11 @@ std::string command_line_of(const Recording& recording, const trace::Delay& dela
     const std::size_t room = look.columns - indent;
     const std::string shown = look.all ? command : cut_end(command, 2 * room - 10);
     const std::string lines = wrap_words(shown, look.columns, indent);
-    return "  command   " + lines.substr(std::min(indent, lines.size()));
+    const std::string note =
+        command.find("***") == std::string::npos
+            ? ""
+            : std::string(indent, ' ') + "(*** is a password, token or key that lagtrapd masked)\n";
+    return "  command   " + lines.substr(std::min(indent, lines.size())) + note;
 }
 
 std::string facts(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {

@@ -232,7 +232,7 @@ bool ObjectEngine::speak_of_one(std::uint32_t failed, std::uint32_t told) const 
 
 // It belongs to the thread's last failure of those that it may speak of.
 void ObjectEngine::take_message(const lagtrap_object_message& record) {
-    const std::string text = text_of(record.text);
+    const std::string text = shown_text(text_of(record.text), texts_);
     for (auto call = taken_.calls.rbegin(); call != taken_.calls.rend(); ++call) {
         if (call->tid != record.tid || !call->failed || !speak_of_one(call->function, record.function)) continue;
         if (!call->left && call->error.empty()) call->error = text;
@@ -264,8 +264,8 @@ void ObjectEngine::take_call(const lagtrap_object_call& record, const lagtrap_ob
     call.depth = record.depth;
     call.thread = text_of(record.comm);
     if (texts != nullptr) {
-        call.title = text_of(texts->title);
-        call.error = thrown_text(*texts);
+        call.title = shown_text(text_of(texts->title), texts_);
+        call.error = shown_text(thrown_text(*texts), texts_);
     }
     taken_.calls.push_back(std::move(call));
 }
@@ -336,7 +336,7 @@ std::vector<ObjectEngine::Old> ObjectEngine::oldest(std::size_t most) const {
                                        now_ns - std::min<std::uint64_t>(now_ns, one.created_ns),
                                        one.uses,
                                        one.bytes,
-                                       text_of(one.title),
+                                       shown_text(text_of(one.title), texts_),
                                        {},
                                        0,
                                        one.shares_stack != 0},

@@ -33,6 +33,8 @@ class ObjectEngine {
                                                                     const UnwindStore& tables);
     ~ObjectEngine();
 
+    // How texts of the program are shown: before the first is taken.
+    void show_texts(CommandLines mode) { texts_ = mode; }
     // From now on shorter uses that succeed are counted and not told.
     void set_least(std::chrono::nanoseconds least);
     // From now on so many calls, and failures, may be told.
@@ -94,6 +96,7 @@ class ObjectEngine {
     bool memory_is_out_ = false;
     std::vector<std::uint32_t> files_, class_numbers_;  // of each function
     Taken taken_;
+    CommandLines texts_ = CommandLines::Masked;
 };
 
 }  // namespace lagtrap::daemon

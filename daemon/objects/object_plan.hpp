@@ -12,6 +12,7 @@
 #include "calls/object_stream.hpp"
 #include "core/result.hpp"
 #include "daemon/calls/call_plan.hpp"
+#include "daemon/processes/command_line_mask.hpp"
 #include "daemon/processes/process_files.hpp"
 #include "daemon/processes/process_inspector.hpp"
 
@@ -21,9 +22,10 @@ struct ObjectWishes {
     std::uint32_t pid = 0;
     std::optional<uid_t> owner;  // as TraceTarget has it
     std::vector<calls::ObjectRule> rules;
-    std::string include;  // a regular expression of names of functions; empty: all
-    std::string exclude;  // the same; empty: none
-    bool memory = true;   // count what calls take and give back
+    std::string include;                        // a regular expression of names of functions; empty: all
+    std::string exclude;                        // the same; empty: none
+    bool memory = true;                         // count what calls take and give back
+    CommandLines texts = CommandLines::Masked;  // of titles, errors and messages (shown_text())
 };
 
 struct MemoryFunction {

@@ -60,6 +60,7 @@ class ObjectTrace {
         await_tables();
         TRY_ASSIGN(engine_,
                    ObjectEngine::load({static_cast<pid_t>(pid), request_.wishes.owner}, plan_, unwinder_.store()));
+        engine_->show_texts(request_.wishes.texts);
         engine_->set_least(request_.least);
         engine_->set_room(request_.calls_per_second);
         engine_->set_stack_room(stacks_per_second);

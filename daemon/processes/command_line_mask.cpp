@@ -120,7 +120,30 @@ void mask_argument(std::string_view program, std::string_view last, std::string&
     mask_url(argument);
 }
 
+// "--password VALUE" anywhere in a text.
+void mask_options(std::string& text) {
+    bool is_secret = false;
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (is_secret && !word.empty() && !is_option(word)) {
+            text.replace(at, word.size(), mask);
+            end = at + mask.size();
+        }
+        if (!word.empty()) is_secret = word != "-p" && announces_secret(word);
+        at = end + 1;
+    }
+}
+
 }  // namespace
+
+std::string shown_text(std::string text, CommandLines mode) {
+    if (mode == CommandLines::All) return text;
+    mask_assignments(text);
+    mask_url(text);
+    mask_options(text);
+    return text;
+}
 
 std::string shown_command_line(std::string_view command_line, CommandLines mode) {
     const std::vector<std::string> arguments = parted(command_line);

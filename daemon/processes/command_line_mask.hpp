@@ -20,4 +20,8 @@ enum class CommandLines : std::uint32_t {
 // without such a name is not known as one.
 [[nodiscard]] std::string shown_command_line(std::string_view command_line, CommandLines mode);
 
+// The same of a text of a program's own, a title or message: masked unless all is shown. A word alone says of no other that
+// it is a secret, but for options as above.
+[[nodiscard]] std::string shown_text(std::string text, CommandLines mode);
+
 }  // namespace lagtrap::daemon

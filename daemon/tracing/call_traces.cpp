@@ -66,6 +66,7 @@ CallTraces::Work CallTraces::work_of(CallRequest request, std::shared_ptr<Answer
 }
 
 CallTraces::Work CallTraces::work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer) {
+    request.wishes.texts = texts_.load();
     return [this, request = std::move(request), answer = std::move(answer)](const auto& costs, const auto& stop) {
         trace_objects(request, inspector_, unwinder_, costs, *answer, stop);
     };

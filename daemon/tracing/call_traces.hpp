@@ -46,6 +46,8 @@ class CallTraces {
     [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder);
     [[nodiscard]] std::size_t running();
+    // How titles and messages of objects are shown, of traces that begin from now on. From any thread.
+    void show_texts(CommandLines mode) { texts_.store(mode); }
 
   private:
     struct Running {
@@ -65,6 +67,7 @@ class CallTraces {
                                        std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] CallCosts costs();
 
+    std::atomic<CommandLines> texts_{CommandLines::Masked};
     ProcessInspector& inspector_;
     Unwinder& unwinder_;
     CostMeters meters_;

@@ -166,6 +166,15 @@ export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: numbe
   );
 }
 
+// What lagtrapd puts in place of a password, token or key (daemon/processes/command_line_mask.hpp).
+const MASK = "***";
+
+// Says so where something in these texts was masked.
+export function MaskedNote({ texts }: { texts: string[] }) {
+  if (!texts.some((text) => text.includes(MASK))) return null;
+  return <p class="muted" data-testid="masked">{MASK} is a password, token or key that lagtrapd masked.</p>;
+}
+
 // A button that asks once more in its own place.
 export function Confirm({ text, question, onConfirm }: { text: string; question: string; onConfirm: () => void }) {
   const [asking, setAsking] = useState(false);

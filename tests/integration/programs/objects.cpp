@@ -66,7 +66,7 @@ NOINLINE int handle_use(struct handle* handle, int fail) {
 }
 NOINLINE const char* handle_error(int code) {
     asm volatile("" ::: "memory");
-    return code == 7 ? "the handle is not wanted" : "the handle is worn out";
+    return code == 7 ? "the handle is not wanted" : "the handle is worn out, token=hunter2";
 }
 NOINLINE void handle_close(struct handle* handle) {
     std::free(handle);

@@ -245,6 +245,21 @@ TEST(Report, shows_no_control_characters_of_names) {
     EXPECT_EQ(outcome.out.find('\x07'), std::string::npos);
 }
 
+TEST(Report, says_where_something_was_masked) {
+    const auto report_of = [](const char* command_line) {
+        TraceBuilder builder(100 * ms, 1);
+        builder.process(10, command_line).thread(10, 10, "app");
+        builder.samples(10 * ms, 60 * ms, 0, 10, 10, {"main", "work"});
+        builder.run(TraceBuilder::delay(1, "request", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10));
+        const auto recording = builder.decode();
+        return recording ? cli::report_text(*recording, std::nullopt, {cli::Paint(false), 80, false}) : std::string();
+    };
+    EXPECT_THAT(report_of("/srv/app --password=*** --port 80"),
+                testing::HasSubstr("\n  command   /srv/app --password=*** --port 80\n"
+                                   "            (*** is a password, token or key that lagtrapd masked)\n"));
+    EXPECT_THAT(report_of("/srv/app --port 80"), testing::Not(testing::HasSubstr("masked")));
+}
+
 TEST(Report, says_whose_process_it_was_and_why_it_was_slow) {
     const test::TemporaryFolder folder;
     TraceBuilder builder(100 * ms, 1);

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatBytes, formatCount, formatDuration, plural } from "../format";
-import { FunctionName, Section, Scroll } from "../parts";
+import { FunctionName, MaskedNote, Section, Scroll } from "../parts";
 import type { CreationStack, FollowedObjects } from "../types";
 
 type Call = FollowedObjects["longest"][number];
@@ -45,6 +45,7 @@ export function ObjectsFigures({ objects, latest }: { objects: FollowedObjects; 
           onInput={(event) => setMark(event.currentTarget.value)} /> ms</label>
       </p>
       <FailuresTable failures={failures} />
+      <MaskedNote texts={[...objects.failures.flatMap((one) => [one.error, one.title]), ...objects.longest.map((one) => one.title)]} />
       {!failedOnly && <ClassesTable objects={objects} wanted={wanted} />}
       <h3>Calls</h3>
       <Scroll label="Figures of objects">

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { BuildName } from "../builds";
 import { eventAddress } from "../filters";
 import { formatBytes, formatDifference, formatDuration, formatShare, plural } from "../format";
-import { Scroll, Section } from "../parts";
+import { MaskedNote, Scroll, Section } from "../parts";
 import type { Delay, Surroundings } from "../types";
 
 export function userOf(delay: Delay): string {
@@ -29,6 +29,7 @@ export function SurroundingsView({ delay, around }: { delay: Delay; around: Surr
       <dl class="facts" data-testid="surroundings">
         {facts.filter(([, value]) => value !== "" && value !== false).map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
       </dl>
+      <MaskedNote texts={[around.command_line, ...around.started.map((one) => one.command_line)]} />
       {around.cpu_holders.length > 0 && <Holders delay={delay} around={around} />}
       {around.cpu_use && <CpuUse use={around.cpu_use} pid={delay.pid} />}
       {around.started.length > 0 && (
@@ -87,6 +88,7 @@ function CpuUse({ use, pid }: { use: NonNullable<Surroundings["cpu_use"]>; pid: 
           </tbody>
         </table>
       </Scroll>
+      <MaskedNote texts={use.processes.map((one) => one.command_line)} />
     </details>
   );
 }

@@ -47,6 +47,19 @@ TEST(CommandLines, HaveNoCredentialsOfAddressesAndClients) {
     EXPECT_EQ(masked({"gcc", "-pthread", "a.c"}), "gcc -pthread a.c");
 }
 
+TEST(Texts, OfProgramsHaveNoSecretsEither) {
+    const auto masked_text = [](const char* text) { return shown_text(text, CommandLines::Masked); };
+    EXPECT_EQ(masked_text("connect to postgres://me:x@db/shop"), "connect to postgres://***@db/shop");
+    EXPECT_EQ(masked_text("std::runtime_error: login with password=x at db"),
+              "std::runtime_error: login with password=*** at db");
+    EXPECT_EQ(masked_text("exec mysqldump --password hunter2 shop"), "exec mysqldump --password *** shop");
+    EXPECT_EQ(masked_text("token=abc"), "token=***");
+    EXPECT_EQ(masked_text("mkdir -p folder"), "mkdir -p folder");
+    EXPECT_EQ(masked_text("password authentication failed"), "password authentication failed");
+    EXPECT_EQ(shown_text("password=x", CommandLines::Program), "password=***");
+    EXPECT_EQ(shown_text("password=x", CommandLines::All), "password=x");
+}
+
 TEST(CommandLines, KeepWhatIsNoSecret) {
     for (const std::vector<std::string>& arguments :
          std::vector<std::vector<std::string>>{{"/usr/sbin/nginx", "-g", "daemon off;"},
