@@ -234,6 +234,20 @@ class Sentence {
         return focus.direct_caller.empty() ? "" : ", called by " + short_function_name(focus.direct_caller);
     }
 
+    static std::string peer_words(const FileWaits& socket) {
+        const std::string others = socket.files == 2  ? " and another"
+                                   : socket.files > 2 ? " and " + std::to_string(socket.files - 1) + " others"
+                                                      : "";
+        switch (socket.kind) {
+            case WaitFileKind::Connecting:
+                return "to connect to " + socket.path + others +
+                       (socket.syn_repeated ? ", which did not answer, so that the SYN was sent again," : "");
+            case WaitFileKind::DatagramPeer: return "for an answer from " + socket.path + others;
+            case WaitFileKind::LocalPeer: return "on the local socket " + socket.path + others;
+            default: return "on a connection to " + socket.path + others;
+        }
+    }
+
     static std::string interpreter_lock_words(std::string_view module) {
         const std::string_view name = module_name(module);
         if (name.starts_with("python") || name.starts_with("libpython")) return "for Python's lock (GIL)";
@@ -245,6 +259,8 @@ class Sentence {
         if (doing.wait == WaitKind::GroupMemory && !who_waited.unit.empty())
             return "for memory of its control group, " + who_waited.unit + ", which was at its limit";
         if (doing.wait == WaitKind::InterpreterLock) return interpreter_lock_words(doing.focus.place.module);
+        if (is_socket(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
+            return peer_words(doing.files);
         const bool one_lock = doing.wait == WaitKind::FileLock && doing.files.files == 1;
         return one_lock ? "for a lock on " + doing.files.path : words_of_wait(doing.wait, doing.reason);
     }
@@ -257,7 +273,7 @@ class Sentence {
     // " (/var/lib/app/data on vda, which had 12 requests in its queue)".
     static std::string file_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
-        if (doing.wait == WaitKind::FileLock || is_refused(doing)) return "";
+        if (doing.wait == WaitKind::FileLock || is_refused(doing) || is_socket(files.kind)) return "";
         if (files.path.empty() || files.time_ns * 2 < files.asked_ns) {
             const bool of_disk = doing.wait == WaitKind::Disk || doing.wait == WaitKind::PageFault;
             return of_disk && !files.disk.empty() ? " (" + files.disk + ")" : "";
@@ -290,7 +306,8 @@ class Sentence {
 
     static std::string refused_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
-        if (!is_refused(doing) || files.path.empty() || files.time_ns * 2 < files.asked_ns) return "";
+        if (!is_refused(doing) || is_socket(files.kind) || files.path.empty() || files.time_ns * 2 < files.asked_ns)
+            return "";
         const std::string text = "; before, it had been refused a lock on " + files.path;
         return files.holder_pid == 0 ? text : text + ", which " + holder_words(files) + " held";
     }
@@ -299,7 +316,10 @@ class Sentence {
     std::string end_clause(const ThreadDoing& doing) const {
         switch (doing.end) {
             case WaitEnd::Timeout:
-                return doing.wait == WaitKind::Sleep ? ", until its own timer ended that" : ", until that timed out";
+                if (doing.wait == WaitKind::Sleep) return ", until its own timer ended that";
+                return ", until that timed out" + (doing.count > 1 && is_socket(doing.files.kind)
+                                                       ? " (" + std::to_string(doing.count) + " times)"
+                                                       : "");
             case WaitEnd::NotYet: {
                 const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::FileLock;
                 const std::string text = ", which had not ended when the recording did";
@@ -308,6 +328,9 @@ class Sentence {
                 return text + "; who holds it is not known";
             }
             case WaitEnd::Interrupt:
+                if (doing.interrupt == WakeCause::DelayedAck)
+                    return ", until TCP's delayed ACK let the other side send what it had held back (without "
+                           "TCP_NODELAY)";
                 return ends_by_device(doing.wait) ? "" : ", until " + words_of(doing.interrupt) + " ended that";
             case WaitEnd::Unknown: return ends_by_device(doing.wait) ? "" : "; what ended that is not known";
             case WaitEnd::Thread: break;

@@ -16,8 +16,10 @@ bool belongs(WaitFileKind file, WaitKind wait) {
         case WaitKind::FrozenMapping:
         case WaitKind::PageFault: return file == WaitFileKind::OfFault;
         case WaitKind::FileLock: return file == WaitFileKind::Lock;
-        case WaitKind::Sleep:
-        case WaitKind::Events: return file == WaitFileKind::Refused;
+        case WaitKind::Sleep: return file == WaitFileKind::Refused;
+        case WaitKind::Events: return file == WaitFileKind::Refused || is_socket(file);
+        case WaitKind::Network:
+        case WaitKind::LocalSocket: return is_socket(file);
         default: return false;
     }
 }
@@ -25,9 +27,17 @@ bool belongs(WaitFileKind file, WaitKind wait) {
 struct OneFile {
     std::uint64_t time_ns = 0;
     double requests = 0;  // queue depth times time
+    WaitFileKind kind = WaitFileKind::Unknown;
+    bool syn_repeated = false;
     NameId disk = 0;
     std::map<std::uint32_t, std::uint64_t> holders;  // time by process
 };
+
+bool is_syn_repeated_in(const Recording& recording, const Interval& wait, NameId peer) {
+    return std::any_of(recording.repeated_syns.begin(), recording.repeated_syns.end(), [&](const RepeatedSyn& syn) {
+        return syn.peer == peer && syn.at_ns >= wait.begin_ns && syn.at_ns < wait.end_ns;
+    });
+}
 
 template <typename Map>
 auto with_most_time(const Map& times) {
@@ -36,6 +46,11 @@ auto with_most_time(const Map& times) {
 }
 
 }  // namespace
+
+bool is_socket(WaitFileKind kind) {
+    return kind == WaitFileKind::Peer || kind == WaitFileKind::Connecting || kind == WaitFileKind::DatagramPeer ||
+           kind == WaitFileKind::LocalPeer;
+}
 
 FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>& waits, WaitKind kind) {
     std::map<NameId, OneFile> files;
@@ -51,6 +66,9 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
         file.time_ns += wait.length_ns();
         file.requests += static_cast<double>(waited.queue_depth) * static_cast<double>(wait.length_ns());
         file.disk = waited.disk;
+        file.kind = waited.kind;
+        if (waited.kind == WaitFileKind::Connecting && is_syn_repeated_in(recording, wait, waited.path))
+            file.syn_repeated = true;
         if (waited.holder_pid != 0) file.holders[waited.holder_pid] += wait.length_ns();
     }
     FileWaits found;
@@ -60,6 +78,8 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
     const auto& [path, file] = *std::max_element(
         files.begin(), files.end(), [](const auto& a, const auto& b) { return a.second.time_ns < b.second.time_ns; });
     found.path = recording.name(path);
+    found.kind = file.kind;
+    found.syn_repeated = file.syn_repeated;
     found.files = static_cast<std::uint32_t>(files.size());
     found.time_ns = file.time_ns;
     if (file.disk != 0) found.disk = recording.name(file.disk);

@@ -1,4 +1,4 @@
-// Which file and disk the waits of a thread were for, and who had a lock on it.
+// Which file and disk the waits of a thread were for, and who had a lock on it; or which socket, and who is at its other end.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,11 @@
 namespace lagtrap::analysis {
 
 struct FileWaits {
-    std::string path;            // for which most of the waits' time was; empty: for none, or not known
-    std::string disk;            // on which it is, or which ended most of the waits; empty: not known
-    std::uint64_t time_ns = 0;   // of the waits for `path`
+    std::string path;                           // for which most of the waits' time was; empty: for none, or not known
+    WaitFileKind kind = WaitFileKind::Unknown;  // of `path`
+    bool syn_repeated = false;                  // to it, in one of these waits
+    std::string disk;                           // on which it is, or which ended most of the waits; empty: not known
+    std::uint64_t time_ns = 0;                  // of the waits for `path`
     std::uint64_t asked_ns = 0;  // of all waits of which a file could be known: not those before the recording
     std::uint32_t files = 0;     // of all known ones
     std::uint32_t queue_depth =
@@ -22,6 +24,8 @@ struct FileWaits {
     std::uint32_t holder_pid = 0;  // who had a lock on it for most of the time; 0: nobody, or not known
     std::string holder;            // name of that process
 };
+
+[[nodiscard]] bool is_socket(WaitFileKind kind);
 
 // Of waits of one kind. A lock that was refused counts where the kind has no file of its own, as a sleep.
 [[nodiscard]] FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>& waits, WaitKind kind);

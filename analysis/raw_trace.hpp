@@ -102,6 +102,7 @@ struct RawTrace {
     std::vector<RawThrottling> throttlings;
     std::vector<RawWaking> wakings;
     std::vector<RawWaitFile> wait_files;
+    std::vector<RepeatedSyn> repeated_syns;
     std::vector<RawSample> samples;
     std::vector<RawSample> off_cpu;
     std::unordered_map<std::uint32_t, RawThread> threads;  // by tid

@@ -43,14 +43,15 @@ enum class ThreadState : std::uint8_t {
 
 // What made a thread runnable. The numbers are those of the merged trace.
 enum class WakeCause : std::uint8_t {
-    Unknown = 0,    // recordings of before there were causes
-    Thread = 1,     // the waker, by something it did itself
-    Timeout = 2,    // the timer that the thread itself had set to end its wait
-    Timer = 3,      // another timer
-    Packet = 4,     // a packet that was received by a network device; where a thread of the machine sent it: the waker
-    Disk = 5,       // a request that a disk completed
-    Device = 6,     // another device's interrupt
-    Interrupt = 7,  // any other interrupt
+    Unknown = 0,     // recordings of before there were causes
+    Thread = 1,      // the waker, by something it did itself
+    Timeout = 2,     // the timer that the thread itself had set to end its wait
+    Timer = 3,       // another timer
+    Packet = 4,      // a packet that was received by a network device; where a thread of the machine sent it: the waker
+    Disk = 5,        // a request that a disk completed
+    Device = 6,      // another device's interrupt
+    Interrupt = 7,   // any other interrupt
+    DelayedAck = 8,  // a packet that this machine held back until an ACK came that was delayed
 };
 
 // Why a file belongs to a wait; the numbers are those of lagtrap_wait_file_kind (bpf/records.h).
@@ -60,6 +61,12 @@ enum class WaitFileKind : std::uint8_t {
     OfFault = 2,  // a page of it that the thread touched was not in memory
     Lock = 3,     // the thread waited for a lock on it
     Refused = 4,  // a lock on it had been refused to the thread, which then waited for something else
+    // Sockets, with the other end's address, or the path of a local one.
+    Peer = 5,
+    Connecting = 6,    // it has not answered yet
+    DatagramPeer = 7,  // UDP and the like
+    LocalPeer = 8,
+    SynRepeated = 9,  // a SYN was sent to it again; of no thread
 };
 
 // The file that a thread waited for.
@@ -157,6 +164,12 @@ struct Run {
     std::vector<RecordedStage> stages;  // by begin
 };
 
+// A connection was not answered in time.
+struct RepeatedSyn {
+    std::uint64_t at_ns = 0;
+    NameId peer = 0;
+};
+
 // From before the recording: who had a CPU, every trace::SystemFile::history_interval_ns.
 struct EarlierSample {
     std::uint64_t at_ns = 0;
@@ -207,8 +220,9 @@ struct Recording {
     std::vector<EarlierSample> earlier_samples;              // by time
     std::vector<EarlierWait> earlier_waits;                  // by thread, then by begin
     std::vector<WaitedFile> waited_files;                    // what StateChange::file counts
-    std::vector<std::vector<LockTurn>> lock_turns;           // by lock, each by time; 0 is no lock
-    std::vector<std::vector<CpuTenure>> cpus;                // by CPU, each by time; empty where nothing is known of it
+    std::vector<RepeatedSyn> repeated_syns;
+    std::vector<std::vector<LockTurn>> lock_turns;  // by lock, each by time; 0 is no lock
+    std::vector<std::vector<CpuTenure>> cpus;       // by CPU, each by time; empty where nothing is known of it
 
     // It points into itself: it may be moved, not copied.
     Recording() = default;

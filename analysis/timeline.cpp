@@ -213,6 +213,7 @@ void TimelineBuilder::add_wait_files() {
         input(wait.tid).files.push_back({wait.at_ns, static_cast<std::uint32_t>(recording_.waited_files.size())});
     }
     std::vector<RawWaitFile>().swap(raw_.wait_files);
+    recording_.repeated_syns = std::move(raw_.repeated_syns);
 }
 
 void TimelineBuilder::add_samples() {

@@ -287,8 +287,9 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
         }
     }
     ++trace_.records;
-    if (kind > static_cast<std::uint64_t>(WaitFileKind::Refused)) return;  // of later versions
+    if (kind > static_cast<std::uint64_t>(WaitFileKind::SynRepeated)) return;  // of later versions
     wait.file.kind = static_cast<WaitFileKind>(kind);
+    if (wait.file.kind == WaitFileKind::SynRepeated) trace_.repeated_syns.push_back({at_ns, wait.file.path});
     if (wait.tid != 0 && wait.tid < tid_limit) trace_.wait_files.push_back(wait);
 }
 
@@ -303,7 +304,7 @@ void TraceDecoder::take_wake_cause(data_view message, RawWaking& event) {
         }
     }
     // A cause of later versions: no thread, as far as is known here.
-    const bool known = cause <= static_cast<std::uint64_t>(WakeCause::Interrupt);
+    const bool known = cause <= static_cast<std::uint64_t>(WakeCause::DelayedAck);
     event.cause = known ? static_cast<WakeCause>(cause) : WakeCause::Interrupt;
     const bool by_thread =
         event.cause == WakeCause::Unknown || event.cause == WakeCause::Thread || event.cause == WakeCause::Packet;

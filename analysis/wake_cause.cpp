@@ -27,6 +27,7 @@ std::string subject(const WakerReport& waker) {
         case WakeCause::Disk: return device.empty() ? "a disk" : "the disk " + device;
         case WakeCause::Device: return device.empty() ? "a device" : "the device " + device;
         case WakeCause::Interrupt: return "an interrupt";
+        case WakeCause::DelayedAck: return "an ACK that TCP had delayed";
         default: return "a timer or device";
     }
 }
@@ -34,8 +35,8 @@ std::string subject(const WakerReport& waker) {
 }  // namespace
 
 std::string_view name_of(WakeCause cause) {
-    constexpr std::array<std::string_view, 8> names{"unknown", "thread", "timeout", "timer",
-                                                    "packet",  "disk",   "device",  "interrupt"};
+    constexpr std::array<std::string_view, 9> names{"unknown", "thread", "timeout",   "timer",      "packet",
+                                                    "disk",    "device", "interrupt", "delayed-ack"};
     const auto place = static_cast<std::size_t>(cause);
     return place < names.size() ? names[place] : names[0];
 }

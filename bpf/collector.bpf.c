@@ -146,17 +146,22 @@ __noinline int note_wait_file(const struct wait_question* question) {
     struct file* file = waited_file(question, record);
     if (!file) return 0;
     struct inode* inode = BPF_CORE_READ(file, f_inode);
-    if (!inode || !is_on_a_disk(inode)) return 0;
+    struct sock* sk = sock_of(file);
+    if (!inode || (!sk && !is_on_a_disk(inode))) return 0;
     record->file = ((__u64)BPF_CORE_READ(file, f_path.dentry) ^ (__u64)inode << 1) * 0x9e3779b97f4a7c15ULL | 1;
     record->pid = question->pid;
     record->tid = question->tid;
-    read_disk(inode, record);
+    if (sk) {
+        if (!name_peer(sk, record)) return 0;
+    } else {
+        read_disk(inode, record);
+    }
     __u32 capture = recording.capture;
     __u64 key = record->file;
     __u32* seen_in = bpf_map_lookup_elem(&seen_stacks, &key);
     __u64 size = sizeof(*record);
     if (!seen_in || *seen_in != capture) {
-        record->path_bytes = read_path(file, out);
+        record->path_bytes = sk ? read_peer(sk, record->kind, out) : read_path(file, out);
         size += record->path_bytes;
     }
     barrier_var(size); /* as in note_stack */
@@ -164,6 +169,24 @@ __noinline int note_wait_file(const struct wait_question* question) {
     fill_header(&record->header, LAGTRAP_RECORD_WAIT_FILE, size, question->now_ns);
     if (bpf_ringbuf_output(&records, out, size, BPF_RB_NO_WAKEUP) == 0)
         bpf_map_update_elem(&seen_stacks, &key, &capture, BPF_ANY);
+    return 0;
+}
+
+/* A connection that is not answered: its first packet, or the answer, was lost, or the listener has no room for it. */
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(on_retransmit, const struct sock* sk) {
+    if (!recording.on || BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_SYN_WAS_SENT || !has_internet_peer(sk))
+        return 0;
+    struct {
+        struct lagtrap_wait_file record;
+        struct lagtrap_peer peer;
+    } out = {};
+    fill_header(&out.record.header, LAGTRAP_RECORD_WAIT_FILE, sizeof(out), bpf_ktime_get_ns());
+    out.record.kind = LAGTRAP_FILE_SYN_REPEATED;
+    out.record.file = out.record.header.at_ns | 1; /* of this record alone */
+    out.record.path_bytes = sizeof(out.peer);
+    read_internet_peer(sk, &out.peer);
+    bpf_ringbuf_output(&records, &out, sizeof(out), BPF_RB_NO_WAKEUP);
     return 0;
 }
 

@@ -82,6 +82,45 @@ struct path {
 struct file {
     struct inode* f_inode;
     struct path f_path;
+    void* private_data; /* of a socket's file: its struct socket */
+} KERNEL_TYPE;
+
+struct in6_addr {
+    __u8 bytes[16];
+};
+
+struct sock_common {
+    unsigned short skc_family;
+    volatile unsigned char skc_state;
+    __be32 skc_daddr;
+    __be16 skc_dport;
+    struct in6_addr skc_v6_daddr;
+} KERNEL_TYPE;
+
+struct sock {
+    struct sock_common __sk_common;
+    __u16 sk_protocol;
+} KERNEL_TYPE;
+
+struct socket {
+    struct file* file;
+    struct sock* sk;
+} KERNEL_TYPE;
+
+struct sockaddr_un {
+    unsigned short sun_family;
+    char sun_path[108];
+} KERNEL_TYPE;
+
+/* The name that a local socket is bound to. */
+struct unix_address {
+    int len;
+    struct sockaddr_un name[];
+} KERNEL_TYPE;
+
+struct unix_sock {
+    struct unix_address* addr;
+    struct sock* peer;
 } KERNEL_TYPE;
 
 struct fdtable {
@@ -108,14 +147,28 @@ struct file_lock {
     int fl_pid;
 } KERNEL_TYPE;
 
+struct mm_struct;
+
 struct vm_area_struct {
     unsigned long vm_start;
     unsigned long vm_end;
+    struct mm_struct* vm_mm;
     struct file* vm_file;
 } KERNEL_TYPE;
 
 struct mm_struct {
     struct file* exe_file;
+} KERNEL_TYPE;
+
+/* A page fault that is being handled; lies on the stack of the kernel. */
+struct vm_fault {
+    struct vm_area_struct* vma;
+    unsigned long address;
+} KERNEL_TYPE;
+
+struct thread_struct {
+    unsigned long sp; /* of the kernel's stack, while the thread has no CPU */
+    unsigned long fsbase;
 } KERNEL_TYPE;
 
 typedef struct {
@@ -176,7 +229,10 @@ struct uprobe_task {
 } KERNEL_TYPE;
 
 struct hrtimer;
-struct timer_list;
+
+struct timer_list {
+    void* function;
+} KERNEL_TYPE;
 
 /* Timers that wake the thread which set them (include/linux/hrtimer.h, kernel/time/). */
 struct hrtimer_sleeper {
@@ -252,6 +308,8 @@ struct task_struct {
     struct task_group* sched_task_group;
     int softirq_disable_cnt; /* of kernels with PREEMPT_RT alone */
     char comm[16];
+    void* stack; /* of the kernel */
+    struct thread_struct thread;
 } KERNEL_TYPE;
 
 /* The kernel's own names of the registers that it keeps for user space (x86-64). */

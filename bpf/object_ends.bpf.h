@@ -27,12 +27,6 @@ struct mm_struct___sums {
 struct task_struct___memory {
     void* mm;
 } KERNEL_TYPE;
-struct thread_struct {
-    unsigned long fsbase;
-} KERNEL_TYPE;
-struct task_struct___thread {
-    struct thread_struct thread;
-} KERNEL_TYPE;
 
 static __noinline __s64 resident_pages(struct task_struct* task) {
     void* memory = BPF_CORE_READ((struct task_struct___memory*)task, mm);
@@ -57,7 +51,7 @@ static __noinline __s32 error_number(struct task_struct* task) {
     __s64 offset = 0;
     __s32 number = 0;
     if (bpf_probe_read_user(&offset, sizeof(offset), (const void*)errno_slot)) return 0;
-    __u64 base = BPF_CORE_READ((struct task_struct___thread*)task, thread.fsbase);
+    __u64 base = BPF_CORE_READ(task, thread.fsbase);
     if (bpf_probe_read_user(&number, sizeof(number), (const void*)(base + offset))) return 0;
     return number;
 }

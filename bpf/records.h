@@ -304,6 +304,8 @@ enum lagtrap_wake_cause {
     LAGTRAP_WAKE_DISK = 5,      /* a request that the disk `device` completed */
     LAGTRAP_WAKE_DEVICE = 6,    /* the interrupt `number` of a device, called `device` */
     LAGTRAP_WAKE_INTERRUPT = 7, /* another interrupt, or a deferred one (softirq) of kind `number` */
+    LAGTRAP_WAKE_DELAYED_ACK =
+        8, /* a packet, sent on this machine when the wakee's side at last acknowledged the one before */
 };
 
 /* What of an interrupt ran on the CPU; values of lagtrap_waking.in_interrupt. */
@@ -335,7 +337,23 @@ enum lagtrap_wait_file_kind {
     LAGTRAP_FILE_OF_FAULT = 2, /* a page of it that the thread touched is not in memory */
     LAGTRAP_FILE_LOCK = 3,     /* the thread waits for a lock on it */
     LAGTRAP_FILE_REFUSED = 4, /* a lock on it was refused to the thread a moment ago; now it waits for something else */
+    /* Sockets; instead of names these have a struct lagtrap_peer, or the path of the local one. */
+    LAGTRAP_FILE_PEER = 5,          /* of a connection */
+    LAGTRAP_FILE_CONNECTING = 6,    /* that has not answered yet */
+    LAGTRAP_FILE_DATAGRAM_PEER = 7, /* UDP and the like */
+    LAGTRAP_FILE_LOCAL_PEER = 8,
+    LAGTRAP_FILE_SYN_REPEATED = 9, /* of no thread: to this one a SYN was sent again */
 };
+
+/* The other end of a socket. */
+struct lagtrap_peer {
+    __u8 address[16]; /* in network byte order; of AF_INET the first four */
+    __u16 port;
+    __u16 family; /* AF_INET or AF_INET6 */
+    __u16 protocol;
+    __u16 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_peer) == 24, "layout of peers");
 
 #define LAGTRAP_PATH_BYTES 512
 

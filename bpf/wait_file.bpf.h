@@ -8,6 +8,7 @@
 
 #include "bpf/collector.h"
 #include "bpf/kernel.bpf.h"
+#include "bpf/kernel_stack.bpf.h"
 
 #define WAITING_THREADS 16384 /* remembered at a time; one forgotten costs the name of a file */
 #define REQUEST_DISKS 256
@@ -29,6 +30,7 @@
 #define REGULAR_FILE 0100000 /* S_IFREG */
 #define DIRECTORY 0040000    /* S_IFDIR */
 #define BLOCK_DEVICE 0060000 /* S_IFBLK */
+#define POLLED_FILES 4       /* of one call that are looked at */
 
 struct path_scratch {
     struct lagtrap_wait_file record;
@@ -245,7 +247,31 @@ struct wait_question {
     __u32 tid;
     __u32 state;
     __u32 by_iterator;
+    __u64 polled;           /* address of an array of struct pollfd */
+    struct stack_scan scan; /* by_iterator */
 };
+
+static __always_inline bool is_about_a_socket(long call) {
+    switch (call) {
+        case 0:   /* read */
+        case 1:   /* write */
+        case 19:  /* readv */
+        case 20:  /* writev */
+        case 40:  /* sendfile */
+        case 42:  /* connect */
+        case 44:  /* sendto */
+        case 45:  /* recvfrom */
+        case 46:  /* sendmsg */
+        case 47:  /* recvmsg */
+        case 299: /* recvmmsg */
+        case 307: /* sendmmsg */ return true;
+        default: return false;
+    }
+}
+
+/* select and pselect6 have sets of descriptors instead of an array; of these only a thread that sleeps already is asked. */
+static __always_inline bool is_poll(long call) { return call == 7 || call == 271; }
+static __always_inline bool is_select(long call) { return call == 23 || call == 270; }
 
 static __always_inline bool is_lock_call(const struct wait_question* question) {
     if (question->call == CALL_FLOCK) return true;
@@ -261,7 +287,10 @@ static __always_inline bool ask_about(struct task_struct* task, __u32 state, str
     question->descriptor = registers->di;
     question->command = registers->si;
     question->state = state;
-    if (!(state & UNINTERRUPTIBLE) && !is_lock_call(question) && !locks_refused) return false;
+    bool of_socket = is_about_a_socket(question->call) || is_poll(question->call) || is_select(question->call);
+    if (!(state & UNINTERRUPTIBLE) && !is_lock_call(question) && !locks_refused && !of_socket) return false;
+    question->polled = registers->di;
+    if (question->by_iterator) begin_scan(&question->scan, task);
     question->pid = task->tgid;
     question->tid = task->pid;
     question->files = (__u64)FOR_POINTERS(task)->files;
@@ -295,6 +324,43 @@ static __always_inline struct file* refused_file(const struct wait_question* que
     return (struct file*)refused->file;
 }
 
+/* Of struct pollfd (include/uapi/asm-generic/poll.h). */
+struct polled_file {
+    int descriptor;
+    int events;
+};
+
+/* The only connected socket of a few that the current thread polls. */
+static __always_inline struct file* polled_socket(const struct wait_question* question) {
+    struct file* found = NULL;
+    if (question->command > POLLED_FILES) return NULL; /* their number */
+    for (__u32 i = 0; i < POLLED_FILES && i < question->command; i++) {
+        struct polled_file polled = {};
+        const void* place = (const void*)(question->polled + i * sizeof(polled));
+        if (bpf_probe_read_user(&polled, sizeof(polled), place) != 0 || polled.descriptor < 0) return NULL;
+        struct file* file = file_of_descriptor((struct files_struct*)question->files, polled.descriptor);
+        struct sock* sk = file ? sock_of(file) : NULL;
+        if (!sk || !has_internet_peer(sk)) continue;
+        if (found) return NULL;
+        found = file;
+    }
+    return found;
+}
+
+/* NULL: none, or not a socket. */
+static __always_inline struct file* waited_socket(const struct wait_question* question) {
+    if (is_about_a_socket(question->call)) {
+        struct file* file = file_of_descriptor((struct files_struct*)question->files, question->descriptor);
+        return file && sock_of(file) ? file : NULL;
+    }
+    if (question->by_iterator && (is_poll(question->call) || is_select(question->call))) {
+        struct stack_scan scan = question->scan;
+        bpf_loop(LOOKED_AT_WORDS, find_socket, &scan, 0);
+        return (struct file*)scan.found;
+    }
+    return is_poll(question->call) ? polled_socket(question) : NULL;
+}
+
 /* Finds the file and fills in the record's kind and holder; NULL: the wait is for no file, or it is not known which. */
 static __always_inline struct file* waited_file(const struct wait_question* question,
                                                 struct lagtrap_wait_file* record) {
@@ -308,10 +374,38 @@ static __always_inline struct file* waited_file(const struct wait_question* ques
         record->kind = LAGTRAP_FILE_LOCK;
         return file;
     }
-    if (!(question->state & UNINTERRUPTIBLE)) return refused_file(question, record);
+    if (!(question->state & UNINTERRUPTIBLE)) {
+        struct file* refused = refused_file(question, record);
+        return refused ?: waited_socket(question);
+    }
     record->kind = question->call < 0 ? LAGTRAP_FILE_OF_FAULT : LAGTRAP_FILE_OF_CALL;
+    if (question->call < 0 && question->by_iterator) {
+        struct stack_scan scan = question->scan;
+        bpf_loop(LOOKED_AT_WORDS, find_fault, &scan, 0);
+        return (struct file*)scan.found;
+    }
     if (question->call < 0) return (struct file*)question->touched_file;
     return is_about_a_file(question->call) ? file_of_descriptor(files, question->descriptor) : NULL;
+}
+
+/* Sets the kind, and a number of the socket's own while it has this peer. False: it has none that can be told. */
+static __always_inline bool name_peer(const struct sock* sk, struct lagtrap_wait_file* record) {
+    record->file ^= (__u64)sk;
+    if (BPF_CORE_READ(sk, __sk_common.skc_family) == FAMILY_LOCAL) {
+        record->kind = LAGTRAP_FILE_LOCAL_PEER;
+        return true;
+    }
+    if (!has_internet_peer(sk)) return false;
+    record->kind = kind_of_peer(sk);
+    __u64 peer = (__u64)BPF_CORE_READ(sk, __sk_common.skc_daddr) << 32 | BPF_CORE_READ(sk, __sk_common.skc_dport);
+    record->file = (record->file ^ peer) * 0x9e3779b97f4a7c15ULL | 1;
+    return true;
+}
+
+static __always_inline __u32 read_peer(const struct sock* sk, __u8 kind, struct path_scratch* out) {
+    if (kind == LAGTRAP_FILE_LOCAL_PEER) return read_local_path(sk, out->path);
+    read_internet_peer(sk, (struct lagtrap_peer*)out->path);
+    return sizeof(struct lagtrap_peer);
 }
 
 static __always_inline bool is_on_a_disk(const struct inode* inode) {

@@ -14,15 +14,17 @@
 
 /* What runs at one level of a CPU. */
 struct level_now {
-    __u64 object;     /* address of the irqaction, net_device or gendisk */
-    __u64 packet;     /* address of the sk_buff */
-    __u64 address;    /* scratch */
-    __u64 timer_task; /* TIMER: whom it wakes if it is a timeout */
-    __u64 at_ns;      /* DISK: when the request was completed */
-    __u64 pid_tid;    /* level of threads: whose */
-    __u64 sender;     /* PACKET: process and thread as bpf_get_current_pid_tgid has them; 0: not known */
-    __u32 cause;      /* enum lagtrap_wake_cause; 0: nothing in particular */
-    __u32 number;     /* of the interrupt, or the kind of softirq */
+    __u64 object;      /* address of the irqaction, net_device or gendisk */
+    __u64 packet;      /* address of the sk_buff */
+    __u64 address;     /* scratch */
+    __u64 timer_task;  /* TIMER: whom it wakes if it is a timeout */
+    __u64 at_ns;       /* DISK: when the request was completed */
+    __u64 pid_tid;     /* level of threads: whose */
+    __u64 sender;      /* PACKET: process and thread as bpf_get_current_pid_tgid has them; 0: not known */
+    __u64 function;    /* TIMER: of the timer wheel */
+    __u32 cause;       /* enum lagtrap_wake_cause; 0: nothing in particular */
+    __u32 number;      /* of the interrupt, or the kind of softirq */
+    __u32 by_late_ack; /* PACKET: it was sent since a delayed ACK came */
 };
 
 struct cpu_now {
@@ -43,6 +45,7 @@ struct local_packet {
     __u64 packet;
     __u64 device;
     __u64 sender;
+    __u64 by_late_ack;
 };
 
 struct {
@@ -66,6 +69,8 @@ static __always_inline void begin_work(struct level_now* now, __u32 cause, const
     now->packet = 0;
     now->sender = 0;
     now->timer_task = 0;
+    now->function = 0;
+    now->by_late_ack = 0;
 }
 
 SEC("tp_btf/irq_handler_entry")
@@ -113,6 +118,7 @@ int BPF_PROG(on_wheel_timer, struct timer_list* timer) {
     struct level_now* now = level_now(LEVEL_SOFTIRQ);
     if (!now) return 0;
     begin_work(now, LAGTRAP_WAKE_TIMER, NULL, now->number);
+    now->function = (__u64)BPF_CORE_READ(timer, function);
     if (bpf_core_type_exists(struct process_timer))
         now->timer_task = (__u64)BPF_CORE_READ((struct process_timer*)timer, task);
     return 0;
@@ -127,6 +133,21 @@ static __always_inline __u64 address_of(struct level_now* now, const void* point
 static __always_inline struct local_packet* local_packet_of(__u64 packet) {
     __u32 place = ((packet >> 6) * 0x9e3779b97f4a7c15ULL) >> 52; /* 12 bits: LOCAL_PACKETS */
     return bpf_map_lookup_elem(&local_packets, &place);
+}
+
+/* Whether a packet that is sent now is an ACK that its sender had delayed (net/ipv4/tcp_timer.c), or was held back until
+ * that came: by Nagle's algorithm, for want of window. */
+static __always_inline bool is_sent_by_late_ack(const struct level_now* now) {
+    if (now->cause == LAGTRAP_WAKE_PACKET) return now->by_late_ack;
+    if (now->cause != LAGTRAP_WAKE_TIMER || !now->function) return false;
+    char name[24] = {};
+    __u64 function = now->function;
+    static const char format[] = "%ps";
+    bpf_snprintf(name, sizeof(name), format, &function, sizeof(function));
+    static const char wanted[] = "tcp_delack_timer";
+    for (int i = 0; i < (int)sizeof(wanted); i++)
+        if (name[i] != wanted[i]) return false;
+    return true;
 }
 
 /* A packet enters the receiving side without having left the machine: on loopback, and from one end of a veth to the
@@ -144,10 +165,12 @@ int BPF_PROG(on_local_packet, struct sk_buff* skb) {
         sender = bpf_get_current_pid_tgid();
     else if (now->cause == LAGTRAP_WAKE_PACKET && now->packet == packet)
         sender = now->sender;
+    bool by_late_ack = level == LEVEL_SOFTIRQ && is_sent_by_late_ack(now);
     local->packet = 0;
     barrier();
     local->device = (__u64)FOR_POINTERS(skb)->dev;
     local->sender = sender;
+    local->by_late_ack = by_late_ack;
     barrier();
     local->packet = packet;
     return 0;
@@ -160,16 +183,22 @@ int BPF_PROG(on_packet, struct sk_buff* skb) {
     __u64 device = address_of(now, FOR_POINTERS(skb)->dev), packet = address_of(now, skb);
     /* A bridge hands the same packet on under another device. */
     __u64 sender = now->cause == LAGTRAP_WAKE_PACKET && now->packet == packet ? now->sender : 0;
+    bool by_late_ack = false;
     struct local_packet* local = local_packet_of(packet);
     if (local && local->packet == packet) {
         __u64 local_sender = local->device == device ? local->sender : 0;
+        bool local_by_late_ack = local->by_late_ack;
         barrier();
-        if (local->packet == packet) sender = local_sender;
+        if (local->packet == packet) {
+            sender = local_sender;
+            by_late_ack = local_by_late_ack;
+        }
         local->packet = 0;
     }
     begin_work(now, LAGTRAP_WAKE_PACKET, (const void*)device, now->number);
     now->packet = packet;
     now->sender = sender;
+    now->by_late_ack = by_late_ack;
     now->pid_tid = bpf_get_current_pid_tgid();
     return 0;
 }
@@ -232,6 +261,7 @@ static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct ta
             record->sender_pid = now->sender >> 32;
             record->sender_tid = (__u32)now->sender;
             name = ((struct net_device*)object)->name;
+            if (now->by_late_ack) record->cause = LAGTRAP_WAKE_DELAYED_ACK;
             break;
         case LAGTRAP_WAKE_DISK: name = ((struct gendisk*)object)->disk_name; break;
         case LAGTRAP_WAKE_DEVICE:

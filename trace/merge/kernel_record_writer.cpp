@@ -6,6 +6,7 @@
 
 #include "core/text.hpp"
 #include "trace/logs/whole_record.hpp"
+#include "trace/merge/peer_text.hpp"
 #include "trace/perfetto/perfetto_fields.hpp"
 
 namespace lagtrap::trace {
@@ -259,8 +260,13 @@ void KernelRecordWriter::write_waking(const lagtrap_waking& record) {
 
 void KernelRecordWriter::write_wait_file(const lagtrap_wait_file& record) {
     namespace field = perfetto::lagtrap_wait_file;
-    if (record.path_bytes > 0)
-        waited_files_[record.file] = path_of_names({reinterpret_cast<const char*>(&record + 1), record.path_bytes});
+    if (record.path_bytes > 0) {
+        const std::string_view after{reinterpret_cast<const char*>(&record + 1), record.path_bytes};
+        const bool local = record.kind == LAGTRAP_FILE_LOCAL_PEER;
+        waited_files_[record.file] = has_peer(record.kind) ? peer_text(after)
+                                     : local               ? printable(std::string(after.substr(0, after.find('\0'))))
+                                                           : path_of_names(after);
+    }
     const auto known = waited_files_.find(record.file);
     writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns), UsesInterning::No,
                    [&](pbf_writer& packet) {

@@ -131,6 +131,67 @@ TEST(NamedCause, a_condition_of_a_module_of_an_interpreter_is_a_signal) {
     EXPECT_THAT(first_sentence(builder), HasSubstr("for a signal from another thread"));
 }
 
+const Stack in_poll{"main", "ask", "!/usr/lib/x86_64-linux-gnu/libc.so.6!poll", "k:do_sys_poll", "k:schedule"};
+
+TEST(NamedCause, a_name_server_that_does_not_answer_has_an_address) {
+    TraceBuilder builder = two_programs();
+    for (const std::uint64_t from : {10 * ms, 110 * ms}) {
+        builder.switched(from, 0, 11, 1, 0)
+            .off_cpu(from, 10, 11, in_poll)
+            .wait_file(from, 0, 11, 7, "127.0.0.1:53 (UDP)");
+        builder.caused_waking(from + 99 * ms, 0, 0, 11, 2).switched(from + 99 * ms, 0, 0, 0, 11);
+    }
+    EXPECT_EQ(
+        first_sentence(builder),
+        "Waited 198 ms (98 %) for an answer from 127.0.0.1:53 (UDP) in ask (poll), until that timed out (2 times).");
+}
+
+TEST(NamedCause, a_connection_has_the_address_of_its_other_end) {
+    TraceBuilder builder = two_programs("/usr/bin/postgres");
+    waits(builder, {"main", "query", "recv", "k:tcp_recvmsg", "k:schedule"})
+        .wait_file(10 * ms, 0, 11, 5, "10.0.0.7:5432");
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("on a connection to 10.0.0.7:5432 in recv, until postgres (20) woke it"));
+}
+
+TEST(NamedCause, a_local_socket_has_the_path_of_its_other_end) {
+    TraceBuilder builder = two_programs();
+    waits(builder, {"main", "call", "recvmsg", "k:unix_stream_read_generic", "k:schedule"});
+    builder.wait_file(10 * ms, 0, 11, 8, "/run/dbus/system_bus_socket");
+    EXPECT_THAT(first_sentence(builder), HasSubstr("on the local socket /run/dbus/system_bus_socket in recvmsg"));
+}
+
+TEST(NamedCause, a_listener_that_does_not_answer_has_the_syn_sent_again) {
+    TraceBuilder builder = two_programs();
+    builder.switched(10 * ms, 0, 11, 1, 0)
+        .off_cpu(10 * ms, 10, 11, {"main", "connect", "k:inet_stream_connect", "k:schedule"});
+    builder.wait_file(10 * ms, 0, 11, 6, "127.0.0.1:80").wait_file(60 * ms, 0, 0, 9, "127.0.0.1:80");
+    builder.caused_waking(210 * ms, 0, 0, 11, 4, "lo").switched(210 * ms, 0, 0, 0, 11);
+    EXPECT_THAT(
+        first_sentence(builder),
+        HasSubstr("to connect to 127.0.0.1:80, which did not answer, so that the SYN was sent again, in connect"));
+}
+
+TEST(NamedCause, another_listener_is_none_of_it) {
+    TraceBuilder builder = two_programs();
+    waits(builder, {"main", "connect", "k:inet_stream_connect", "k:schedule"})
+        .wait_file(10 * ms, 0, 11, 6, "127.0.0.1:80");
+    builder.wait_file(60 * ms, 0, 0, 9, "127.0.0.1:81");
+    EXPECT_THAT(first_sentence(builder), HasSubstr("to connect to 127.0.0.1:80 in connect"));
+}
+
+TEST(NamedCause, an_ack_that_was_delayed_held_the_answer_back) {
+    TraceBuilder builder = two_programs();
+    builder.switched(10 * ms, 0, 11, 1, 0)
+        .off_cpu(10 * ms, 10, 11, in_poll)
+        .wait_file(10 * ms, 0, 11, 5, "127.0.0.1:8000");
+    builder.caused_waking(210 * ms, 0, 0, 11, 8, "lo").switched(210 * ms, 0, 0, 0, 11);
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) on a connection to 127.0.0.1:8000 in ask (poll), until TCP's delayed ACK let the "
+              "other side "
+              "send what it had held back (without TCP_NODELAY).");
+}
+
 TEST(NamedCause, a_thread_of_the_same_process_that_has_the_cpu_has_a_name) {
     TraceBuilder builder = two_programs();
     builder.thread(10, 12, "video");

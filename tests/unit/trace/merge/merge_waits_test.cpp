@@ -1,3 +1,6 @@
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <cstring>
 
 #include "tests/unit/trace/merge_fixture.hpp"
@@ -76,6 +79,40 @@ TEST_F(Merge, KeepsTheFilesOfWaits) {
 }
 
 // Of one that stops, and of one that slept when the recording began.
+TEST_F(Merge, KeepsTheOtherEndsOfSockets) {
+    SyntheticCapture capture(capture_.path(), synthetic_session());
+    capture.thread(200, 200, "thread");
+    lagtrap_wait_file record{};
+    record.pid = record.tid = 200;
+    const auto add = [&](double ms, lagtrap_wait_file_kind kind, const lagtrap_peer& peer,
+                         std::size_t bytes = sizeof(lagtrap_peer)) {
+        record.file += 1;
+        record.kind = kind;
+        capture.wait_file(ms, 0, record, {reinterpret_cast<const char*>(&peer), bytes});
+    };
+    add(10, LAGTRAP_FILE_PEER, {{10, 0, 0, 7}, 5432, AF_INET, IPPROTO_TCP, 0});
+    add(11, LAGTRAP_FILE_DATAGRAM_PEER, {{127, 0, 0, 1}, 53, AF_INET, IPPROTO_UDP, 0});
+    add(12, LAGTRAP_FILE_CONNECTING, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 80, AF_INET6, IPPROTO_TCP, 0});
+    add(13, LAGTRAP_FILE_PEER, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, 8}, 81, AF_INET6, IPPROTO_TCP, 0});
+    add(14, LAGTRAP_FILE_PEER, {{10, 0, 0, 7}, 5432, AF_INET, IPPROTO_TCP, 0}, 23);  // cut off
+    record.kind = LAGTRAP_FILE_LOCAL_PEER;
+    record.file += 1;
+    capture.wait_file(15, 0, record, std::string_view("/run/app\x1b\0", 10));
+    capture.flush();
+    ASSERT_TRUE(merge());
+    const json::value seen = decoded(trace());
+    json::array found;
+    for (const json::value& wait : seen.at("wait_files").as_array())
+        found.push_back(json::array{wait.at(2), wait.at(3)});
+    const json::array wanted{json::array{5, "10.0.0.7:5432"},
+                             json::array{7, "127.0.0.1:53 (UDP)"},
+                             json::array{6, "[::1]:80"},
+                             json::array{5, "10.0.0.8:81"},
+                             json::array{5, ""},
+                             json::array{8, "/run/app\\x1b"}};
+    EXPECT_EQ(json::serialize(found), json::serialize(wanted));
+}
+
 TEST_F(Merge, KeepsWhatThreadsWaitFor) {
     SyntheticCapture capture(capture_.path(), synthetic_session());
     capture.thread(200, 200, "thread");

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * What lies on the kernel's stack of a thread that sleeps: the mapping of its page fault, the sockets that it polls. No
+ * argument and no register has them. Each word that may be such a pointer is checked by what it points to.
+ */
+#ifndef LAGTRAP_BPF_KERNEL_STACK_BPF_H
+#define LAGTRAP_BPF_KERNEL_STACK_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/socket_peer.bpf.h"
+
+#define KERNEL_STACK_BYTES 16384 /* THREAD_SIZE, arch/x86/include/asm/page_64_types.h */
+#define LOOKED_AT_WORDS 768      /* of the innermost calls */
+#define LEAST_KERNEL_ADDRESS 0xff00000000000000ULL
+
+struct stack_scan {
+    __u64 place;
+    __u64 end;
+    __u64 mm;    /* of the thread */
+    __u64 found; /* address of a struct file; 0: none yet */
+    __u64 found_sock;
+};
+
+/* Steps of bpf_loop(): 1 ends it. */
+static long find_fault(__u32 step, struct stack_scan* scan) {
+    if (scan->place >= scan->end) return 1;
+    struct vm_fault* fault = (struct vm_fault*)scan->place;
+    scan->place += sizeof(__u64);
+    struct vm_area_struct* area = BPF_CORE_READ(fault, vma);
+    if ((__u64)area < LEAST_KERNEL_ADDRESS || (__u64)BPF_CORE_READ(area, vm_mm) != scan->mm) return 0;
+    __u64 address = BPF_CORE_READ(fault, address);
+    if (address < BPF_CORE_READ(area, vm_start) || address >= BPF_CORE_READ(area, vm_end)) return 0;
+    scan->found = (__u64)BPF_CORE_READ(area, vm_file);
+    return 1;
+}
+
+/* The only connected socket; none where there are two. */
+static long find_socket(__u32 step, struct stack_scan* scan) {
+    if (scan->place >= scan->end) return 1;
+    struct file* file = NULL;
+    bpf_probe_read_kernel(&file, sizeof(file), (const void*)scan->place);
+    scan->place += sizeof(__u64);
+    if ((__u64)file < LEAST_KERNEL_ADDRESS) return 0;
+    struct sock* sk = sock_of(file);
+    if (!sk || (__u64)sk == scan->found_sock || !has_internet_peer(sk)) return 0;
+    scan->found = scan->found_sock ? 0 : (__u64)file;
+    if (scan->found_sock) return 1;
+    scan->found_sock = (__u64)sk;
+    return 0;
+}
+
+static __always_inline void begin_scan(struct stack_scan* scan, struct task_struct* task) {
+    scan->place = FOR_POINTERS(task)->thread.sp;
+    scan->end = (__u64)FOR_POINTERS(task)->stack + KERNEL_STACK_BYTES;
+    scan->mm = (__u64)FOR_POINTERS(task)->mm;
+    scan->found = scan->found_sock = 0;
+}
+
+#endif

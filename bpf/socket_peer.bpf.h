@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * The other end of a socket: an address and port, or the path of a local socket.
+ */
+#ifndef LAGTRAP_BPF_SOCKET_PEER_BPF_H
+#define LAGTRAP_BPF_SOCKET_PEER_BPF_H
+
+#include <bpf/bpf_endian.h>
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/records.h"
+
+#define FAMILY_LOCAL 1         /* AF_UNIX, include/linux/socket.h */
+#define FAMILY_INTERNET 2      /* AF_INET */
+#define FAMILY_INTERNET_6 10   /* AF_INET6 */
+#define TCP_SYN_WAS_SENT 2     /* TCP_SYN_SENT, include/net/tcp_states.h */
+#define PROTOCOL_TCP 6         /* IPPROTO_TCP, include/uapi/linux/in.h */
+#define SOCKET_FILE 0140000    /* S_IFSOCK, include/uapi/linux/stat.h */
+#define FORMAT_OF_FILE 0170000 /* S_IFMT */
+#define LOCAL_PATH_BYTES 108   /* UNIX_PATH_MAX, include/uapi/linux/un.h */
+
+/* NULL: the file is no socket. */
+static __always_inline struct sock* sock_of(const struct file* file) {
+    struct inode* inode = BPF_CORE_READ(file, f_inode);
+    if (!inode || (BPF_CORE_READ(inode, i_mode) & FORMAT_OF_FILE) != SOCKET_FILE) return NULL;
+    struct socket* socket = BPF_CORE_READ(file, private_data);
+    return socket && BPF_CORE_READ(socket, file) == file ? BPF_CORE_READ(socket, sk) : NULL;
+}
+
+static __always_inline bool is_internet(__u16 family) {
+    return family == FAMILY_INTERNET || family == FAMILY_INTERNET_6;
+}
+
+/* False: it is connected to nothing that has an address. */
+static __always_inline bool has_internet_peer(const struct sock* sk) {
+    return is_internet(BPF_CORE_READ(sk, __sk_common.skc_family)) && BPF_CORE_READ(sk, __sk_common.skc_dport) != 0;
+}
+
+static __always_inline void read_internet_peer(const struct sock* sk, struct lagtrap_peer* peer) {
+    __builtin_memset(peer, 0, sizeof(*peer));
+    peer->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+    peer->port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+    peer->protocol = BPF_CORE_READ(sk, sk_protocol);
+    if (peer->family == FAMILY_INTERNET) {
+        __be32 address = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+        __builtin_memcpy(peer->address, &address, sizeof(address));
+    } else {
+        struct in6_addr address = BPF_CORE_READ(sk, __sk_common.skc_v6_daddr);
+        __builtin_memcpy(peer->address, &address, sizeof(address));
+    }
+}
+
+static __always_inline __u8 kind_of_peer(const struct sock* sk) {
+    if (BPF_CORE_READ(sk, sk_protocol) != PROTOCOL_TCP) return LAGTRAP_FILE_DATAGRAM_PEER;
+    return BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_SYN_WAS_SENT ? LAGTRAP_FILE_CONNECTING : LAGTRAP_FILE_PEER;
+}
+
+/* Writes the path, with its '\0', of what a local socket is connected to, or else of its own; its bytes, 0 where neither has one. */
+static __always_inline __u32 read_local_path(const struct sock* sk, char* path) {
+    struct unix_sock* local = (struct unix_sock*)sk;
+    struct unix_sock* peer = (struct unix_sock*)BPF_CORE_READ(local, peer);
+    struct unix_address* address = peer ? BPF_CORE_READ(peer, addr) : NULL;
+    if (!address) address = BPF_CORE_READ(local, addr);
+    if (!address) return 0;
+    long bytes = bpf_probe_read_kernel_str(
+        path, LOCAL_PATH_BYTES,
+        (const char*)address + bpf_core_field_offset(struct unix_address, name) + sizeof(__u16));
+    return bytes > 1 && bytes <= LOCAL_PATH_BYTES ? bytes : 0; /* abstract names begin with '\0' */
+}
+
+#endif
