@@ -4,10 +4,10 @@ import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 from lagtrap_test import (LAGTRAP, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, report, require_bpf,
                           run, wait_for)
+from user_namespace import Process, UserNamespace
 
 PROGRAM = PROGRAMS / "hostile_neighbour" / "hostile_neighbour"
 HARMED_UID, HOSTILE_UID = 64001, 64002  # users that no machine knows
@@ -99,30 +99,6 @@ def hits_in_a_loop_are_the_loops_alone():
             check(f'lagtrap_event_limited_parties{{event="request"}} 1' in lagtrap(daemon, "metrics"), "nor the metrics")
 
 
-class UserNamespace(OwnedProcess):
-    """A user namespace of the hostile user, with subordinate users."""
-
-    FIRST = 700_000
-
-    def __init__(self):
-        machines = os.readlink("/proc/self/ns/user")
-        self.process = subprocess.Popen(["unshare", "--user", "cat"], stdin=subprocess.PIPE, user=HOSTILE_UID,
-                                        group=HOSTILE_UID, extra_groups=[])
-        folder = Path(f"/proc/{self.process.pid}")
-        wait_for(lambda: os.readlink(folder / "ns/user") != machines, "the namespace")
-        for kind in ("uid", "gid"):
-            (folder / f"{kind}_map").write_text(f"0 {self.FIRST} 65536")
-
-    def start(self, user, *command):
-        """As a subordinate user."""
-        return Other("nsenter", "--user", f"--target={self.process.pid}", f"--setuid={user}", f"--setgid={user}", *command)
-
-
-class Other(OwnedProcess):
-    def __init__(self, *command):
-        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-
 def limited_hits(daemon):
     """Of whom the hits are limited once two looks have changed nothing, without what is worded for people."""
     def settled():
@@ -136,7 +112,7 @@ def limited_hits(daemon):
 
 def subordinate_users_have_their_owners_share():
     budget = 'share="5%" interval="500ms" pause="1h"'
-    with Watch(request, budget=budget) as daemon, Harmed(daemon.program) as harmed, UserNamespace() as users:
+    with Watch(request, budget=budget) as daemon, Harmed(daemon.program) as harmed, UserNamespace(HOSTILE_UID) as users:
         wait_for(lambda: daemon.event("request")["runs"] > 5, "requests")
         with users.start(0, daemon.program, "hit", 1), users.start(1, daemon.program, "hit", 1), \
                 users.start(64, daemon.program, "hit", 1):
@@ -151,7 +127,7 @@ def root_of_a_container_is_not_the_machines():
     inside = 'setpriv --reuid=%d --clear-groups "$@" & exec "$@"' % HARMED_UID
     with Watch(request, budget=budget) as daemon, Harmed(daemon.program) as harmed:
         wait_for(lambda: daemon.event("request")["runs"] > 5, "requests")
-        with Other("unshare", "--pid", "--fork", "--kill-child", "sh", "-c", inside, "sh", daemon.program, "hit", 1):
+        with Process("unshare", "--pid", "--fork", "--kill-child", "sh", "-c", inside, "sh", daemon.program, "hit", 1):
             limits = limited_hits(daemon)
             check(len(limits) == 1 and limits[0].get("namespace"), f"limited: {limits}")
             explained(daemon, harmed, 1)

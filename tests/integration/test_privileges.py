@@ -3,6 +3,7 @@
 What reads hostile files has no privileges and breaks alone; callers get what the settings allow their user.
 """
 
+import contextlib
 import grp
 import json
 import math
@@ -19,6 +20,7 @@ import time
 
 from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, SOURCE_DIR, Daemon, Watched, check,
                           library_event, report, run, wait_for)
+from user_namespace import UserNamespace
 
 READER = BUILD_DIR / "binaries" / "lagtrap-reader"
 MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
@@ -603,6 +605,22 @@ def a_flood_harms_nobody():
         check(daemon.status()["control"]["turned_away"] >= 2 * MOST_OF_ONE_USER, "they are not counted")
 
 
+def subordinate_users_flood_as_one():
+    """Eight connections are for a user, whoever they become in a namespace of theirs."""
+    held = []
+
+    def flood():
+        for _ in range(MOST_OF_ONE_USER):
+            held.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            held[-1].connect(str(daemon.socket_path))
+
+    with Rules(EVENT, 'read="anyone"') as daemon, UserNamespace(NOBODY) as users, contextlib.ExitStack() as stack:
+        for user in (0, 1, 64):
+            stack.enter_context(users.running(user, flood))
+        wait_for(lambda: daemon.status()["control"]["turned_away"] >= 2 * MOST_OF_ONE_USER,
+                 lambda: f"connections to be turned away: {daemon.status()['control']}")
+
+
 def recordings_have_no_passwords():
     """As the settings say: masked, without another word, or all; in the bundle as a whole."""
     for privacy, seen in (("", b"--password=***"), ('<privacy command-lines="all"/>', b"--password=hunter2")):
@@ -633,4 +651,4 @@ if __name__ == "__main__":
         a_reader_that_vanishes_and_comes_back, the_daemon_reads_no_program, a_reload_changes_who_may_do_what, a_hostile_file_costs_itself, hostile_files_of_the_corpus,
         the_merge_has_no_privileges, root_alone_by_default, callers_get_what_the_settings_allow,
         users_trace_their_own_processes_alone, a_flood_harms_nobody,
-        recordings_have_no_passwords, others_can_not_read_bundles)
+        subordinate_users_flood_as_one, recordings_have_no_passwords, others_can_not_read_bundles)
