@@ -58,12 +58,12 @@ class BatchWriter::LabelsOfBatch {
             for (const trace::RunStage& stage : run.stages) note(LabelKind::Stage, stage.name);
         }
     }
-    [[nodiscard]] Status resolve(Labels& labels, const std::string& sender) {
+    [[nodiscard]] Status resolve(Labels& labels, const Receipt& receipt) {
         std::map<LabelName, std::uint32_t> wanted;
         for (std::size_t kind = 0; kind < kinds; ++kind)
             for (const auto& entry : numbers_[kind])
                 wanted[{static_cast<LabelKind>(kind), stored_text(entry.first)}] = 0;
-        TRY(labels.resolve(wanted, sender));
+        TRY(labels.resolve(wanted, receipt.sender, receipt.received_realtime_ns / day_ns));
         for (std::size_t kind = 0; kind < kinds; ++kind)
             for (auto& entry : numbers_[kind])
                 entry.second = wanted.at({static_cast<LabelKind>(kind), stored_text(entry.first)});
@@ -177,7 +177,7 @@ Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt, const
     TRY(check_times(receipt, batch));
     Prepared prepared;
     LabelsOfBatch labels(batch);
-    TRY(labels.resolve(labels_, receipt.sender));
+    TRY(labels.resolve(labels_, receipt));
     prepared.host = labels.of(LabelKind::Host, batch.host);
     std::set<std::uint64_t> days;
     for (const trace::RecordedRun& run : batch.runs) days.insert(run.begin_realtime_ns / day_ns);

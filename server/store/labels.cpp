@@ -15,6 +15,8 @@ constexpr std::int64_t names_limit_of_events = 10'000;
 constexpr std::int64_t names_limit = 100'000;
 // A sender may make one in so many of these names, so that one machine cannot fill the table for all others.
 constexpr std::int64_t label_share_of_sender = 4;
+// Runs may be a day ahead of the server's clock, and servers resolve what they remember once a day.
+constexpr std::uint64_t days_kept_longer = 3;
 constexpr std::string_view further_names = "(further names)";
 
 std::int64_t limit_of(LabelKind kind) {
@@ -28,10 +30,12 @@ Result<std::optional<std::uint32_t>> select_number(Connection& connection, const
     return std::optional(static_cast<std::uint32_t>(*found));
 }
 
-Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name, const std::string& sender) {
+Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name, const std::string& sender,
+                                   std::uint64_t day) {
     TRY(connection.execute(
-        "INSERT INTO label(kind, text, sender) VALUES($1, $2, $3) ON CONFLICT(kind, text) DO NOTHING",
-        {name.first, name.second, sender}));
+        "INSERT INTO label(kind, text, sender, last_day) VALUES($1, $2, $3, $4) ON CONFLICT(kind, text)"
+        " DO UPDATE SET last_day = excluded.last_day",
+        {name.first, name.second, sender, day}));
     TRY_ASSIGN(const auto number, select_number(connection, name));
     if (!number) return make_error(ErrorKind::System, "database: a new label is not there");
     return *number;
@@ -96,25 +100,39 @@ std::string search_text(std::string_view text) {
     return folded;
 }
 
-void Labels::remember(const LabelName& name, std::uint32_t number) {
+void Labels::remember(const LabelName& name, const Known& known) {
     const std::lock_guard lock(mutex_);
     if (numbers_.size() >= remembered_labels_limit) numbers_.clear();
     if (texts_.size() >= remembered_labels_limit) texts_.clear();
-    numbers_.emplace(name, number);
-    texts_.emplace(number, name.second);
+    const auto [place, is_new] = numbers_.emplace(name, known);
+    if (!is_new && place->second.day <= known.day) place->second = known;
+    texts_.emplace(known.number, name.second);
 }
 
-std::optional<std::uint32_t> Labels::recall(const LabelName& name) {
+std::optional<Labels::Known> Labels::recall(const LabelName& name) {
     const std::lock_guard lock(mutex_);
     const auto found = numbers_.find(name);
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender) {
+// What runs and their details have is not asked for: it came after them, and they go by their age.
+Status Labels::remove_unused(Connection& connection, std::uint64_t day) {
+    if (day < days_kept_longer) return success();
+    TRY(connection.execute(
+        "DELETE FROM label WHERE last_day < $1 AND id NOT IN (SELECT label FROM seen UNION SELECT event FROM rollup"
+        " UNION SELECT build FROM rollup UNION SELECT host FROM batch UNION SELECT event FROM cause"
+        " UNION SELECT host FROM cause_delay UNION SELECT build FROM cause_delay UNION SELECT event FROM delay"
+        " UNION SELECT host FROM delay UNION SELECT process FROM delay UNION SELECT thread FROM delay"
+        " UNION SELECT account FROM delay UNION SELECT build FROM delay UNION SELECT unit FROM delay)",
+        {day - days_kept_longer}));
+    return success();
+}
+
+Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender, std::uint64_t day) {
     std::vector<std::pair<const LabelName, std::uint32_t>*> missing;
     for (auto& entry : wanted) {
-        if (const auto known = recall(entry.first)) {
-            entry.second = *known;
+        if (const auto known = recall(entry.first); known && known->day >= day) {
+            entry.second = known->number;
         } else {
             missing.push_back(&entry);
         }
@@ -128,10 +146,13 @@ Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::st
         for (auto* entry : missing) {
             TRY_ASSIGN(auto number, select_number(connection, entry->first));
             const LabelName& name = entry->first;
+            if (number)
+                TRY(connection.execute("UPDATE label SET last_day = $1 WHERE id = $2 AND last_day < $1",
+                                       {day, *number}));
             if (!number) {
                 TRY_ASSIGN(const bool has_room, room.take(connection, name.first));
                 const LabelName kept = has_room ? name : LabelName(name.first, further_names);
-                TRY_ASSIGN(number, insert_label(connection, kept, has_room ? stored_text(sender) : std::string()));
+                TRY_ASSIGN(number, insert_label(connection, kept, has_room ? stored_text(sender) : std::string(), day));
                 if (!has_room) further.insert(entry);
             }
             entry->second = *number;
@@ -140,15 +161,15 @@ Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::st
     });
     if (!written) return written.error();
     for (const auto* entry : missing)
-        if (!further.contains(entry)) remember(entry->first, entry->second);
+        if (!further.contains(entry)) remember(entry->first, {entry->second, day});
     return success();
 }
 
 Result<std::optional<std::uint32_t>> Labels::find(Connection& connection, LabelKind kind, std::string_view text) {
     const LabelName name(kind, stored_text(text));
-    if (const auto known = recall(name)) return known;
+    if (const auto known = recall(name)) return std::optional(known->number);
     TRY_ASSIGN(const auto number, select_number(connection, name));
-    if (number) remember(name, *number);
+    if (number) remember(name, {*number, 0});
     return number;
 }
 
@@ -161,7 +182,7 @@ Result<std::string> Labels::text_of(Connection& connection, std::uint32_t number
     TRY_ASSIGN(const bool found, rows->next());
     if (!found) return std::string();
     const LabelName name(static_cast<LabelKind>(rows->integer(0)), rows->text(1));
-    remember(name, number);
+    remember(name, {number, 0});
     return name.second;
 }
 

@@ -14,7 +14,7 @@
 
 namespace lagtrap::server {
 
-// Numbers are in the database and never change.
+// Numbers are in the database, never change, and are given to no other name.
 enum class LabelKind : std::uint8_t { Event = 1, Host, User, Build, Process, Executable, Thread, Stage, Unit };
 
 // With the letters of ASCII in lower case: names are searched without regard to it.
@@ -29,7 +29,8 @@ using LabelName = std::pair<LabelKind, std::string>;
 // Lists are stored as lines, each ended by a newline.
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view stored);
 
-// Any thread. A label is never removed, so what is remembered stays right.
+// Any thread, and any server of the same database. A label is only removed days after the last time that somebody resolved it, and
+// what is remembered is resolved anew each day, so that a number is that of a label that is there.
 class Labels {
   public:
     explicit Labels(Database& database) : database_(database) {}
@@ -37,19 +38,27 @@ class Labels {
     // Fills in the numbers; makes those that are not there, in a transaction of its own (never inside write()).
     // Beyond 10,000 names of events and of stages, and 100,000 of each other kind, further ones have the number of
     // "(further names)"; so have those of a sender that has made a quarter of these itself. An empty sender is the server.
-    [[nodiscard]] Status resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender);
+    // `day`: since 1970, when what has these names came.
+    [[nodiscard]] Status resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender,
+                                 std::uint64_t day);
+    // Frees those that nothing has any more where all that came before `day` is gone, but for what refers to them itself.
+    [[nodiscard]] static Status remove_unused(Connection& connection, std::uint64_t day);
     // Nothing if the name is not there.
     [[nodiscard]] Result<std::optional<std::uint32_t>> find(Connection& connection, LabelKind kind,
                                                             std::string_view text);
     [[nodiscard]] Result<std::string> text_of(Connection& connection, std::uint32_t number);
 
   private:
-    void remember(const LabelName& name, std::uint32_t number);
-    [[nodiscard]] std::optional<std::uint32_t> recall(const LabelName& name);
+    struct Known {
+        std::uint32_t number = 0;
+        std::uint64_t day = 0;  // when it was resolved last
+    };
+    void remember(const LabelName& name, const Known& known);
+    [[nodiscard]] std::optional<Known> recall(const LabelName& name);
 
     Database& database_;
     std::mutex mutex_;  // guards the rest
-    std::map<LabelName, std::uint32_t> numbers_;
+    std::map<LabelName, Known> numbers_;
     std::unordered_map<std::uint32_t, std::string> texts_;
 };
 

@@ -140,7 +140,7 @@ Result<bool> SqlStore::set_contents(const std::string& digest, const BundleFacts
     auto labels = labels_of(facts, delays);
     TRY_ASSIGN(const auto row, find(digest));
     if (!row) return false;
-    TRY(labels_.resolve(labels, row->sender));
+    TRY(labels_.resolve(labels, row->sender, row->received_realtime_ns / day_ns));
     const std::uint32_t host = labels.at({LabelKind::Host, stored_text(facts.host)});
     const BundleFacts stored = stored_facts(facts);
     const std::string reason = stored_text(bad_reason);

@@ -192,7 +192,7 @@ Result<std::vector<CauseNews>> SqlStore::note_causes(const std::string& event, c
             labels[{LabelKind::Build, stored_text(sighting.build)}] = 0;
         }
     }
-    TRY(labels_.resolve(labels, {}));
+    TRY(labels_.resolve(labels, {}, now_realtime_ns / day_ns));
     const std::uint32_t event_number = labels.at({LabelKind::Event, stored_text(event)});
     const Status written = database_->write([&](Connection& connection) -> Status {
         news.clear();

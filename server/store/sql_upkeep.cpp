@@ -48,6 +48,7 @@ Result<RemovedRuns> SqlStore::remove_before_hour(std::uint64_t hour) {
         TRY(sum_up_day(connection, day));
         TRY(connection.execute("DELETE FROM seen WHERE last_ns < $1", {before(hour * hour_ns, seen_slack_ns)}));
         TRY(connection.execute("DELETE FROM stack WHERE last_day < $1", {day}));
+        TRY(Labels::remove_unused(connection, day));
         TRY(connection.execute("DELETE FROM run_mark WHERE run < $1", {first_run_id_of_hour(hour)}));
         TRY(connection.execute("UPDATE delay SET run = NULL WHERE run < $1", {first_run_id_of_hour(hour)}));
         return success();

@@ -156,17 +156,23 @@ ALTER TABLE label ADD COLUMN sender TEXT NOT NULL DEFAULT '';
 CREATE INDEX label_of_sender ON label(sender, kind) WHERE sender <> '';
 )";
 
+// Since when nobody has resolved a label, in days since 1970. Of those from before nothing is known: they are as new.
+constexpr const char* label_days = R"(
+ALTER TABLE label ADD COLUMN last_day INTEGER NOT NULL DEFAULT 0;
+UPDATE label SET last_day = CAST(strftime('%s', 'now') AS INTEGER) / 86400;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
-    static const std::vector<Migration> steps = {{1, bundles},       {2, runs_and_accounts},
-                                                 {3, losses},        {4, outliers},
-                                                 {5, build_labels},  {6, causes},
-                                                 {7, rules},         {8, units},
-                                                 {9, subjects},      {10, teams},
-                                                 {11, quotas},       {12, views},
-                                                 {13, objects},      {14, object_figures},
-                                                 {15, label_senders}};
+    static const std::vector<Migration> steps = {{1, bundles},        {2, runs_and_accounts},
+                                                 {3, losses},         {4, outliers},
+                                                 {5, build_labels},   {6, causes},
+                                                 {7, rules},          {8, units},
+                                                 {9, subjects},       {10, teams},
+                                                 {11, quotas},        {12, views},
+                                                 {13, objects},       {14, object_figures},
+                                                 {15, label_senders}, {16, label_days}};
     return steps;
 }
 

@@ -44,6 +44,31 @@ TEST_F(UpkeepContract, RetentionByAgeRemovesWholeHours) {
     EXPECT_THAT(must(store_->choices("")).hosts, IsEmpty());
 }
 
+TEST_F(UpkeepContract, NamesThatNothingHasAnyMoreAreFreed) {
+    ASSERT_TRUE(backend_
+                    ->script("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2499)"
+                             " INSERT INTO label(kind, text, sender) SELECT 1, 'event ' || i, 'token' FROM n")
+                    .ok());
+    const auto add = [&](std::uint64_t number, std::uint64_t day_of_week, const char* event) {
+        BatchMaker maker;
+        maker.add(monday + day_of_week * day, 10 * ms, event);
+        const Receipt receipt = receipt_of(number, monday + day_of_week * day + hour);
+        ASSERT_EQ(must(store_->add_batch(receipt, maker.batch)), AddOutcome::New);
+    };
+    const auto runs_of = [&](const char* event) { return must(store_->summary(event_filter(event))).counts.runs; };
+    add(1, 0, "old");
+    add(2, 0, "has no room");
+    EXPECT_EQ(runs_of("has no room"), 0U);
+    add(3, 8, "old");
+    static_cast<void>(must(store_->remove_runs_before(monday + 7 * day)));
+    EXPECT_EQ(runs_of("old"), 1U) << "what was resolved since stays";
+    add(4, 8, "has room");
+    add(5, 8, "old");
+    EXPECT_EQ(runs_of("has room"), 1U);
+    EXPECT_EQ(runs_of("old"), 2U);
+    EXPECT_THAT(must(store_->check()), IsEmpty());
+}
+
 TEST_F(UpkeepContract, RetentionBySizeRemovesTheOldest) {
     const std::uint64_t empty_bytes = must(store_->size()).bytes;
     fill();
