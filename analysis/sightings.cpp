@@ -49,6 +49,7 @@ std::vector<FunctionKey> callers_outside(const Recording& recording, std::uint32
 std::string operation_of(const Recording& recording, const Thread& thread, Window window) {
     const auto common = common_path(recording, sightings_of(recording, thread, window));
     const auto usual = callers_outside(recording, thread.tid, window);
+    if (usual.empty()) return {};
     const auto differs = std::mismatch(common.begin(), common.end(), usual.begin(), usual.end()).first;
     if (differs == common.end() || recording.name(differs->first).starts_with('[')) return {};
     return recording.name(differs->first);

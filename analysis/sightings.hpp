@@ -28,7 +28,8 @@ struct ThreadSighting {
 // Those in which the thread is at any other time: what led to its work, as its main loop. Empty where it was not seen then.
 [[nodiscard]] std::vector<FunctionKey> callers_outside(const Recording& recording, std::uint32_t tid, Window window);
 
-// The outermost function in which the thread was all over the window and is not otherwise; empty: there is none with a name.
+// The outermost function in which the thread was all over the window and is not otherwise; empty: there is none with a name, or it
+// was not seen otherwise.
 [[nodiscard]] std::string operation_of(const Recording& recording, const Thread& thread, Window window);
 
 }  // namespace lagtrap::analysis

@@ -1,0 +1,31 @@
+// A supervisor waits for a worker that ends with a core dump.
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "program.hpp"
+
+namespace {
+
+constexpr std::size_t memory_bytes = 400U << 20;
+
+PLANTED void restart_worker(bool crashes) {
+    const pid_t worker = ::fork();
+    if (worker < 0) cases::give_up("fork");
+    if (worker == 0) {
+        if (!crashes) ::_exit(0);
+        void* const memory = std::malloc(memory_bytes);
+        if (memory == nullptr) cases::give_up("malloc");
+        for (std::size_t at = 0; at < memory_bytes; at += 512) static_cast<volatile char*>(memory)[at] = 1;
+        std::abort();
+    }
+    ::waitpid(worker, nullptr, 0);
+}
+
+}  // namespace
+
+// The dump goes to the folder in which it is started.
+int main() {
+    const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_CORE, &all) != 0) cases::give_up("setrlimit");
+    return cases::serve([](bool slow) { restart_worker(slow); });
+}

@@ -1,0 +1,57 @@
+// A request spins on a lock of the program's own, yielding its CPU, while a thread of low priority has it on the same CPU.
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <semaphore>
+#include <thread>
+
+#include "program.hpp"
+
+namespace {
+
+std::atomic<bool> taken = false;
+std::binary_semaphore compaction_wanted(0);
+std::binary_semaphore compaction_begun(0);
+
+PLANTED void take() {
+    while (taken.exchange(true)) ::sched_yield();
+}
+
+PLANTED void compact() {
+    compaction_begun.release();
+    cases::compute_ms(150);
+}
+
+void run_compactor() {
+    cases::name_thread("compactor");
+    if (::setpriority(PRIO_PROCESS, 0, 5) != 0) cases::give_up("setpriority");
+    compaction_wanted.acquire();
+    take();
+    compact();
+    taken = false;
+}
+
+PLANTED void handle_request() {
+    take();
+    taken = false;
+}
+
+}  // namespace
+
+int main() {
+    cpu_set_t last;
+    CPU_ZERO(&last);
+    CPU_SET(::sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
+    if (::sched_setaffinity(0, sizeof last, &last) != 0) cases::give_up("sched_setaffinity");
+    std::thread compactor(run_compactor);
+    const int status = cases::serve([](bool slow) {
+        if (slow) {
+            compaction_wanted.release();
+            compaction_begun.acquire();
+        }
+        handle_request();
+    });
+    compactor.join();
+    return status;
+}
