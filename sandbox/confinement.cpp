@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/nsfs.h>
 #include <pwd.h>
 #include <seccomp.h>
 #include <sys/mman.h>
@@ -38,20 +39,33 @@ constexpr uid_t nobody = 65534;
 
 // What the language's run-time library needs once everything is open. mmap and mprotect have rules of their own.
 constexpr std::initializer_list<int> always_allowed = {
-    SCMP_SYS(read),         SCMP_SYS(write),
-    SCMP_SYS(pread64),      SCMP_SYS(lseek),
-    SCMP_SYS(fstat),        SCMP_SYS(newfstatat),
-    SCMP_SYS(close),        SCMP_SYS(brk),
-    SCMP_SYS(munmap),       SCMP_SYS(mremap),
-    SCMP_SYS(madvise),      SCMP_SYS(futex),
-    SCMP_SYS(exit),         SCMP_SYS(exit_group),
-    SCMP_SYS(getrandom),    SCMP_SYS(clock_gettime),
-    SCMP_SYS(gettimeofday), SCMP_SYS(rt_sigreturn),
-    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
-    SCMP_SYS(sigaltstack),  SCMP_SYS(getpid),
-    SCMP_SYS(gettid),       SCMP_SYS(sched_yield),
-    SCMP_SYS(poll),         SCMP_SYS(sched_getaffinity),
-    SCMP_SYS(getrusage),    SCMP_SYS(restart_syscall),
+    SCMP_SYS(read),
+    SCMP_SYS(pread64),
+    SCMP_SYS(lseek),
+    SCMP_SYS(fstat),
+    SCMP_SYS(newfstatat),
+    SCMP_SYS(close),
+    SCMP_SYS(brk),
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(madvise),
+    SCMP_SYS(futex),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(getrandom),
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(getpid),
+    SCMP_SYS(gettid),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(poll),
+    SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(getrusage),
+    SCMP_SYS(restart_syscall),
 };
 
 constexpr std::initializer_list<int> for_messages = {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
@@ -60,6 +74,12 @@ constexpr std::initializer_list<int> for_messages = {SCMP_SYS(sendmsg), SCMP_SYS
 constexpr std::initializer_list<int> for_output_files = {
     SCMP_SYS(pwrite64), SCMP_SYS(ftruncate),  SCMP_SYS(fsync), SCMP_SYS(fdatasync),    SCMP_SYS(fchmod),
     SCMP_SYS(writev),   SCMP_SYS(getdents64), SCMP_SYS(uname), SCMP_SYS(memfd_create), SCMP_SYS(sysinfo),
+};
+
+// openat() and ioctl() have rules of their own.
+constexpr std::initializer_list<int> for_looking_into_processes = {
+    SCMP_SYS(openat2),    SCMP_SYS(readlink), SCMP_SYS(readlinkat),        SCMP_SYS(statx),
+    SCMP_SYS(getdents64), SCMP_SYS(sendfile), SCMP_SYS(name_to_handle_at), SCMP_SYS(memfd_create),
 };
 
 constexpr std::initializer_list<int> for_opening_files = {
@@ -98,6 +118,14 @@ Status allow_conditional(scmp_filter_ctx filter) {
     for (const scmp_datum_t command : {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC})
         TRY(allow(filter, SCMP_SYS(fcntl), {SCMP_A1_64(SCMP_CMP_EQ, command, 0)}));
     return success();
+}
+
+// And asking whose a namespace is.
+Status allow_looking_into_processes(scmp_filter_ctx filter) {
+    TRY(allow_all(filter, for_looking_into_processes));
+    for (const scmp_datum_t question : {NS_GET_USERNS, NS_GET_PARENT, NS_GET_OWNER_UID})
+        TRY(allow(filter, SCMP_SYS(ioctl), {SCMP_A1_64(SCMP_CMP_EQ, question, 0)}));
+    return allow(filter, SCMP_SYS(openat), {SCMP_A2_64(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY)});
 }
 
 bool may_change_user() {
@@ -163,6 +191,11 @@ Status confine_process(const Confinement& confinement) {
         return system_error("making a system call filter for all threads", -code);
     TRY(allow_all(filter.get(), always_allowed));
     TRY(allow_conditional(filter.get()));
+    if (confinement.looks_into_processes) {
+        TRY(allow_looking_into_processes(filter.get()));
+    } else {
+        TRY(allow(filter.get(), SCMP_SYS(write)));
+    }
     // ThreadSanitizer's own thread may just be starting: the C library ends a process whose thread cannot register.
     if (is_sanitized) TRY(allow_all(filter.get(), {SCMP_SYS(rseq), SCMP_SYS(set_robust_list)}));
     if (confinement.messages) TRY(allow_all(filter.get(), for_messages));

@@ -23,6 +23,9 @@ struct Confinement {
     // What a process needs that opens files for another one and waits for its end: opening by openat2() or for reading,
     // making and renaming and removing by name.
     bool opens_files = false;
+    // What a process needs that looks into other processes and hands their files out: opening for reading, links, folders, mounts,
+    // and copying within the kernel. write() and its like fail, so that /proc/PID/mem of another cannot be changed either.
+    bool looks_into_processes = false;
 };
 
 // Where memory runs out, the kernel ends this process rather than the one that asked it to read. That it cannot be said

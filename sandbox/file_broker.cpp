@@ -76,7 +76,10 @@ Result<Message> receive_message(int socket, bool with_fd) {
     return received;
 }
 
-// A program, a library, or what holds their debug information. A core dump is the memory of somebody's process.
+Error refused(const std::filesystem::path& path) { return system_error(path.string(), EPERM); }
+
+}  // namespace
+
 bool is_program(int fd) {
     constexpr std::size_t type_at = EI_NIDENT;  // of both classes
     constexpr std::size_t head_bytes = 18;
@@ -86,10 +89,6 @@ bool is_program(int fd) {
     const unsigned type = head[type_at] | static_cast<unsigned>(head[type_at + 1]) << 8;
     return type == ET_REL || type == ET_EXEC || type == ET_DYN;
 }
-
-Error refused(const std::filesystem::path& path) { return system_error(path.string(), EPERM); }
-
-}  // namespace
 
 struct BrokeredFiles::Answer {
     UniqueFd fd;
@@ -173,7 +172,7 @@ Result<UniqueFd> FileBroker::open_program(const std::filesystem::path& path) con
     if (policy_.on_program) policy_.on_program(whole);
     const Links links = access == ProgramAccess::Allowed ? Links::Followed : Links::Refused;
     auto opened = policy_.open_program ? policy_.open_program(whole) : open_regular_file(whole, links);
-    const bool wrong = opened && !is_program(opened->get());
+    const bool wrong = opened && !policy_.open_program && !is_program(opened->get());
     if (policy_.on_program) policy_.on_program({});
     if (wrong) return refused(path);
     return opened;

@@ -13,6 +13,10 @@
 
 namespace lagtrap {
 
+// Whether the open file is a program, a library, or what holds their debug information. A core dump is the memory of somebody's
+// process. Reads its first bytes, and may wait for its file system.
+[[nodiscard]] bool is_program(int fd);
+
 // The side that asks. One thread's.
 class BrokeredFiles : public FileAccess {
   public:
@@ -49,7 +53,7 @@ struct BrokerPolicy {
     // Further files that anybody may read, by their names: root's own. No link in place of the file is followed.
     std::function<bool(const std::filesystem::path&)> is_readable{};
     std::function<ProgramAccess(const std::filesystem::path&)> program_access;
-    // Who opens them; empty: this thread, as open_regular_file() does.
+    // Who opens them, and gives only what is_program(); empty: this thread, as open_regular_file() does.
     std::function<Result<UniqueFd>(const std::filesystem::path&)> open_program{};
     // Told before one is opened, which may take for ever, and with an empty path when that is over. May be empty.
     std::function<void(const std::filesystem::path&)> on_program{};

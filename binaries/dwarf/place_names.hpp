@@ -24,7 +24,8 @@ struct PlaceNamesRequest {
     std::uint64_t read_bytes = 1ULL << 30;  // of debug information
     DebugInfoLimits debug_info;
     std::chrono::milliseconds cpu_time{2000};
-    // Opens the debug files for the process that reads; empty: this thread does, which may wait for their file systems.
+    // Opens the debug files for the process that reads, as BrokerPolicy::open_program; empty: this thread does, which may wait
+    // for their file systems.
     OpenDebugFile open_debug_file{};
 };
 

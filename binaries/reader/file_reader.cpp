@@ -57,6 +57,10 @@ bool FileReader::is_given_up(const ReadBudget& budget) const {
 
 Result<std::unique_ptr<ReaderProcess>> FileReader::acquire(const ReadBudget& budget) {
     std::unique_lock lock(mutex_);
+    if (const std::size_t stuck = left_.count(); stuck >= options_.most_stuck)
+        return make_error(ErrorKind::Busy, std::to_string(stuck) +
+                                               " readers of files wait for file systems that do not answer: no further "
+                                               "one is risked");
     const auto patience_end =
         std::min(Clock::now() + options_.wall_time, budget.until.value_or(Clock::time_point::max()));
     const auto has_room = [this] { return busy_.size() + starting_ < options_.most_processes; };
@@ -131,6 +135,14 @@ void FileReader::release(std::unique_ptr<ReaderProcess> process) {
     freed_.notify_one();
 }
 
+void FileReader::drop(std::unique_ptr<ReaderProcess> process) {
+    const auto stuck = process->end();
+    const std::scoped_lock lock(mutex_);
+    std::erase(busy_, process.get());
+    if (stuck) left_.add(*stuck);
+    freed_.notify_one();
+}
+
 template <typename Value>
 Result<Value> FileReader::checked(Result<Value> decoded) {
     if (!decoded) count_failure(decoded.error(), true);
@@ -145,7 +157,9 @@ void FileReader::count_failure(const Error& error, bool stopped) {
 
 FileReaderCounts FileReader::counts() const {
     const std::scoped_lock lock(mutex_);
-    return counts_;
+    FileReaderCounts counts = counts_;
+    counts.stuck = left_.count();
+    return counts;
 }
 
 std::chrono::nanoseconds FileReader::cpu_time_for(int thread) {
@@ -187,11 +201,7 @@ Result<std::string> FileReader::ask(ReaderTask task, int file, const std::string
         answer = make_error(ErrorKind::System, "the reader of the file gave an error that there is not");
     if (!answer) {
         count_failure(answer.error(), !process->ended_by_itself());
-        {
-            const std::scoped_lock lock(mutex_);
-            std::erase(busy_, process.get());
-        }
-        freed_.notify_one();
+        drop(std::move(process));
         return answer.error();
     }
     release(std::move(process));

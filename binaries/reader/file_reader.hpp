@@ -23,6 +23,7 @@
 #include "binaries/dwarf/place_names.hpp"
 #include "binaries/elf/program_file.hpp"
 #include "binaries/reader/container_state.hpp"
+#include "binaries/reader/left_processes.hpp"
 #include "binaries/reader/process_starter.hpp"
 #include "binaries/unwind/unwind_table.hpp"
 #include "core/result.hpp"
@@ -36,6 +37,7 @@ enum class ReaderTask : std::uint32_t;
 struct FileReaderOptions {
     std::string program;             // lagtrap-reader
     std::size_t most_processes = 3;  // at once
+    std::size_t most_stuck = 4;      // killed, but not let go by the kernel; with so many nothing is read
     // For one file. CPU time is what hostile files are held to; the clock's is for file systems that do not answer.
     std::chrono::milliseconds cpu_time{10'000};
     std::chrono::milliseconds wall_time{60'000};
@@ -58,6 +60,7 @@ struct FileReaderCounts {
     std::optional<std::uint32_t> user;  // whose rights the last one has
     std::uint64_t ended = 0;            // of them: by themselves or by a signal, while they read a file
     std::uint64_t stopped = 0;          // of them: by us, because they took too long or said nonsense
+    std::size_t stuck = 0;              // of these: that the kernel has not let go yet
     std::string last_problem;
 };
 
@@ -128,6 +131,8 @@ class FileReader {
                                           const OpenDebugFile& open_debug_file = {});
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> acquire(const ReadBudget& budget);
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> start(std::unique_lock<std::mutex>& lock);
+    // One that is of no use any more.
+    void drop(std::unique_ptr<ReaderProcess> process);
     void release(std::unique_ptr<ReaderProcess> process);
     // Counts a malformed answer.
     template <typename Value>
@@ -148,6 +153,7 @@ class FileReader {
     std::map<int, int> nice_of_threads_;  // where it is not options_.nice
     std::map<int, std::chrono::nanoseconds> cpu_of_threads_;
     std::size_t starting_ = 0;
+    mutable LeftProcesses left_;
     std::chrono::steady_clock::time_point next_start_{};
     std::chrono::milliseconds start_pause_{0};  // 0: the last attempt went well
     FileReaderCounts counts_;

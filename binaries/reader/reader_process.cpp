@@ -90,12 +90,19 @@ Status ReaderProcess::await_greeting() {
     return success();
 }
 
-ReaderProcess::~ReaderProcess() {
+ReaderProcess::~ReaderProcess() { (void)end(); }
+
+std::optional<pid_t> ReaderProcess::end() {
     const std::scoped_lock lock(reaping_);
-    if (reaped_) return;
+    if (reaped_) return std::nullopt;
+    reaped_ = true;  // by this, or by whoever is told its number
     ::kill(pid_, SIGKILL);
     const auto patience_end = Clock::now() + reaping_patience;
-    while (::waitpid(pid_, nullptr, WNOHANG) == 0 && Clock::now() < patience_end) std::this_thread::sleep_for(1ms);
+    while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+        if (Clock::now() >= patience_end) return pid_;
+        std::this_thread::sleep_for(1ms);
+    }
+    return std::nullopt;
 }
 
 bool ReaderProcess::alive() const {

@@ -24,8 +24,10 @@ class ReaderProcess {
   public:
     // Once it has said that it is confined. Errors have the errno where the program could not be executed.
     [[nodiscard]] static Result<std::unique_ptr<ReaderProcess>> start(const std::string& program, int nice);
-    // Kills it.
+    // As end(); what has not ended by then is waited for by nobody.
     ~ReaderProcess();
+    // Kills it, and waits for it, for a moment. Its number if it has not ended: the caller waits for it later (waitpid()).
+    [[nodiscard]] std::optional<pid_t> end();
 
     struct Limits {
         std::chrono::milliseconds cpu_time{};

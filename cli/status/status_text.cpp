@@ -300,6 +300,9 @@ std::string reader_lines(const object& answer, const Paint& paint) {
         add(Colour::Red, problem);
         add(Colour::Red, counted(number(reader, "not_started"), "failed attempt", "failed attempts"));
     }
+    if (const auto stuck = number(reader, "stuck"); stuck > 0)
+        add(Colour::Yellow,
+            counted(stuck, "stopped process", "stopped processes") + " still held by file systems that do not answer");
     std::size_t shown = 0;
     for (const auto& file : list(reader, "unreadable")) {
         if (!file.is_object() || ++shown > 3) break;

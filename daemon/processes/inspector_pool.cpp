@@ -270,8 +270,9 @@ Result<OpenedFile> InspectorPool::opened_by(const Request& request) {
     TRY_ASSIGN(Answer answer, ask(request));
     WireReader text(answer.body);
     const auto identity = text.items<CodeFileIdentity>(1);
-    if (identity.size() != 1 || !answer.file.valid()) return nonsense();
-    return OpenedFile{std::move(answer.file), identity.front()};
+    const bool program = text.number<std::uint8_t>() != 0;
+    if (identity.size() != 1 || !text.complete() || !answer.file.valid()) return nonsense();
+    return OpenedFile{std::move(answer.file), identity.front(), program};
 }
 
 Result<OpenedFile> InspectorPool::open(const NamedMapping& mapping) {

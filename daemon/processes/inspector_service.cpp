@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "binaries/reader/reader_wire.hpp"
+#include "core/capabilities.hpp"
 #include "core/heap.hpp"
 #include "daemon/processes/code_file_copier.hpp"
 #include "daemon/processes/inspector_wire.hpp"
@@ -20,6 +21,7 @@
 #include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
 #include "sandbox/confinement.hpp"
+#include "trace/logs/code_files.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -29,6 +31,7 @@ using binaries::WireWriter;
 
 constexpr std::size_t avoided_limit = 4096;
 constexpr int exit_usage = 2;
+constexpr int exit_not_confined = 4;
 
 // A descriptor that comes with it replaces `file`.
 bool receive_all(int socket, char* into, std::size_t size, UniqueFd& file) {
@@ -108,6 +111,14 @@ class InspectionService {
         (void)send_inspection(socket_, {kind, 0, bytes.size()}, bytes);
     }
 
+    static std::string answer_with(OpenedFile opened, UniqueFd& file) {
+        WireWriter answer;
+        answer.items(std::vector<CodeFileIdentity>{opened.identity});
+        answer.number(static_cast<std::uint8_t>(opened.is_program));
+        file = std::move(opened.file);
+        return answer.take();
+    }
+
     Result<std::string> answer_to(InspectionMessage kind, std::uint32_t pid, WireReader& request, int place,
                                   UniqueFd& file) {
         if (kind >= InspectionMessage::Follow) return answer_of_copier(kind, pid, request, place, file);
@@ -127,15 +138,11 @@ class InspectionService {
             const auto mapping = mapping_in(request);
             if (!mapping) return make_error(ErrorKind::Invalid, "no mapping to be opened");
             TRY_ASSIGN(OpenedFile opened, inspector_.open(*mapping));
-            file = std::move(opened.file);
-            answer.items(std::vector<CodeFileIdentity>{opened.identity});
-            return answer.take();
+            return answer_with(std::move(opened), file);
         }
         if (kind == InspectionMessage::OpenProgram) {
             TRY_ASSIGN(OpenedFile opened, inspector_.open_program(pid));
-            file = std::move(opened.file);
-            answer.items(std::vector<CodeFileIdentity>{opened.identity});
-            return answer.take();
+            return answer_with(std::move(opened), file);
         }
         if (kind == InspectionMessage::OpenRoot) {
             TRY_ASSIGN(file, inspector_.open_root(pid));
@@ -197,6 +204,17 @@ class InspectionService {
     DirectCodeFileCopier copier_;
 };
 
+// To follow the links of /proc/PID/map_files takes CAP_CHECKPOINT_RESTORE, or CAP_SYS_ADMIN, which is worth far more.
+Status confine() {
+    TRY_ASSIGN(const Capabilities own, own_capabilities());
+    const int for_map_files = own.has(CAP_CHECKPOINT_RESTORE) ? CAP_CHECKPOINT_RESTORE : CAP_SYS_ADMIN;
+    TRY(keep_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, for_map_files}));
+    Confinement confinement;
+    confinement.messages = confinement.looks_into_processes = true;
+    confinement.file_bytes = trace::code_file_limit_bytes;
+    return confine_process(confinement);
+}
+
 }  // namespace
 
 void serve_inspections(int socket) {
@@ -215,8 +233,10 @@ int run_inspector() {
     (void)::prctl(PR_SET_NAME, "lagtrap-inspect");
     (void)::setpriority(PRIO_PROCESS, 0, 0);
     become_first_oom_victim();
-    (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    (void)keep_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN});
+    if (const Status confined = confine(); !confined) {
+        std::fprintf(stderr, "%s: %s\n", inspector_argument, confined.error().message.c_str());
+        return exit_not_confined;
+    }
     serve_inspections(inspector_socket);
     return 0;
 }

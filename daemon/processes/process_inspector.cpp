@@ -13,6 +13,7 @@
 #include "daemon/processes/careful_walk.hpp"
 #include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
+#include "sandbox/file_broker.hpp"
 #include "sandbox/foreign_file.hpp"
 #include "sandbox/machine_root.hpp"
 
@@ -183,7 +184,8 @@ Result<OpenedFile> DirectInspector::reopen(const Result<Place>& place) const {
     if (!place) return place.error();
     if (may_open_) TRY(may_open_(place->identity.device));
     TRY_ASSIGN(UniqueFd file, reopen_regular_file(place->fd.get()));
-    return OpenedFile{std::move(file), place->identity};
+    const bool program = is_program(file.get());
+    return OpenedFile{std::move(file), place->identity, program};
 }
 
 Result<OpenedFile> DirectInspector::open(const NamedMapping& mapping) {

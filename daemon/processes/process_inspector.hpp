@@ -37,6 +37,7 @@ struct NamedMapping {
 struct OpenedFile {
     UniqueFd file;
     CodeFileIdentity identity;
+    bool is_program = false;  // as its first bytes say, or a library or debug file
 };
 
 // What is read of one process.

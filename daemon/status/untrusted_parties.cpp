@@ -45,6 +45,7 @@ void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder
                              {"started", counts.started},
                              {"ended", counts.ended},
                              {"stopped", counts.stopped},
+                             {"stuck", counts.stuck},
                              {"last_problem", printable(counts.last_problem)},
                              {"unreadable", std::move(unreadable)}};
 }

@@ -175,11 +175,11 @@ class ManyUsers(OwnedProcess):
 
 
 def a_user_with_many_subordinate_ones():
-    """Each of them holds up looks."""
+    """Each of them holds up looks; together they have the share of one."""
     def users(beside, program):
         enter(beside, ManyUsers(12, HOSTILE, "map-files", program))
 
-    check_beside(*[dead_overlay(hidden=True, map_it=users)] * 2, held=12,
+    check_beside(*[dead_overlay(hidden=True, map_it=users)] * 2, held=2,
                  settled=lambda daemon: daemon.status()["inspections"]["stuck"])
 
 

@@ -2,8 +2,11 @@
 #include "sandbox/confinement.hpp"
 
 #include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +65,37 @@ TEST(Confinement, WhoOpensFilesForAnotherMayDoNothingElse) {
     ASSERT_TRUE(WIFEXITED(status));
     const int opening = 1;
     EXPECT_EQ(WEXITSTATUS(status), opening) << "a bit for each call that went through";
+}
+
+// As not_refused(), of what such a process has to do, and of what would change anything.
+int wrongly_answered_to_who_looks() {
+    char text[64];
+    const int given = ::memfd_create("given", MFD_CLOEXEC);
+    if (given < 0 || ::write(given, text, 1) != 1) return 254;
+    Confinement confinement;
+    confinement.messages = confinement.looks_into_processes = true;
+    confinement.file_bytes = 4096;
+    if (!confine_process(confinement)) return 255;
+    const int file = ::open("/etc/passwd", O_RDONLY);
+    int bits = 0;
+    if (file < 0 || ::read(file, text, sizeof text) <= 0) bits |= 1;
+    if (::readlink("/proc/self/exe", text, sizeof text) <= 0) bits |= 2;
+    off_t from = 0;
+    if (::sendfile(given, file, &from, 16) != 16) bits |= 4;
+    if (::open("/proc/self/mem", O_RDWR) >= 0 || errno != EPERM) bits |= 8;
+    if (::write(given, text, 1) >= 0 || errno != EPERM) bits |= 16;
+    if (::pwrite(given, text, 1, 0) >= 0 || errno != EPERM) bits |= 32;
+    uid_t owner = 1;
+    const int users = ::open("/proc/self/ns/user", O_RDONLY);
+    if (::ioctl(users, NS_GET_OWNER_UID, &owner) < 0 && errno == EPERM) bits |= 128;
+    const int opening = 1;
+    return bits | (not_refused() == opening ? 0 : 64);
+}
+
+TEST(Confinement, WhoLooksIntoProcessesMayReadAndCopyAndWriteNothing) {
+    const int status = status_of_child(wrongly_answered_to_who_looks);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "a bit for each call with another outcome";
 }
 
 TEST(Confinement, HoldsForThreadsThatRunAlready) {

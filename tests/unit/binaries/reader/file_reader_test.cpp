@@ -231,6 +231,18 @@ TEST_F(BrokenReader, ThatKeepsOthersWaiting) {
     EXPECT_EQ(answer.error().kind, ErrorKind::Timeout);
 }
 
+TEST_F(BrokenReader, ThatIsStuckIsNotFollowedByOthersWithoutEnd) {
+    write_script(greeting + "read line <&4");
+    FileReaderOptions options = options_for(script_);
+    options.most_stuck = 0;
+    FileReader reader(options);
+    const auto file = open_regular_file(library);
+    const auto answer = reader.program(file->get(), library);
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().kind, ErrorKind::Busy);
+    EXPECT_EQ(reader.counts().started, 0U);
+}
+
 TEST_F(BrokenReader, ThatIsSlowerThanItsCallerCanWait) {
     write_script(greeting + "read line <&4");
     FileReader reader(options_for(script_));

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,8 +16,11 @@
 
 #include <gtest/gtest.h>
 
+#include "binaries/reader/file_reader.hpp"
 #include "core/files.hpp"
+#include "core/patience.hpp"
 #include "daemon/processes/inspector_service.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::daemon::inspector_pool_test {
 namespace {
@@ -85,6 +90,7 @@ TEST(InspectorPool, TellsFilesApartAndOpensThem) {
     const auto opened = pool.open(mapping_of(folder / "two"));
     ASSERT_TRUE(opened) << opened.error().message;
     EXPECT_EQ(opened->identity, *known[1]);
+    EXPECT_FALSE(opened->is_program);
     EXPECT_EQ(*read_all(opened->file.get(), 100), "two");
     const auto refused = pool.open(mapping_of(folder));
     ASSERT_FALSE(refused);
@@ -101,6 +107,7 @@ TEST(InspectorPool, OpensTheProgramAndTheRootFolder) {
     struct stat own {};
     ASSERT_EQ(::stat("/proc/self/exe", &own), 0);
     EXPECT_EQ(program->identity.inode, own.st_ino);
+    EXPECT_TRUE(program->is_program);
     EXPECT_EQ(read_all(program->file.get(), 1 << 30).value().substr(1, 3), "ELF");
     const auto root = pool.open_root(pid);
     ASSERT_TRUE(root) << root.error().message;
@@ -195,6 +202,21 @@ TEST(InspectorPool, ReadsMemoryInOnePiece) {
     EXPECT_EQ(pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()), text.size()).value(), text);
     EXPECT_FALSE(pool.read_memory(pid, 8, 16));
     EXPECT_FALSE(pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()), std::uint64_t{1} << 40));
+}
+
+// Helpers, readers and calls that file systems never let go, and the threads that there always are.
+TEST(InspectorPool, WhatMayBeStuckFitsIntoTheTasksOfTheUnit) {
+    const auto unit = read_file(source_folder() + "/packaging/systemd/lagtrapd.service", 64 * 1024);
+    ASSERT_TRUE(unit);
+    const std::size_t at = unit->find("\nTasksMax=");
+    ASSERT_NE(at, std::string::npos);
+    const auto tasks = static_cast<std::size_t>(std::atol(unit->c_str() + at + std::strlen("\nTasksMax=")));
+    const HelperLimits helpers;
+    const binaries::FileReaderOptions readers;
+    const std::size_t threads = 40, merge = 4;
+    EXPECT_LE(threads + merge + helpers.helpers + helpers.stuck + helpers.reserved_stuck + readers.most_processes +
+                  readers.most_stuck + left_calls_limit,
+              tasks);
 }
 
 // Without it the test would last for an hour.
