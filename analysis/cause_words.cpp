@@ -306,6 +306,10 @@ class Sentence {
 
     static std::string refused_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
+        if (doing.refusals > 0) {
+            const std::string times = doing.refusals == 1 ? "" : " " + std::to_string(doing.refusals) + " times";
+            return "; meanwhile its connection to " + doing.refused_by + " was refused" + times;
+        }
         if (!is_refused(doing) || is_socket(files.kind) || files.path.empty() || files.time_ns * 2 < files.asked_ns)
             return "";
         const std::string text = "; before, it had been refused a lock on " + files.path;

@@ -223,12 +223,29 @@ class CauseSearch {
         if (group.kind == TimeKind::Blocked) {
             find_wakers(group, doing);
             doing.files = file_waits_of(recording_, group.intervals, group.wait);
+            if (group.wait == WaitKind::Sleep || group.wait == WaitKind::Events) find_refusals(group, doing);
         }
         const bool for_others = group.kind == TimeKind::Runnable && group.reason.empty();
         if (!for_others) return doing;
         doing.cpu = cpu_waits_of(recording_, group.intervals);
         if (!doing.cpu.holders.empty()) find_place_of_holder(group.intervals, doing.cpu.holders.front());
         return doing;
+    }
+
+    // A program that is refused a connection waits before it tries again: what it waits for then is not why.
+    void find_refusals(const Group& group, ThreadDoing& doing) const {
+        constexpr std::uint64_t just_before_ns = 100'000'000;
+        const Window window = span_of(group.intervals);
+        std::map<NameId, std::uint32_t> peers;
+        for (const FailedConnect& refused : recording_.refused_connects) {
+            const bool meanwhile = refused.at_ns + just_before_ns >= window.begin_ns && refused.at_ns < window.end_ns;
+            if (meanwhile && refused.tid == group.intervals.front().tid) ++peers[refused.peer];
+        }
+        for (const auto& [peer, count] : peers) {
+            if (count <= doing.refusals) continue;
+            doing.refused_by = recording_.name(peer);
+            doing.refusals = count;
+        }
     }
 
     // What who had the CPU computed meanwhile.

@@ -56,6 +56,8 @@ struct ThreadDoing {
     std::uint64_t alike_ns = 0;  // of waits ended by the first of `wakers` or others of its name and process
     std::uint32_t alike = 0;     // these others
     FileWaits files;             // Blocked
+    std::string refused_by;      // Blocked, for events or its own timer: who refused most of its connections meanwhile
+    std::uint32_t refusals = 0;  // so often
     CpuWaits cpu;                // Runnable
 };
 

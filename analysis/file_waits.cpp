@@ -34,7 +34,7 @@ struct OneFile {
 };
 
 bool is_syn_repeated_in(const Recording& recording, const Interval& wait, NameId peer) {
-    return std::any_of(recording.repeated_syns.begin(), recording.repeated_syns.end(), [&](const RepeatedSyn& syn) {
+    return std::any_of(recording.repeated_syns.begin(), recording.repeated_syns.end(), [&](const FailedConnect& syn) {
         return syn.peer == peer && syn.at_ns >= wait.begin_ns && syn.at_ns < wait.end_ns;
     });
 }

@@ -102,7 +102,8 @@ struct RawTrace {
     std::vector<RawThrottling> throttlings;
     std::vector<RawWaking> wakings;
     std::vector<RawWaitFile> wait_files;
-    std::vector<RepeatedSyn> repeated_syns;
+    std::vector<FailedConnect> repeated_syns;
+    std::vector<FailedConnect> refused_connects;
     std::vector<RawSample> samples;
     std::vector<RawSample> off_cpu;
     std::unordered_map<std::uint32_t, RawThread> threads;  // by tid

@@ -66,7 +66,8 @@ enum class WaitFileKind : std::uint8_t {
     Connecting = 6,    // it has not answered yet
     DatagramPeer = 7,  // UDP and the like
     LocalPeer = 8,
-    SynRepeated = 9,  // a SYN was sent to it again; of no thread
+    SynRepeated = 9,      // a SYN was sent to it again; of no thread
+    ConnectRefused = 10,  // it refused a connection
 };
 
 // The file that a thread waited for.
@@ -164,9 +165,10 @@ struct Run {
     std::vector<RecordedStage> stages;  // by begin
 };
 
-// A connection was not answered in time.
-struct RepeatedSyn {
+// A connection was not answered in time, or it was refused.
+struct FailedConnect {
     std::uint64_t at_ns = 0;
+    std::uint32_t tid = 0;  // who wanted it; 0: not known
     NameId peer = 0;
 };
 
@@ -220,7 +222,8 @@ struct Recording {
     std::vector<EarlierSample> earlier_samples;              // by time
     std::vector<EarlierWait> earlier_waits;                  // by thread, then by begin
     std::vector<WaitedFile> waited_files;                    // what StateChange::file counts
-    std::vector<RepeatedSyn> repeated_syns;
+    std::vector<FailedConnect> repeated_syns;
+    std::vector<FailedConnect> refused_connects;
     std::vector<std::vector<LockTurn>> lock_turns;  // by lock, each by time; 0 is no lock
     std::vector<std::vector<CpuTenure>> cpus;       // by CPU, each by time; empty where nothing is known of it
 

@@ -214,6 +214,7 @@ void TimelineBuilder::add_wait_files() {
     }
     std::vector<RawWaitFile>().swap(raw_.wait_files);
     recording_.repeated_syns = std::move(raw_.repeated_syns);
+    recording_.refused_connects = std::move(raw_.refused_connects);
 }
 
 void TimelineBuilder::add_samples() {

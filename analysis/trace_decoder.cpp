@@ -287,9 +287,17 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
         }
     }
     ++trace_.records;
-    if (kind > static_cast<std::uint64_t>(WaitFileKind::SynRepeated)) return;  // of later versions
+    if (kind > static_cast<std::uint64_t>(WaitFileKind::ConnectRefused)) return;  // of later versions
     wait.file.kind = static_cast<WaitFileKind>(kind);
-    if (wait.file.kind == WaitFileKind::SynRepeated) trace_.repeated_syns.push_back({at_ns, wait.file.path});
+    const FailedConnect failed{at_ns, wait.tid, wait.file.path};
+    if (wait.file.kind == WaitFileKind::SynRepeated) {
+        trace_.repeated_syns.push_back(failed);
+        return;
+    }
+    if (wait.file.kind == WaitFileKind::ConnectRefused) {
+        trace_.refused_connects.push_back(failed);
+        return;
+    }
     if (wait.tid != 0 && wait.tid < tid_limit) trace_.wait_files.push_back(wait);
 }
 

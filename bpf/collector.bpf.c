@@ -172,22 +172,39 @@ __noinline int note_wait_file(const struct wait_question* question) {
     return 0;
 }
 
-/* A connection that is not answered: its first packet, or the answer, was lost, or the listener has no room for it. */
-SEC("tp_btf/tcp_retransmit_skb")
-int BPF_PROG(on_retransmit, const struct sock* sk) {
-    if (!recording.on || BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_SYN_WAS_SENT || !has_internet_peer(sk))
-        return 0;
+#define CALL_CONNECT 42 /* arch/x86/entry/syscalls/syscall_64.tbl */
+
+/* What became of an attempt to connect; `pid_tid` as bpf_get_current_pid_tgid has it, 0: of nobody known. */
+static __always_inline int note_connecting(const struct sock* sk, __u8 kind, __u64 pid_tid) {
+    if (BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_SYN_WAS_SENT || !has_internet_peer(sk)) return 0;
     struct {
         struct lagtrap_wait_file record;
         struct lagtrap_peer peer;
     } out = {};
     fill_header(&out.record.header, LAGTRAP_RECORD_WAIT_FILE, sizeof(out), bpf_ktime_get_ns());
-    out.record.kind = LAGTRAP_FILE_SYN_REPEATED;
+    out.record.kind = kind;
     out.record.file = out.record.header.at_ns | 1; /* of this record alone */
+    out.record.pid = pid_tid >> 32;
+    out.record.tid = (__u32)pid_tid;
     out.record.path_bytes = sizeof(out.peer);
     read_internet_peer(sk, &out.peer);
     bpf_ringbuf_output(&records, &out, sizeof(out), BPF_RB_NO_WAKEUP);
     return 0;
+}
+
+/* A connection that is not answered: its first packet, or the answer, was lost, or the listener has no room for it. */
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(on_retransmit, const struct sock* sk) {
+    return recording.on ? note_connecting(sk, LAGTRAP_FILE_SYN_REPEATED, 0) : 0;
+}
+
+/* On the machine itself the answer comes while the thread is still in its call; who waits for one from elsewhere is not told. */
+SEC("tp_btf/tcp_receive_reset")
+int BPF_PROG(on_reset, const struct sock* sk) {
+    if (!recording.on) return 0;
+    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(bpf_get_current_task_btf());
+    if (!registers || registers->orig_ax != CALL_CONNECT) return 0;
+    return note_connecting(sk, LAGTRAP_FILE_CONNECT_REFUSED, bpf_get_current_pid_tgid());
 }
 
 #include "bpf/history.bpf.h"

@@ -342,7 +342,8 @@ enum lagtrap_wait_file_kind {
     LAGTRAP_FILE_CONNECTING = 6,    /* that has not answered yet */
     LAGTRAP_FILE_DATAGRAM_PEER = 7, /* UDP and the like */
     LAGTRAP_FILE_LOCAL_PEER = 8,
-    LAGTRAP_FILE_SYN_REPEATED = 9, /* of no thread: to this one a SYN was sent again */
+    LAGTRAP_FILE_SYN_REPEATED = 9,     /* of no thread: to this one a SYN was sent again */
+    LAGTRAP_FILE_CONNECT_REFUSED = 10, /* no wait: this one refused the thread's connection */
 };
 
 /* The other end of a socket. */

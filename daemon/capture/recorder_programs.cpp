@@ -342,8 +342,8 @@ void RecorderPrograms::forget_disk_requests() const {
 
 std::vector<bpf_program*> RecorderPrograms::file_programs() const {
     const auto& all = programs_->progs;
-    return {all.on_page_fault,        all.on_lock,      all.on_whole_file_lock, all.on_request_issued,
-            all.on_request_completed, all.on_retransmit};
+    return {all.on_page_fault, all.on_lock, all.on_whole_file_lock, all.on_request_issued, all.on_request_completed,
+            all.on_retransmit, all.on_reset};
 }
 
 std::vector<int> RecorderPrograms::program_fds() const {

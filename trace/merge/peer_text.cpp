@@ -25,7 +25,7 @@ std::string peer_text(std::string_view bytes) {
 
 bool has_peer(unsigned kind) {
     return kind == LAGTRAP_FILE_PEER || kind == LAGTRAP_FILE_CONNECTING || kind == LAGTRAP_FILE_DATAGRAM_PEER ||
-           kind == LAGTRAP_FILE_SYN_REPEATED;
+           kind == LAGTRAP_FILE_SYN_REPEATED || kind == LAGTRAP_FILE_CONNECT_REFUSED;
 }
 
 }  // namespace lagtrap::trace

@@ -172,6 +172,17 @@ TEST(NamedCause, a_listener_that_does_not_answer_has_the_syn_sent_again) {
         HasSubstr("to connect to 127.0.0.1:80, which did not answer, so that the SYN was sent again, in connect"));
 }
 
+TEST(NamedCause, who_waits_to_try_again_was_refused) {
+    TraceBuilder builder = two_programs();
+    builder.switched(10 * ms, 0, 11, 1, 0)
+        .off_cpu(10 * ms, 10, 11, {"main", "run_poll_loop", "k:ep_poll", "k:schedule"});
+    builder.caused_waking(210 * ms, 0, 0, 11, 2).switched(210 * ms, 0, 0, 0, 11);
+    builder.wait_file(9 * ms, 0, 11, 10, "127.0.0.1:7784").wait_file(9 * ms, 0, 20, 10, "127.0.0.1:9");
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) for events in run_poll_loop, until that timed out; meanwhile its connection to "
+              "127.0.0.1:7784 was refused.");
+}
+
 TEST(NamedCause, another_listener_is_none_of_it) {
     TraceBuilder builder = two_programs();
     waits(builder, {"main", "connect", "k:inet_stream_connect", "k:schedule"})
