@@ -81,8 +81,8 @@ def causes(kind, busy=0, options=()):
 def check_chain(told, ids):
     first, second, third = ids["tids"]
     told.check_function("handle_chain")
-    told.check_sentence("for a lock in handle_chain", f"holder-a ({first}) released it", "for a lock in first_wants_b",
-                        f"holder-b ({second}) released it", "for a lock in second_wants_c", f"holder-c ({third}) held",
+    told.check_sentence("for a lock in handle_chain", f"holder-a ({first}) held", "for a lock in first_wants_b",
+                        f"holder-b ({second}) held", "for a lock in second_wants_c", f"holder-c ({third}) held",
                         "called by third_holds_c")
 
 
