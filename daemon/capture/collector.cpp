@@ -331,6 +331,7 @@ Status Collector::begin_recording(const Breach* breach) {
     if (process_inspector()) roots_ = std::make_shared<KeptRoots>(*process_inspector());
     // A sync of a busy disk would keep the rings waiting, and the logs beside it are not synced either.
     TRY(write_file(capture_directory_ / "settings.xml", settings_.source_text, 0640));
+    if (roots_) roots_->await_first_look();
     FAULT_POINT("capture.recording");
     return success();
 }

@@ -68,6 +68,8 @@ void KeptRoots::work() {
         lock.unlock();
         look();
         lock.lock();
+        looked_ = true;
+        changed_.notify_all();
         if (!is_last) (void)changed_.wait_for(lock, look_interval, [this] { return ending_; });
     }
     ended_ = true;
@@ -97,6 +99,11 @@ void KeptRoots::hold(std::uint32_t pid, std::uint64_t mounts, UniqueFd root) {
         roots_[view] = std::move(root);
     }
     views_[pid] = view;
+}
+
+void KeptRoots::await_first_look() {
+    std::unique_lock lock(mutex_);
+    (void)changed_.wait_for(lock, first_look_patience, [this] { return looked_; });
 }
 
 void KeptRoots::begin_to_finish() {

@@ -40,6 +40,7 @@ class KeptRoots {
   public:
     // A view that lasts for less may be missed.
     static constexpr std::chrono::milliseconds look_interval{250};
+    static constexpr std::chrono::milliseconds first_look_patience{100};
     static constexpr std::chrono::milliseconds finish_patience{1'000};
     static constexpr std::size_t roots_limit = 256;
 
@@ -49,6 +50,8 @@ class KeptRoots {
     KeptRoots(const KeptRoots&) = delete;
     KeptRoots& operator=(const KeptRoots&) = delete;
 
+    // Waits for the first look, for first_look_patience at most: what is there when a recording begins may be gone right after.
+    void await_first_look();
     // The last look begins.
     void begin_to_finish();
     // Waits for it, for finish_patience at most; what was not opened by then is not held.
@@ -75,6 +78,7 @@ class KeptRoots {
     std::atomic<bool> given_up_{false};
     std::mutex mutex_;  // over what follows
     std::condition_variable changed_;
+    bool looked_ = false;
     bool ending_ = false;
     bool ended_ = false;
     std::thread thread_;

@@ -63,6 +63,15 @@ TEST_F(KeptRootsTest, WhatHelpersOpenIsHeld) {
                                         std::to_string(roots.held().descriptors.at(77)) / "proc"));
 }
 
+TEST_F(KeptRootsTest, WhatIsGoneRightAfterTheFirstLookIsHeld) {
+    Roots inspector;
+    KeptRoots roots(inspector, proc_);
+    while (inspector.asked == 0) roots.await_first_look();
+    std::filesystem::remove_all(proc_ / "77");
+    roots.finish();
+    EXPECT_TRUE(roots.held().descriptors.contains(77));
+}
+
 TEST_F(KeptRootsTest, ARootFolderThatDoesNotAnswerIsNotWaitedFor) {
     Roots inspector;
     inspector.waits = true;
