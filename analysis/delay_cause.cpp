@@ -388,16 +388,12 @@ class CauseSearch {
         return by_holder(recording_, intervals);
     }
 
-    // How long after `at_ns` a thread began that was not there when the recording did; 0: it was there before.
+    // How long after `at_ns` a thread's process began; 0: it was there before.
     [[nodiscard]] std::uint64_t began_after(const Thread& thread, std::uint64_t at_ns) const {
         const auto process = recording_.processes.find(thread.pid);
-        if (process != recording_.processes.end() && process->second.started_ns > std::max(at_ns, recording_.begin_ns))
-            return process->second.started_ns - at_ns;
-        const auto first = std::find_if(thread.changes.begin(), thread.changes.end(), [](const StateChange& change) {
-            return change.state != ThreadState::NotRecorded;
-        });
-        if (thread.alive_at_start || first == thread.changes.end()) return 0;
-        return first->at_ns > std::max(at_ns, recording_.begin_ns) ? first->at_ns - at_ns : 0;
+        if (process == recording_.processes.end()) return 0;
+        const std::uint64_t started_ns = process->second.started_ns;
+        return started_ns > std::max(at_ns, recording_.begin_ns) ? started_ns - at_ns : 0;
     }
 
     CauseLink link_of(const Thread& thread, std::uint64_t whole_ns, const std::vector<Group>& groups) {

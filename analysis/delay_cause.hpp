@@ -66,7 +66,7 @@ struct CauseLink {
     ThreadName who;
     std::uint64_t whole_ns = 0;          // the time that the one before waited for it
     std::uint32_t alike = 0;             // other threads of its name and process for which the one before waited too
-    std::uint64_t began_after_ns = 0;    // it began so long after the wait for it; 0: it was there, or it is not known
+    std::uint64_t began_after_ns = 0;    // so long after the wait for it its process began; 0: before it, or not known
     KernelWork work = KernelWork::None;  // most of what it did
     std::string operation;  // of who is waited for by spinning: the outermost function that it was in for this alone
     // That take a sixth of it or more, longest first; at most 2. Where it mostly waited for a CPU, also what it computed, however
