@@ -257,7 +257,7 @@ class Sentence {
 
     static std::string wait_words(const ThreadDoing& doing, const ThreadName& who_waited) {
         if (doing.wait == WaitKind::GroupMemory && !who_waited.unit.empty())
-            return "for memory of its control group, " + who_waited.unit + ", which was at its limit";
+            return "for its control group " + who_waited.unit + ", at its memory limit, to free some";
         if (doing.wait == WaitKind::InterpreterLock) return interpreter_lock_words(doing.focus.place.module);
         if (is_socket(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
             return peer_words(doing.files);

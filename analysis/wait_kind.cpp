@@ -118,8 +118,8 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::InterpreterLock: return "for the interpreter's lock (GIL)";
         case WaitKind::KernelLock: return "for a lock in the kernel";
         case WaitKind::MemoryMap: return "for the process's memory map (mmap_lock)";
-        case WaitKind::FrozenFiles: return "to write to a file system that was frozen";
-        case WaitKind::FrozenMapping: return "in a page fault, to write to a mapped file whose file system was frozen";
+        case WaitKind::FrozenFiles: return "to write to a frozen file system";
+        case WaitKind::FrozenMapping: return "in a page fault, to write to a mapped file of a frozen file system";
         case WaitKind::FileLock: return "for a file lock";
         case WaitKind::Pipe: return "on a pipe";
         case WaitKind::LocalSocket: return "on a local socket";
@@ -129,8 +129,8 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::Sleep: return "";
         case WaitKind::Disk: return "for the disk";
         case WaitKind::PageFault: return "for a page of memory (page fault)";
-        case WaitKind::Memory: return "for free memory, of which the machine had too little";
-        case WaitKind::GroupMemory: return "for memory of its control group, which was at its limit";
+        case WaitKind::Memory: return "for the machine, which had too little memory, to free some";
+        case WaitKind::GroupMemory: return "for its control group, at its memory limit, to free some";
         case WaitKind::CpuLimit: return "at the CPU limit of its control group";
         case WaitKind::Stopped: return "(" + std::string(reason) + ")";
         case WaitKind::Other: break;

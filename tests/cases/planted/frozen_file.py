@@ -34,5 +34,5 @@ def provoke(world):
 
 CASE = Case("a mapped file whose file system is frozen", "frozen.cpp",
             lambda world: call_event(ANONYMOUS + "count_request", PROGRAMS / "frozen"), provoke,
-            Expected(cause=r"mapped file whose file system was frozen in count_request \(\S*/counters\b.*until fsfreeze .* thawed it",
+            Expected(cause=r"mapped file of a frozen file system in count_request \(\S*/counters\b.*until fsfreeze .* thawed it",
                      guilty=r"\bcount_request\b", holder=r"^fsfreeze of fsfreeze\b"), 100, prepare)

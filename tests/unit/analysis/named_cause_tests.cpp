@@ -71,7 +71,7 @@ TEST(NamedCause, a_file_system_is_frozen_until_a_program_that_began_later_thaws_
           30);
     builder.wait_file(10 * ms, 0, 11, 2, "/mnt/statistics");
     EXPECT_EQ(first_sentence(builder),
-              "Waited 200 ms (99 %) in a page fault, to write to a mapped file whose file system was frozen in count "
+              "Waited 200 ms (99 %) in a page fault, to write to a mapped file of a frozen file system in count "
               "(/mnt/statistics), until fsfreeze (30) (which began 195 ms after that) thawed it.");
 }
 
@@ -88,7 +88,7 @@ TEST(NamedCause, a_kernel_worker_is_not_what_a_group_at_its_memory_limit_waits_f
           {"main", "fill", "k:exc_page_fault", "k:try_to_free_mem_cgroup_pages", "k:reclaim_throttle", "k:schedule"},
           40);
     EXPECT_EQ(first_sentence(builder),
-              "Waited 200 ms (99 %) for memory of its control group, small.service, which was at its limit in fill.");
+              "Waited 200 ms (99 %) for its control group small.service, at its memory limit, to free some in fill.");
 }
 
 TEST(NamedCause, a_machine_without_memory_is_told_apart_from_a_group) {
@@ -96,7 +96,7 @@ TEST(NamedCause, a_machine_without_memory_is_told_apart_from_a_group) {
     waits(builder,
           {"main", "fill", "k:exc_page_fault", "k:try_to_free_pages", "k:throttle_direct_reclaim", "k:schedule"});
     EXPECT_EQ(first_sentence(builder),
-              "Waited 200 ms (99 %) for free memory, of which the machine had too little in fill.");
+              "Waited 200 ms (99 %) for the machine, which had too little memory, to free some in fill.");
 }
 
 TEST(NamedCause, a_child_that_ends_writes_its_core_dump) {
