@@ -30,10 +30,7 @@ PLANTED void handle_request(bool slow) {
 }  // namespace
 
 int main() {
-    cpu_set_t last;
-    CPU_ZERO(&last);
-    CPU_SET(::sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
-    if (::sched_setaffinity(0, sizeof last, &last) != 0) cases::give_up("sched_setaffinity");
+    cases::stay_on_last_cpu();
     std::thread video(run_video);
     const int status = cases::serve(handle_request);
     video.join();

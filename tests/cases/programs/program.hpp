@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -28,6 +29,14 @@ inline constexpr int fast_runs = 20;
 }
 
 inline void name_thread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
+
+// The calling thread, and those that it starts, may use no other CPU.
+inline void stay_on_last_cpu() {
+    cpu_set_t last;
+    CPU_ZERO(&last);
+    CPU_SET(::sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
+    if (::sched_setaffinity(0, sizeof last, &last) != 0) give_up("sched_setaffinity");
+}
 
 inline std::uint64_t cpu_time_ns() {
     timespec now{};

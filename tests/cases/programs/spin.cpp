@@ -40,10 +40,7 @@ PLANTED void handle_request() {
 }  // namespace
 
 int main() {
-    cpu_set_t last;
-    CPU_ZERO(&last);
-    CPU_SET(::sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
-    if (::sched_setaffinity(0, sizeof last, &last) != 0) cases::give_up("sched_setaffinity");
+    cases::stay_on_last_cpu();
     std::thread compactor(run_compactor);
     const int status = cases::serve([](bool slow) {
         if (slow) {

@@ -36,10 +36,7 @@ pid_t start_mixer(int wanted) {
 }  // namespace
 
 int main() {
-    cpu_set_t last;
-    CPU_ZERO(&last);
-    CPU_SET(::sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
-    if (::sched_setaffinity(0, sizeof last, &last) != 0) cases::give_up("sched_setaffinity");
+    cases::stay_on_last_cpu();
     int wanted[2];
     if (::pipe(wanted) != 0) cases::give_up("pipe");
     const pid_t mixer = start_mixer(wanted[0]);
