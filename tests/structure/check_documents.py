@@ -1,6 +1,7 @@
-"""Each program has its man page, README names every row of the feature table once, links in the documents lead
-somewhere, and decisions have their parts."""
+"""Each program has a man page, docs/coverage.md names every row once, links and anchors hold, docs/README.md links to
+every page, documents are short and free of the worst phrases, and decisions have their parts."""
 
+import pathlib
 import re
 
 import tree
@@ -8,7 +9,22 @@ import tree
 ROWS = ([f"A{n}" for n in range(1, 14)] + [f"B{n}" for n in range(1, 10)] + [f"C{n}" for n in range(1, 7)]
         + [f"D{n}" for n in range(1, 6)] + [f"E{n}" for n in range(1, 4)])
 STATES = ("done", "partly", "not yet")
+COVERAGE = "docs/coverage.md"
+INDEX = "docs/README.md"
+README_LIMIT = 7000  # bytes
+LINE_LIMIT = 600
 OTHER_PAGES = {"lagtrap-settings.5", "lagtrap.h.3"}
+# A floor, not the goal: phrases that a native speaker would not write.
+PHRASES = [re.compile(phrase) for phrase in (
+    r"\bis told\b",
+    r"\bthat is no\b(?! (longer|more)\b)",
+    r"\b[Oo]f which\b[^.|]*\bknown\b",
+    r"(?:^|[.:;|] )Who\b[^.?|]*\bhas\b(?![^.|]*\?)",
+    r"\bso old\b",
+    r"\bat last\b",
+)]
+# Documents that still have such phrases.
+UNREVISED = ("docs/decisions/", "docs/calls.md", "docs/formats.md", "docs/glossary.md", "docs/operations.md", "docs/security.md")
 DECISION_PARTS = ("## Problem", "## Choice", "## Rejected", "## Cost")
 
 
@@ -33,32 +49,128 @@ def check_pages(problems: list) -> int:
 
 
 def check_features(problems: list) -> int:
-    readme = (tree.ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\|\s*([A-E]\d+)\s*\|([^|]*)\|\s*([^|]*?)\s*\|", readme, re.MULTILINE)
+    text = (tree.ROOT / COVERAGE).read_text(encoding="utf-8")
+    rows = re.findall(r"^\|\s*([A-E]\d+)\s*\|([^|]*)\|\s*([^|]*?)\s*\|", text, re.MULTILINE)
     named = [row[0] for row in rows]
     for row in ROWS:
         if named.count(row) != 1:
-            problems.append(f"README.md: the feature table names {row} {named.count(row)} times, not once")
+            problems.append(f"{COVERAGE}: the table names {row} {named.count(row)} times, not once")
     for row in set(named) - set(ROWS):
-        problems.append(f"README.md: the feature table names {row}, which does not exist")
+        problems.append(f"{COVERAGE}: the table names {row}, which does not exist")
     for row, _, state in rows:
         if not state.startswith(STATES):
-            problems.append(f"README.md: {row} is \"{state}\"; it should begin with one of {', '.join(STATES)}")
+            problems.append(f"{COVERAGE}: {row} is \"{state}\"; it should begin with one of {', '.join(STATES)}")
     return len(rows)
 
 
+def documents() -> list:
+    return [path for path in tree.files() if path.suffix == ".md"]
+
+
+def prose(path: pathlib.Path) -> str:
+    """The document without fenced code blocks; their lines stay, empty."""
+    lines, fence = [], ""
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        mark = re.match(r"\s*(```+|~~~+)", line)
+        if mark and not fence:
+            fence = mark.group(1)
+            lines.append("")
+        elif fence:
+            if line.strip().startswith(fence):
+                fence = ""
+            lines.append("")
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def without_code_spans(text: str) -> str:
+    return re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "", text)
+
+
+def anchors(path: pathlib.Path) -> set:
+    """Anchors of the headings, by GitHub's rules, and those set by hand."""
+    text, found, seen = prose(path), set(), {}
+    for heading in re.findall(r"^ {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$", text, re.MULTILINE):
+        plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+        count = seen.get(anchor, 0)
+        seen[anchor] = count + 1
+        found.add(f"{anchor}-{count}" if count else anchor)
+    found.update(re.findall(r"<a\s+(?:id|name)=\"([^\"]+)\"", text))
+    return found
+
+
+def links(path: pathlib.Path) -> list:
+    text = without_code_spans(prose(path))
+    return (re.findall(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)", text)
+            + re.findall(r"^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$", text, re.MULTILINE))
+
+
+def target_of(path: pathlib.Path, link: str) -> tuple:
+    """The file and the anchor of a link within the tree."""
+    name, _, anchor = link.partition("#")
+    if not name:
+        return path, anchor
+    target = tree.ROOT / name.lstrip("/") if name.startswith("/") else path.parent / name
+    return target.resolve(), anchor
+
+
 def check_links(problems: list) -> int:
-    checked = 0
-    for path in tree.files():
-        if path.suffix != ".md":
-            continue
-        for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
-            if re.match(r"[a-z]+:", target):
+    checked, known = 0, {}
+    for path in documents():
+        for link in links(path):
+            if re.match(r"[a-z][a-z0-9+.-]*:", link):
                 continue
             checked += 1
-            if not (path.parent / target).exists():
-                problems.append(f"{tree.relative(path)}: the link {target} leads nowhere")
+            target, anchor = target_of(path, link)
+            if not target.exists():
+                problems.append(f"{tree.relative(path)}: the link {link} leads nowhere")
+            elif anchor and target.suffix == ".md":
+                if target not in known:
+                    known[target] = anchors(target)
+                if anchor not in known[target]:
+                    problems.append(f"{tree.relative(path)}: {link}: no heading has the anchor #{anchor}")
     return checked
+
+
+def check_index(problems: list) -> int:
+    """docs/README.md links to every page but single decisions."""
+    index = tree.ROOT / INDEX
+    linked = {target_of(index, link)[0] for link in links(index) if not re.match(r"[a-z]+:", link)}
+    folder = index.parent
+    pages = [path for path in documents() if folder in path.parents and path != index
+             and path.parent != folder / "decisions"]
+    pages += sorted((folder / "man").glob("*.[1-9]"))
+    for page in pages:
+        if page not in linked:
+            problems.append(f"{INDEX}: no link to {page.relative_to(folder)}")
+    return len(pages)
+
+
+def check_sizes(problems: list) -> int:
+    size = (tree.ROOT / "README.md").stat().st_size
+    if size > README_LIMIT:
+        problems.append(f"README.md: {size} bytes, more than {README_LIMIT}")
+    paths = [path for path in documents() if path.name != "CHANGELOG.md"]
+    for path in paths:
+        lines = path.read_text(encoding="utf-8").count("\n")
+        if lines > LINE_LIMIT:
+            problems.append(f"{tree.relative(path)}: {lines} lines, more than {LINE_LIMIT}")
+    return len(paths)
+
+
+def check_phrases(problems: list) -> int:
+    paths = [path for path in documents() if path.name != "CHANGELOG.md" and not tree.relative(path).startswith(UNREVISED)]
+    for path in paths:
+        text = without_code_spans(prose(path))
+        for paragraph in re.finditer(r"(?:^.*\S.*$\n?)+", text, re.MULTILINE):
+            joined = " ".join(paragraph.group(0).split())
+            for phrase in PHRASES:
+                for found in phrase.finditer(joined):
+                    line = text.count("\n", 0, paragraph.start()) + 1
+                    problems.append(f"{tree.relative(path)}:{line}: \"{found.group(0).strip()}\" reads badly; reword it")
+    return len(paths)
 
 
 def check_decisions(problems: list) -> int:
@@ -75,7 +187,8 @@ def check_decisions(problems: list) -> int:
 
 def main() -> None:
     problems: list = []
-    counts = [check(problems) for check in (check_pages, check_features, check_links, check_decisions)]
+    counts = [check(problems) for check in (check_pages, check_features, check_links, check_index, check_sizes,
+                                                check_phrases, check_decisions)]
     tree.finish(problems, 0 if 0 in counts else sum(counts))
 
 
