@@ -1,8 +1,8 @@
-"""Runs the cases and says which of them the reports got right: ./dev cases [NAME...] [--busy] [--write] [--keep FOLDER]
+"""Runs the cases and checks their reports: ./dev cases [NAME...] [--busy] [--write] [--keep FOLDER]
 
-A case is run with a daemon of its own; the verdict is over what `lagtrap report` prints. With --busy all CPUs have other
-work meanwhile. --write makes docs/cases.md of the last idle and the last busy run. Exits with 0 if all chosen cases
-passed, with 1 if one did not.
+Each case has its own daemon, and the verdict depends only on what `lagtrap report` prints. --busy keeps all CPUs busy with
+other work. --write writes docs/cases.md from the last idle and the last busy run. Exits with 0 if all chosen cases passed,
+else with 1.
 """
 
 import argparse
@@ -116,7 +116,7 @@ def main():
     cases = load_cases()
     for name in options.names:
         if name not in cases:
-            parser.error(f"\"{name}\" is no case; there are {', '.join(cases)}")
+            parser.error(f"unknown case \"{name}\"; known: {', '.join(cases)}")
     chosen = [cases[name] for name in options.names] or list(cases.values())
     verdicts = {}
     for case in chosen:

@@ -1,19 +1,25 @@
-"""Verdicts as a table: on the terminal, kept from run to run, and in docs/cases.md."""
+"""Prints verdicts, keeps them from run to run, and writes docs/cases.md."""
 
 import json
 
 PARTS = ("caught", "cause_right", "guilty_found", "innocents_spared")
-HEAD = """# Is what it says true?
+MISSED = dict(zip(PARTS, ("recording", "cause", "function", "somebody else blamed")))
+HEAD = """# Accuracy
 
-Programs with one planted cause each, watched by a real daemon; the verdict is over what `lagtrap report` prints.
-`./dev cases` runs them on the machine as it is, `./dev cases --busy` with a computing process for each CPU and a compiler
-beside them. What each report must say, and whom it must not name, stands in `tests/cases` and follows from what was planted.
+Does a report name the right cause? Each case here is a program with one planted cause of delay.
+lagtrapd watches the program, and a script checks what `lagtrap report` prints. A case is correct if
+all of this holds:
 
-A case has four marks: **c**aught (there is a recording of the slow run), its **r**eason right (and who held it up is named,
-where somebody did), the guilty **f**unction among the first five lines of functions, and **n**obody innocent named. A dash
-stands for a mark that was missed. Programs with a version are Debian's, not built for this.
+1. The slow run was recorded.
+2. The report states the planted cause and names whoever held up the run.
+3. The responsible function is among the first five lines of functions.
+4. Nobody else is blamed.
 
-| case | what was planted | program | idle | busy |
+`./dev cases` runs the cases on the machine as it is, `./dev cases --busy` beside a compiler and one
+computing process per CPU; `--write` writes this page. Expected results are in `tests/cases`.
+Programs with a version are Debian's packages; the others are in `tests/cases/programs`.
+
+| case | planted cause | program | idle | busy |
 |---|---|---|---|---|
 """
 
@@ -43,20 +49,27 @@ def save(folder, verdicts, busy):
     kept_path(folder, busy).write_text(json.dumps({**kept(folder, busy), **verdicts}, indent=1), encoding="utf-8")
 
 
+def result(verdicts, name):
+    if name not in verdicts:
+        return "not run"
+    missed = [words for part, words in MISSED.items() if not verdicts[name][part]]
+    return f"missed: {', '.join(missed)}" if missed else "correct"
+
+
 def share(verdicts, cases):
-    run = [verdicts[name] for name in cases if name in verdicts]
-    return f"{sum(all(verdict[part] for part in PARTS) for verdict in run)} of {len(run)}"
+    results = [result(verdicts, name) for name in cases if name in verdicts]
+    return f"{results.count('correct')} of {len(results)}"
 
 
 def write_document(path, folder, cases):
     idle, busy = kept(folder, False), kept(folder, True)
     rows = [f"| {name} | {case.about} | {case.program} | "
-            + " | ".join(f"`{marks(column[name])}`" if name in column else "not run" for column in (idle, busy)) + " |"
+            + " | ".join(result(column, name) for column in (idle, busy)) + " |"
             for name, case in cases.items()]
-    missed = [f"- {name}, {state}: {'; '.join(column[name]['why'])}" for state, column in (("idle", idle), ("busy", busy))
-              for name in cases if name in column and not all(column[name][part] for part in PARTS)]
+    reasons = [f"- {name}, {state}: {'; '.join(column[name]['why'])}" for state, column in (("idle", idle), ("busy", busy))
+               for name in cases if name in column and not all(column[name][part] for part in PARTS)]
     text = HEAD + "\n".join(rows) + "\n\n"
-    text += f"All four marks in the last run of each case: {share(idle, cases)} idle, {share(busy, cases)} busy.\n"
-    if missed:
-        text += "\nWhat was missed:\n\n" + "\n".join(missed) + "\n"
+    text += f"Correct in the last run of each case: {share(idle, cases)} idle, {share(busy, cases)} busy.\n"
+    if reasons:
+        text += "\n## Why cases failed\n\n" + "\n".join(reasons) + "\n"
     path.write_text(text, encoding="utf-8")

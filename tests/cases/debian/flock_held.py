@@ -31,7 +31,7 @@ def provoke(world):
     waiter.wait(timeout=120)
 
 
-CASE = Case("a lock of a file (flock), held by another process that computes", "flock of util-linux 2.38",
+CASE = Case("a file lock (flock), held by another process that computes", "flock of util-linux 2.38",
             lambda world: marker_event('tracepoint="syscalls:sys_enter_flock"', 'tracepoint="syscalls:sys_exit_flock"',
                                        more=f'<scope binary="{world.program}"/>'), provoke,
             Expected(cause=r"for a lock on /\S+/lock\b", guilty=r"\b(EVP_\w+|SHA256\w*|_PyEval_\w+|PyObject_\w+|sha256\w*)\b",

@@ -19,7 +19,7 @@ def provoke(world):
     world.holder.end()
 
 
-CASE = Case("a lock on a row, held by another connection that computes", "MariaDB 10.11",
+CASE = Case("a row lock, held by another connection that computes", "MariaDB 10.11",
             lambda world: call_event("dispatch_command", MARIADB), provoke,
             Expected(cause=r"lock|signal from another thread|futex", guilty=r"benchmark|dispatch_command|md5|MD5",
                      holder=lambda world: rf"/{world.holder_tid}\b"),

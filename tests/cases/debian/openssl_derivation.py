@@ -6,7 +6,7 @@ def provoke(world):
               "-kdfopt", "iter:3000000", "PBKDF2")
 
 
-CASE = Case("a key derived with three million rounds", "openssl 3.0",
+CASE = Case("a key derivation with three million rounds", "openssl 3.0",
             lambda world: call_event("EVP_KDF_derive", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
                                      more='<scope binary="/usr/bin/openssl"/>'), provoke,
             Expected(cause=r"^Computed", guilty=r"\b(EVP_KDF_derive|HMAC_\w+|SHA256_\w+|EVP_Digest\w+|kdf_pbkdf2\w*)\b",

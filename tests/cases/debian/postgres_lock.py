@@ -21,7 +21,7 @@ def provoke(world):
 
 
 # Who waits, and who holds the lock meanwhile, are both processes of the server.
-CASE = Case("a lock on a table, held by another transaction that computes", PROGRAM, query_event, provoke,
+CASE = Case("a table lock, held by another transaction that computes", PROGRAM, query_event, provoke,
             Expected(cause=r"events|lock", guilty=r"\b(ExecAgg|ExecutorRun|standard_ExecutorRun|md5_text|pg_md5_hash|ExecScan)\b",
                      holder=lambda world: rf", {world.holder_pid}/"),
             200, prepare, slow=lambda world, delay: delay["begin_pid"] == world.waiter_pid)
