@@ -1,9 +1,9 @@
-// As many runs as the machine can make: a begin and an end of event "tick", over and over, in each of T threads.
+// Makes runs as fast as the machine can: T threads begin and end event "tick" in a loop.
 //
 //     burst --threads 2 --seconds 10        or        burst --threads 2 --pairs 1000000 (in all)
 //
-// --event names the event: "tick", or "tock", which carries a key. --wait prints "ready" and waits for a line first.
-// At the end one line of JSON says how many pairs were made, and how many in a second.
+// --event selects "tick" or "tock", whose markers carry a key. --wait prints "ready" and waits for a line of input.
+// The program ends with one line of JSON: the number of begin-end pairs, in total and per second.
 #include <lagtrap.h>
 #include <unistd.h>
 
@@ -18,11 +18,11 @@
 
 namespace {
 
-// How many pairs a thread makes between two looks at the clock.
+// Pairs that a thread makes before it reads the clock again.
 constexpr std::uint64_t round_pairs = 1024;
 
 struct Share {
-    std::uint64_t pairs = 0;  // to make; 0: until end_ns
+    std::uint64_t pairs = 0;  // 0: run until end_ns
     std::uint64_t end_ns = 0;
     std::uint64_t first_key = 0;
 };
@@ -73,7 +73,7 @@ int main(int count, char** arguments) {
         Share share;
         share.pairs = pairs / threads + (index < pairs % threads ? 1 : 0);
         share.end_ns = begin + seconds * 1'000'000'000;
-        share.first_key = (index + 1) << 40;  // no two threads have one key
+        share.first_key = (index + 1) << 40;  // keys are unique across threads
         makers.emplace_back(
             [&total, share, ticks = event == "tick"] { total += ticks ? make_ticks(share) : make_tocks(share); });
     }

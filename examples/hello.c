@@ -1,5 +1,5 @@
-/* The markers in a few lines: an event "greeting" with one stage, which begins at its marker and lasts to the end of
- * the run; what comes before belongs to no stage. Settings for it:
+/* Shows the markers: an event "greeting" with one stage. The stage lasts from its marker to the end of the run; the
+ * time before it belongs to no stage. Settings:
  *   <event name="greeting" threshold="50ms" trace-length="2s">
  *     <library binary="/path/to/hello"><stage name="polite"/></library></event> */
 #include <lagtrap.h>

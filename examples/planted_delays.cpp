@@ -1,20 +1,20 @@
-// A program with delays of known cause and size, for tests and for a first try:
+// Makes delays of known cause and length, for tests and for trying out lagtrap:
 //
 //     planted_delays --kind cpu|lock|sleep|fsync|fault --fast 1000 --slow-ms 200
-//         runs event "work" (stages "prepare", "execute", "finish", each from its marker to the next) 1000 times
-//         quickly, once slowly in "execute", and 1000 times quickly again; with --threads T in T threads, of which the
-//         first has the slow run
+//         runs event "work" (stages "prepare", "execute" and "finish", each from its marker to the next) 1000 times
+//         fast, once with a slow "execute", and 1000 times fast again. With --threads T, T threads do this, but only
+//         the first has the slow run.
 //     planted_delays --kind never
-//         the slow run never leaves "execute"; the program ends when its input does, or at SIGTERM
+//         the slow run never leaves "execute"; the program ends at the end of its input or at SIGTERM.
 //     planted_delays --kind threads --count 2000 --held 20 --slow-ms 200
-//         2000 runs of event "request" are open at once, begun in one thread and ended in another, in shuffled order,
-//         paired by their key; 20 of them are held back until they are 200 ms old
+//         one thread begins 2000 runs of event "request", another ends them in random order, matched by key. 20 of
+//         them stay open for 200 ms.
 //
-// --gap-us pauses between runs, --seed changes what is random, --wait prints "ready" and waits for a line first. At the
-// end one line of JSON says what was done. The slow run took at most slow_outer_ns, whose clock was read just before
-// the begin marker and just after the end marker, and at least slow_inner_ns, read just after the one and just before
-// the other; slow_duration_ns is slow_outer_ns. A run that never ends has slow_duration_ns alone: how long it was open
-// when the program ended.
+// --gap-us pauses between runs, --seed seeds the random numbers, --wait prints "ready" and waits for a line of input.
+// The program ends with one line of JSON. The slow run took at most slow_outer_ns, measured from just before the begin
+// marker to just after the end marker, and at least slow_inner_ns, measured between the markers; slow_duration_ns is
+// slow_outer_ns. For a run that never ends there is only slow_duration_ns: how long it had been open when the program
+// ended.
 #include <lagtrap.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ struct Plan {
 struct Done {
     std::uint64_t slow_begin_ns = 0;
     std::uint64_t slow_outer_ns = 0;
-    std::uint64_t slow_inner_ns = 0;  // 0: the run has no end
+    std::uint64_t slow_inner_ns = 0;  // 0: the run never ended
     std::uint64_t planted_ns = 0;
     std::uint64_t longest_fast_ns = 0;
     std::uint64_t runs_begun = 0;
@@ -75,7 +75,7 @@ std::uint64_t plant(const Plan& plan) {
     return planted_wait_for_ever();
 }
 
-// Between 20 and 100 microseconds in all.
+// Takes 20 to 100 microseconds.
 void fast_run(std::mt19937_64& random, Done& done) {
     const std::uint64_t part_ns = 6'000 + random() % 26'000;
     const std::uint64_t begin = lagtrap_now_ns();
@@ -161,7 +161,7 @@ int run_slow_kind(const Plan& plan, std::uint64_t threads) {
     return 0;
 }
 
-// One request for each key from 1 on. The beginning thread writes, then the ending thread reads.
+// One per key, starting at 1. The beginning thread writes it before the ending thread reads it.
 struct Request {
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;

@@ -1,4 +1,4 @@
-// How the example programs talk to whoever started them: options, "ready", "go".
+// Command-line options and the "ready" handshake of the example programs.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 namespace examples {
 
-// "--name value" pairs and lone "--flag"s from the command line; ends the program on what it does not know.
+// "--name value" pairs and "--flag"s from the command line. Exits with an error on an unknown option.
 class Options {
   public:
     // `known` maps each option to its default; a default of "no" makes it a flag.
@@ -32,7 +32,7 @@ class Options {
 
     [[nodiscard]] std::string text(const std::string& name) const { return values_.at(name); }
     [[nodiscard]] bool flag(const std::string& name) const { return values_.at(name) == "yes"; }
-    // A whole number from `least` up to 10^12.
+    // A whole number from `least` to 10^12; exits with an error if the value is not one.
     [[nodiscard]] std::uint64_t number(const std::string& name, std::uint64_t least = 0) const {
         const std::string& value = values_.at(name);
         char* end = nullptr;
@@ -54,7 +54,7 @@ class Options {
     std::map<std::string, std::string> values_;
 };
 
-// Prints "ready" and waits for a line on standard input; takes no byte behind it. False where the input ends first.
+// Prints "ready" and reads one line of standard input, and nothing after it. Returns false if the input ends first.
 inline bool wait_for_go() {
     std::printf("ready\n");
     std::fflush(stdout);
