@@ -1,5 +1,5 @@
 # Libraries whose shared objects have another name in each release of Debian: linked statically, so that packages made on
-# Debian 12 run on Debian 13 too (docs/decisions/0015-packages-for-two-releases.md). libbpf, libcapstone and libiberty are
+# Debian 12 run on Debian 13 too (docs/decisions/0029-builds.md). libbpf, libcapstone and libiberty are
 # linked so where they are used.
 set(Boost_USE_STATIC_LIBS ON)
 

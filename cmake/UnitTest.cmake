@@ -26,7 +26,7 @@ if(LAGTRAP_TESTS)
   execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)" OUTPUT_VARIABLE Python3_EXECUTABLE
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   find_package(GTest REQUIRED)
-  # In a quarter of the time; of the programs that people run none is linked so (docs/decisions/0065).
+  # lld takes a quarter of the time. Programs that people run are not linked with it (docs/decisions/0029-builds.md).
   add_library(lagtrap_test_linker INTERFACE)
   option(LAGTRAP_LLD "Link unit tests with lld" OFF)
   if(LAGTRAP_LLD)

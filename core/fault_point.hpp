@@ -1,6 +1,6 @@
 // Places where a test build can be made to fail or die: after every step that changes what lies on disk, so that tests
 // can ask of each what the next start makes of it. A build without LAGTRAP_FAULT_POINTS (every package) has none of it:
-// the macros are nothing. docs/decisions/0016 says why.
+// the macros are nothing. docs/decisions/0030 says why.
 //
 // In a test build the environment decides, read once, and never by a program that runs with more rights than its
 // caller's (secure_getenv):

@@ -1,4 +1,4 @@
-// Who counts as one where the users of a machine share something (decision 69).
+// Who counts as one where the users of a machine share something (decision 18).
 #pragma once
 
 #include <cstdint>

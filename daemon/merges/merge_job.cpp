@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t text_limit_bytes = 64 * 1024;
 // A merge begins at the lowest priority and gains a step as often as this, up to the normal one: on a busy machine the lowest would
-// never end (decision 28).
+// never end (decision 15).
 constexpr int lowest_priority = 19;
 constexpr std::chrono::milliseconds priority_step{250};
 // So long a killed process may take to end before it counts as one that hangs in the kernel.

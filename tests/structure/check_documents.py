@@ -195,14 +195,28 @@ def check_phrases(problems: list) -> int:
 
 
 def check_decisions(problems: list) -> int:
-    decisions = sorted((tree.ROOT / "docs/decisions").glob("*.md"))
+    """Numbers without gaps, a title with its number, date, status and all parts; the index names each file once."""
+    folder = tree.ROOT / "docs/decisions"
+    index = folder / "README.md"
+    decisions = sorted(path for path in folder.glob("*.md") if path != index)
+    named = [target_of(index, link)[0].name for link in links(index)]
     for number, path in enumerate(decisions, start=1):
+        problem = f"{tree.relative(path)}: "
         if not path.name.startswith(f"{number:04d}-"):
-            problems.append(f"{tree.relative(path)}: expected number {number:04d}")
+            problems.append(f"{problem}expected number {number:04d}")
         text = path.read_text(encoding="utf-8")
+        if not text.startswith(f"# {number}. "):
+            problems.append(f"{problem}the title should begin with \"# {number}. \"")
+        status = re.search(r"^Date: \d{4}-\d\d-\d\d\. Status: (accepted|superseded by (\d+))\.", text, re.MULTILINE)
+        if not status:
+            problems.append(f"{problem}has no line \"Date: YYYY-MM-DD. Status: accepted.\" or \"superseded by N.\"")
+        elif status.group(2) and not 1 <= int(status.group(2)) <= len(decisions):
+            problems.append(f"{problem}is superseded by {status.group(2)}, which does not exist")
         for part in DECISION_PARTS:
             if f"\n{part}\n" not in text:
-                problems.append(f"{tree.relative(path)}: has no part \"{part}\"")
+                problems.append(f"{problem}has no part \"{part}\"")
+        if named.count(path.name) != 1:
+            problems.append(f"{tree.relative(index)}: names {path.name} {named.count(path.name)} times, not once")
     return len(decisions)
 
 
