@@ -99,7 +99,7 @@ __noinline bool choose_key(struct hit* hit, __u32 flags) {
     bool in_go = hit->goroutine.address && !(hit->goroutine.key & LAGTRAP_KEY_NO_GOROUTINE);
     hit->run_flags = in_go ? LAGTRAP_RUN_IN_GO : 0;
     if (!(flags & KEYS_OF_PROCESS)) {
-        hit->key = hit->tid;
+        hit->key = hit->by_frame ? hit->stack_pointer : hit->tid;
         return true;
     }
     hit->told_key = hit->key;
@@ -204,6 +204,7 @@ int on_function(struct pt_regs* ctx) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns(),
                       .stack_pointer = PT_REGS_SP(ctx) - (returned ? sizeof(__u64) : 0),
                       .site = PT_REGS_IP(ctx),
+                      .by_frame = cookie & LAGTRAP_COOKIE_BY_FRAME,
                       .of_others_too = cookie & LAGTRAP_COOKIE_EXIT_SHARED};
     __u32 marker_id = cookie;
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);

@@ -136,13 +136,15 @@ enum lagtrap_exit {
     LAGTRAP_EXIT_ALWAYS = 0, /* 1 to 16: 1 + the condition code of the jump */
     LAGTRAP_EXIT_RCX_ZERO = 17,
     LAGTRAP_EXIT_ECX_ZERO = 18,
-    LAGTRAP_EXIT_BY_TARGET = 19, /* the site in bits 40 to 63 says where an indirect jump leads to */
+    LAGTRAP_EXIT_BY_TARGET = 19, /* the site in bits 41 to 63 says where an indirect jump leads to */
     LAGTRAP_EXIT_RETURNED = 20,  /* a return probe of the kernel: the function has been left */
 };
 #define LAGTRAP_COOKIE_EXIT_SHIFT 32
 #define LAGTRAP_COOKIE_EXIT_MASK 0x7f
 #define LAGTRAP_COOKIE_EXIT_SHARED (1ULL << 39) /* the instruction ends calls of another function too */
-#define LAGTRAP_COOKIE_EXIT_SITE_SHIFT 40
+/* Of entries and exits: the call's frame is the key. Fibers take turns on a thread, and go on in other threads. */
+#define LAGTRAP_COOKIE_BY_FRAME (1ULL << 40)
+#define LAGTRAP_COOKIE_EXIT_SITE_SHIFT 41
 #define LAGTRAP_MAX_EXIT_SITES 4096
 #define LAGTRAP_EXIT_RANGES 4
 
@@ -244,7 +246,7 @@ struct lagtrap_slot {
     /* LAGTRAP_EVENT_TRACE_TEXT, as lagtrap_trace_text has them: */
     char trace_text[LAGTRAP_TRACE_TEXT_BYTES];
     __s32 trace_text_bytes;
-    __u32 padding;
+    __u32 by_frame; /* its key: its process and stack_pointer */
 };
 
 /* The markers of an event, by their place in its counters. */

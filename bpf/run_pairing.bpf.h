@@ -58,6 +58,7 @@ struct hit {
     __u32 pid;
     __u32 tid;
     __u32 party;         /* of begins alone */
+    bool by_frame;       /* the stack pointer is the key */
     bool of_others_too;  /* an end that may be of a call that did not begin at the marker's function */
     __u8 meaning;        /* of ends: enum lagtrap_end_meaning */
     bool waited_for_cpu; /* the run is a wait for a CPU, of another thread than the one that is told of it */
@@ -66,10 +67,14 @@ struct hit {
 /* Else the key is a thread, which no two processes share. */
 #define KEYS_OF_PROCESS (LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_KEY_GOROUTINE)
 
+static __always_inline bool keyed_in_process(const struct lagtrap_event_config* config, const struct hit* hit) {
+    return hit->by_frame || (config->flags & KEYS_OF_PROCESS);
+}
+
 static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, __u32 event, const struct hit* hit,
                                     __u32 depth) {
     __u64 who = 0;
-    if ((config->flags & KEYS_OF_PROCESS) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
+    if (keyed_in_process(config, hit) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
     return lagtrap_run_tag(hit->key, who, event, depth);
 }
 
@@ -107,7 +112,7 @@ static __always_inline struct found find_own_run(const struct lagtrap_event_conf
     if (!run.slot) return run;
     __u64 begun_ns = run.slot->run.begin_hit_ns;
     if (hit->now_ns < begun_ns + LAGTRAP_SAME_OWNER_NS || (config->flags & LAGTRAP_EVENT_KEY_MACHINE)) return run;
-    if (!began_before(begun_ns, hit->pid, config->flags & KEYS_OF_PROCESS)) return run;
+    if (!began_before(begun_ns, hit->pid, keyed_in_process(config, hit))) return run;
     __sync_fetch_and_add(&counters->abandoned, 1);
     give_up(&run);
     run.slot = NULL;
@@ -156,9 +161,11 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     run->stages_lost = 0;
     slot->stack_pointer = hit->stack_pointer;
     slot->return_address = 0;
-    /* Where somebody will look at the run, and of threads alone: stacks of goroutines move. */
-    if ((config->flags & LAGTRAP_EVENT_MATCH_STACK) && config->look_after_ns != LAGTRAP_NEVER_NS &&
-        !hit->goroutine.address)
+    slot->by_frame = hit->by_frame;
+    /* Where somebody will look at the run, and of threads alone: stacks of goroutines move. A call that was left stays open
+     * until another one has its frame, so all of those are looked at. */
+    bool looked_at = hit->by_frame || config->look_after_ns != LAGTRAP_NEVER_NS;
+    if ((config->flags & LAGTRAP_EVENT_MATCH_STACK) && looked_at && !hit->goroutine.address)
         slot->return_address = user_word_at(hit->stack_pointer);
     slot->site = hit->site;
     *(volatile __u64*)&slot->open_depth = owned_count(tag);

@@ -135,7 +135,8 @@ __noinline int count_hit(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns) {
 }
 
 static __always_inline struct lagtrap_thread_times* times_of_run(const struct lagtrap_slot* slot, __u32 tid) {
-    struct lagtrap_thread_times* times = slot->times_generation ? times_of(tid) : NULL;
+    bool same = slot->times_generation && slot->times_tid == tid;
+    struct lagtrap_thread_times* times = same ? times_of(tid) : NULL;
     return times && times->generation == slot->times_generation ? times : NULL;
 }
 

@@ -1,11 +1,13 @@
 #include "daemon/events/event_plan.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 
 #include <fmt/core.h>
 
 #include "core/patience.hpp"
+#include "daemon/events/event_traits.hpp"
 #include "settings/program_name.hpp"
 
 namespace lagtrap::daemon {
@@ -14,6 +16,15 @@ namespace {
 constexpr std::chrono::seconds scope_patience{5};
 
 bool is_of_go(const MarkerPlan& plan) { return plan.places.goid_offset != 0; }
+
+// Return probes of the kernel end the calls of a thread innermost first, and not those that are nested deeper than it keeps
+// account of.
+void key_by_frame(const settings::Event& event, std::vector<MarkerPlan>& markers) {
+    const bool possible = pairs_frames(event) && std::none_of(markers.begin(), markers.end(), [](const auto& plan) {
+                              return plan.places.return_probe || is_of_go(plan);
+                          });
+    for (MarkerPlan& plan : markers) plan.by_frame = possible;
+}
 
 // Whether goroutines are the event's keys.
 Result<bool> is_keyed_by_goroutine(const settings::Event& event, const std::vector<MarkerPlan>& markers) {
@@ -149,6 +160,7 @@ Result<EventPlan> EventPlanner::plan(const settings::Event& event, const binarie
         return success();
     }));
     TRY_ASSIGN(plan.by_goroutine, is_keyed_by_goroutine(event, plan.markers));
+    key_by_frame(event, plan.markers);
     if (!event.scope.binary.empty()) {
         TRY_ASSIGN(plan.scope, identity_of_scope(event.scope.binary));
     }
@@ -167,6 +179,7 @@ Result<EventPlan> EventPlanner::plan_copy(const settings::Event& event, const st
         return success();
     }));
     TRY_ASSIGN(plan.by_goroutine, is_keyed_by_goroutine(event, plan.markers));
+    key_by_frame(event, plan.markers);
     return plan;
 }
 

@@ -32,6 +32,7 @@ struct MarkerPlan {
     Value key, second_key, begin_time, trace;
     ProbePlaces places;               // of markers in programs
     std::uint64_t tracepoint_id = 0;  // of those in the kernel
+    bool by_frame = false;            // the call's frame is the key: calls of fibers too are told apart
 
     // "attach to function NAME of FILE", for errors.
     [[nodiscard]] std::string doing() const;

@@ -13,6 +13,10 @@ bool pairs_calls(const settings::Event& event) {
            end.side == settings::FunctionSide::Return && begin.name == end.name && begin.binary == end.binary;
 }
 
+bool pairs_frames(const settings::Event& event) {
+    return pairs_calls(event) && event.nesting == settings::Nesting::Each && event.stages.empty();
+}
+
 bool keeps_stack_order(const settings::Event& event) {
     const auto in_program = [](const settings::Marker& marker) {
         return marker.kind != settings::MarkerKind::Tracepoint && marker.kind != settings::MarkerKind::RunQueue;

@@ -8,6 +8,10 @@ namespace lagtrap::daemon {
 // Whether the event is a function from its entry to its return: then a run lives no longer than its stack frame.
 [[nodiscard]] bool pairs_calls(const settings::Event& event);
 
+// Whether such calls can be told apart by their frames alone: none of its markers lies inside the call, and calls inside of
+// others are runs too.
+[[nodiscard]] bool pairs_frames(const settings::Event& event);
+
 // Whether begin and end are reached by one thread in a program, so that its stack pointer at both can be compared.
 [[nodiscard]] bool keeps_stack_order(const settings::Event& event);
 

@@ -313,6 +313,8 @@ Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const Marker
     auto cookies = cookies_of(owner, marker_id, plan.places);
     if (!cookies) return cookies.error().within(plan.doing());
     request.cookies = std::move(*cookies);
+    if (plan.by_frame)
+        for (std::uint64_t& cookie : request.cookies) cookie |= LAGTRAP_COOKIE_BY_FRAME;
     return request;
 }
 

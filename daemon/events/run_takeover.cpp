@@ -30,6 +30,7 @@ std::uint64_t tag_of(const lagtrap_slot& slot, const settings::Event& event, std
     if ((run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0) return lagtrap_run_tag(run.key, run.begin_pid, number, run.depth);
     if (slot.goroutine != 0)
         return lagtrap_run_tag(slot.goroutine | LAGTRAP_KEY_NO_GOROUTINE, run.begin_pid, number, run.depth);
+    if (slot.by_frame != 0) return lagtrap_run_tag(slot.stack_pointer, run.begin_pid, number, run.depth);
     return lagtrap_run_tag(run.begin_tid, 0, number, run.depth);
 }
 

@@ -1,5 +1,8 @@
-// Functions that are left in every way: by return, by exception, by longjmp, from deep inside themselves.
-// Says "ready", waits for "go", then {"calls":..., "thrown":..., "jumped":...}: how the calls of odd::watched ended.
+// Functions that are left in every way: by return, by exception, by longjmp, from deep inside themselves, by fibers that take turns.
+// Says "ready", waits for "go", then {"returned":..., "thrown":..., "jumped":...}: how the calls of odd::watched ended.
+#include <ucontext.h>
+
+#include <array>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -7,6 +10,13 @@
 namespace {
 std::jmp_buf checkpoint;
 volatile int sink;
+
+constexpr int fiber_calls = 20;
+ucontext_t main_context;
+std::array<ucontext_t, 2> fibers;
+int current_fiber;
+
+void let_others_go_on() { swapcontext(&fibers.at(current_fiber), &main_context); }
 }  // namespace
 
 namespace odd {
@@ -19,10 +29,35 @@ __attribute__((noinline)) int watched(int depth, int how) {
     }
     if (how == 1) throw 1;
     if (how == 2) std::longjmp(checkpoint, 1);
+    if (how == 3) let_others_go_on();
     return 0;
 }
 
 }  // namespace odd
+
+namespace {
+
+void run_fiber() {
+    for (int i = 0; i < fiber_calls; ++i) odd::watched(0, 3);
+    for (;;) let_others_go_on();
+}
+
+// Each call is left in the middle, while the other fiber ends one and begins the next.
+void let_fibers_take_turns() {
+    static std::array<std::array<char, 65536>, 2> stacks;
+    for (std::size_t i = 0; i < fibers.size(); ++i) {
+        getcontext(&fibers[i]);
+        fibers[i].uc_stack.ss_sp = stacks[i].data();
+        fibers[i].uc_stack.ss_size = stacks[i].size();
+        makecontext(&fibers[i], run_fiber, 0);
+    }
+    for (int turn = 0; turn < 2 * (fiber_calls + 1); ++turn) {
+        current_fiber = turn % 2;
+        swapcontext(&main_context, &fibers.at(current_fiber));
+    }
+}
+
+}  // namespace
 
 int main() {
     char line[8];
@@ -40,6 +75,7 @@ int main() {
         if (setjmp(checkpoint) == 0) odd::watched(depth, 2);
     }
     odd::watched(200, 0);  // deeper than return probes reach
-    std::printf("{\"returned\":%d,\"thrown\":%d,\"jumped\":%d,\"deep\":%d}\n", rounds * (depth + 1),
-                rounds * (depth + 1), rounds * (depth + 1), 201);
+    let_fibers_take_turns();
+    std::printf("{\"returned\":%d,\"thrown\":%d,\"jumped\":%d,\"deep\":%d,\"fibers\":%d}\n", rounds * (depth + 1),
+                rounds * (depth + 1), rounds * (depth + 1), 201, 2 * fiber_calls);
 }

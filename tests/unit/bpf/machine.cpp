@@ -78,7 +78,8 @@ void Machine::reach(std::uint32_t event, std::uint32_t place, const native_threa
     const Probe probe = probes_[event];
     kernel.current = &thread;
     kernel.cookie = event * markers_of_event + place;
-    if (probe == Probe::function) return native_on_function(&registers);
+    if (probe == Probe::frame) kernel.cookie |= LAGTRAP_COOKIE_BY_FRAME;
+    if (probe == Probe::function || probe == Probe::frame) return native_on_function(&registers);
     if (probe == Probe::usdt_without_arguments) return native_on_site(&registers);
     kernel.cookie |= static_cast<std::uint64_t>(site_with_arguments) << LAGTRAP_COOKIE_SITE_SHIFT;
     native_on_usdt(&registers);

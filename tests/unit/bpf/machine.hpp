@@ -26,8 +26,8 @@ struct Hit {
     std::uint64_t text_address = 0;  // of a trace's id
 };
 
-// How the markers of an event are reached.
-enum class Probe { usdt, function, usdt_without_arguments };
+// How the markers of an event are reached. `frame`: a function whose calls are told apart by their frames.
+enum class Probe { usdt, function, frame, usdt_without_arguments };
 
 class Machine {
   public:

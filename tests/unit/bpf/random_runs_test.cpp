@@ -21,6 +21,7 @@ const std::vector<ModelEvent> random_events = {
     {LAGTRAP_EVENT_TIMES | LAGTRAP_EVENT_KEY_ARGUMENT, LAGTRAP_NESTING_RESTART, 30'000},
     {LAGTRAP_EVENT_TIMES | LAGTRAP_EVENT_MATCH_STACK, LAGTRAP_NESTING_EACH, 15'000},
     {LAGTRAP_EVENT_TIMES | LAGTRAP_EVENT_STACK_ORDER, LAGTRAP_NESTING_EACH, 15'000},
+    {LAGTRAP_EVENT_MATCH_STACK, LAGTRAP_NESTING_EACH, 15'000, true},
 };
 constexpr std::uint32_t machine_keyed = 5;
 constexpr std::size_t deepest = 150;
@@ -32,8 +33,8 @@ class RandomRuns : public testing::TestWithParam<std::uint32_t>, public Machine 
         for (std::uint32_t event = 0; event < random_events.size(); ++event) {
             const ModelEvent& one = random_events[event];
             const bool is_call = (one.flags & LAGTRAP_EVENT_MATCH_STACK) != 0;
-            add_event(event, one.flags | LAGTRAP_EVENT_RECORD_RUNS, one.nesting,
-                      is_call ? Probe::function : Probe::usdt)
+            const Probe call = one.by_frame ? Probe::frame : Probe::function;
+            add_event(event, one.flags | LAGTRAP_EVENT_RECORD_RUNS, one.nesting, is_call ? call : Probe::usdt)
                 .threshold_ns = one.threshold_ns;
         }
         for (const std::uint32_t tid : {101, 102, 103, 201, 202, 203}) waiting_for_cpu_.push_back(&thread(tid));
@@ -129,7 +130,7 @@ void RandomRuns::hit_marker(native_thread& by) {
     if (choice < (growing_ ? 7U : 4U) && model_.depth(event, by.tid, hit) < deepest) {
         begin(event, by, hit);
         model_.begin(event, by.tid, hit);
-    } else if (choice == 9) {
+    } else if (choice == 9 && !random_events[event].by_frame) {
         const auto number = static_cast<std::uint16_t>(below(3));
         stage(event, by, number, hit);
         model_.stage(event, by.tid, number, static_cast<std::uint16_t>(kernel.cpu), hit);

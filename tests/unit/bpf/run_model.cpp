@@ -62,6 +62,7 @@ void RunModel::set_state(std::uint32_t tid, lagtrap_thread_state state, std::uin
 RunModel::Runs& RunModel::runs_of(std::uint32_t event, std::uint32_t tid, const Hit& hit) {
     if (has(event, LAGTRAP_EVENT_KEY_MACHINE)) return runs_[{event, hit.key}];
     if (has(event, LAGTRAP_EVENT_KEY_ARGUMENT)) return runs_[{event, hit.key | std::uint64_t{tid / 100} << 32}];
+    if (events_[event].by_frame) return runs_[{event, hit.stack_pointer | std::uint64_t{tid / 100} << 32}];
     return runs_[{event, tid}];
 }
 

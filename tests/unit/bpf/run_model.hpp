@@ -16,6 +16,7 @@ struct ModelEvent {
     std::uint32_t flags;
     std::uint32_t nesting;
     std::uint64_t threshold_ns;
+    bool by_frame = false;  // calls are told apart by their frames
 };
 
 struct ModelRun {

@@ -13,6 +13,8 @@
 namespace lagtrap::daemon::run_takeover_test {
 namespace {
 
+constexpr std::uint64_t frame = 77;  // the stack pointer of each run
+
 // The table of one listener, as its programs see it.
 struct Programs {
     Programs() : tags_fd(::memfd_create("tags", MFD_CLOEXEC)), slots_fd(::memfd_create("slots", MFD_CLOEXEC)) {
@@ -34,7 +36,15 @@ struct Programs {
     }
     // A thread begins a run.
     lagtrap_slot& begin(std::uint32_t event, std::uint32_t tid, std::uint8_t depth = 0) {
-        const std::uint64_t tag = lagtrap_run_tag(tid, 0, event, depth);
+        return open(event, tid, depth, lagtrap_run_tag(tid, 0, event, depth));
+    }
+    // The same, of a call that its frame tells apart.
+    lagtrap_slot& begin_by_frame(std::uint32_t event, std::uint32_t tid) {
+        lagtrap_slot& slot = open(event, tid, 0, lagtrap_run_tag(frame, tid, event, 0));
+        slot.by_frame = 1;
+        return slot;
+    }
+    lagtrap_slot& open(std::uint32_t event, std::uint32_t tid, std::uint8_t depth, std::uint64_t tag) {
         std::uint32_t bucket = lagtrap_first_bucket(tag), place = 0;
         while (place < LAGTRAP_BUCKET_TAGS && buckets[bucket].tags[place] != 0) ++place;
         EXPECT_LT(place, LAGTRAP_BUCKET_TAGS + 0U);
@@ -44,7 +54,7 @@ struct Programs {
         slot.run.begin_pid = slot.run.begin_tid = tid;
         slot.run.begin_ns = slot.run.begin_hit_ns = 1000 + tid;
         slot.run.depth = depth;
-        slot.stack_pointer = 77;
+        slot.stack_pointer = frame;
         slot.report.begin_stack = 5;
         slot.deadline_ns = 5000;
         buckets[bucket].tags[place] = tag;
@@ -83,10 +93,18 @@ TEST_F(Takeover, FindsRunsUnderTheNewNumberOfTheirEvent) {
     EXPECT_EQ(slot.run.begin_ns, 1100U);
     EXPECT_EQ(slot.deadline_ns, 5000U);
     EXPECT_EQ(slot.open_depth, (lagtrap_run_tag(100, 0, 0, 0) >> 32 << 32) | 1);
-    EXPECT_EQ(slot.stack_pointer, 77U);
+    EXPECT_EQ(slot.stack_pointer, frame);
     EXPECT_EQ(slot.report.begin_stack, 0U) << "the stack was told to nobody by these programs";
     EXPECT_EQ(moves.counts().at(2).taken, 2U);
     EXPECT_EQ(moves.counts().at(2).left, 0U);
+}
+
+TEST_F(Takeover, FindsCallsByTheirFrames) {
+    before.begin_by_frame(2, 100);
+    RunTakeover moves = takeover();
+    moves.copy({{2, 0}}, events);
+    moves.settle();
+    EXPECT_GE(after.find(lagtrap_run_tag(frame, 100, 0, 0)), 0);
 }
 
 TEST_F(Takeover, LeavesRunsOfOtherEvents) {
