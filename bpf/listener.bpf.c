@@ -102,10 +102,8 @@ __noinline bool choose_key(struct hit* hit, __u32 flags) {
         hit->key = hit->by_frame ? hit->stack_pointer : hit->tid;
         return true;
     }
-    hit->told_key = hit->key;
     if (!(flags & LAGTRAP_EVENT_KEY_GOROUTINE)) return true;
     hit->key = hit->goroutine.key;
-    hit->told_key = in_go ? hit->key : 0;
     if (in_go) hit->run_flags |= LAGTRAP_RUN_OF_GOROUTINE;
     return hit->goroutine.address != 0;
 }

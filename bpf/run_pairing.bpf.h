@@ -41,26 +41,26 @@ struct {
 
 volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 
-/* What a marker hit carries, whatever kind of probe it came from. */
+/* What a marker hit carries, whatever kind of probe it came from. Small: with it on the stack, older kernels have hardly room for
+ * the walk of a user's stack. */
 struct hit {
     __u64 now_ns;
     __u64 key;
-    __u64 told_key; /* as a run has it */
     __u64 begin_ns;
     __u64 stack_pointer;
     __u64 site;
     __u64 stack;                /* id of the call stack; 0: not taken */
     __u64 trace;                /* address of the text of a trace's id; 0: none */
     struct goroutine goroutine; /* all 0: not known, or no function of Go */
-    __u32 goid_offset;
-    __u32 go_frame_offset;
-    __u32 run_flags; /* of enum lagtrap_run_flags: those that its key tells */
+    __u16 goid_offset;
+    __u16 go_frame_offset;
     __u32 pid;
     __u32 tid;
     __u32 party;         /* of begins alone */
     bool by_frame;       /* the stack pointer is the key */
     bool of_others_too;  /* an end that may be of a call that did not begin at the marker's function */
     __u8 meaning;        /* of ends: enum lagtrap_end_meaning */
+    __u8 run_flags;      /* of enum lagtrap_run_flags: those that its key tells */
     bool waited_for_cpu; /* the run is a wait for a CPU, of another thread than the one that is told of it */
 };
 
@@ -137,6 +137,12 @@ static __noinline __u64 user_word_at(__u64 address) {
     return word;
 }
 
+/* As user space is told it: threads, frames and goroutines without a number are no keys. */
+static __always_inline __u64 key_of_run(const struct lagtrap_event_config* config, const struct hit* hit) {
+    bool is_told = (config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) || (hit->run_flags & LAGTRAP_RUN_OF_GOROUTINE);
+    return is_told ? hit->key : 0;
+}
+
 /* Not static, as end_run(): the verifier looks at them once, not once for each way that leads here. Returns 0. */
 __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagtrap_event_config* config,
                          const struct hit* hit, __u64 event_and_depth) {
@@ -148,7 +154,7 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     run->begin_ns = hit->begin_ns;
     run->begin_hit_ns = hit->now_ns;
     run->end_ns = 0;
-    run->key = hit->told_key;
+    run->key = key_of_run(config, hit);
     run->event = event;
     run->begin_pid = hit->pid;
     run->begin_tid = hit->tid;
