@@ -194,8 +194,10 @@ struct lagtrap_run_report {
     __u64 stage_stacks[LAGTRAP_MAX_STAGES];
     __u32 weight; /* how many runs this one stands for: itself, and those before it that did not pass */
     __u32 uid;
+    __u32 meaning; /* enum lagtrap_end_meaning */
+    __u32 padding;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_report) == 48 + 8 * LAGTRAP_MAX_STAGES, "layout of reports of runs");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_report) == 56 + 8 * LAGTRAP_MAX_STAGES, "layout of reports of runs");
 
 /* How many runs of an event are told, and what became of them. */
 #define LAGTRAP_RUN_BURST_NS 1000000000ULL

@@ -287,7 +287,10 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
         if (bpf_ringbuf_output(&recorded_runs, run, size, BPF_RB_NO_WAKEUP))
             __sync_fetch_and_add(&counters->records_lost, 1);
     }
-    if (tell) report_run(slot, size, hit->now_ns, hit->stack);
+    if (tell) {
+        slot->report.meaning = hit->meaning;
+        report_run(slot, size, hit->now_ns, hit->stack);
+    }
     return 0;
 }
 

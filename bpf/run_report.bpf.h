@@ -171,8 +171,10 @@ static __noinline int report_run(struct lagtrap_slot* slot, __u32 size, __u64 no
     __u32 event = slot->run.event;
     struct lagtrap_run_quota* quota = bpf_map_lookup_elem(&run_quotas, &event);
     if (!quota) return 0;
+    /* A run that failed stands for itself alone: it is shown apart from those that were done. */
+    bool done = slot->report.meaning == LAGTRAP_END_DONE;
     if (!passes_quota(quota, now_ns)) {
-        __sync_fetch_and_add(&quota->pending, 1);
+        if (done) __sync_fetch_and_add(&quota->pending, 1);
         __sync_fetch_and_add(&quota->sampled_away, 1);
         return 0;
     }
@@ -183,9 +185,10 @@ static __noinline int report_run(struct lagtrap_slot* slot, __u32 size, __u64 no
     report->header.cpu = bpf_get_smp_processor_id();
     report->header.at_ns = now_ns;
     report->end_stack = stack;
-    report->weight = 1 + __sync_lock_test_and_set(&quota->pending, 0);
+    report->weight = 1;
+    if (done) report->weight += __sync_lock_test_and_set(&quota->pending, 0);
     if (bpf_ringbuf_output(&reported_runs, slot, told, 0)) {
-        __sync_fetch_and_add(&quota->pending, report->weight);
+        if (done) __sync_fetch_and_add(&quota->pending, report->weight);
         __sync_fetch_and_add(&quota->ring_full, 1);
         return 0;
     }

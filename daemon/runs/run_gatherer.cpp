@@ -20,6 +20,11 @@ constexpr std::uint64_t frame_bytes = 24;
 constexpr std::size_t stacks_limit = 5'000;
 constexpr std::size_t frames_limit = 40'000;
 
+std::uint32_t reason_of(std::uint32_t meaning) {
+    if (meaning == LAGTRAP_END_FAILED) return trace::DirtyFailed;
+    return meaning == LAGTRAP_END_CANCELLED ? std::uint32_t{trace::DirtyCancelled} : 0;
+}
+
 // Numbers that stand for markers among those of stacks, which are hashes.
 constexpr std::uint32_t begin_marker = 0xfffe;
 constexpr std::uint32_t end_marker = 0xffff;
@@ -225,12 +230,13 @@ void RunGatherer::add(const ReportedRun& reported, const std::optional<trace::Ru
     run.weight = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(weight_of(from.event, std::max<std::uint32_t>(reported.report.weight, 1)), UINT32_MAX));
     run.start = start_of(reported, event, process);
-    run.dirty_reasons = clocks_.reasons(from.begin_ns, from.end_ns) | (aborted ? trace::DirtyAborted : 0U);
+    const std::uint32_t outcome = aborted ? std::uint32_t{trace::DirtyAborted} : reason_of(reported.report.meaning);
+    run.dirty_reasons = clocks_.reasons(from.begin_ns, from.end_ns) | outcome;
     run.begin_stack = number_of(reported.report.begin_stack, marker_number(from.event, begin_marker));
     if (!aborted) run.end_stack = number_of(reported.report.end_stack, marker_number(from.event, end_marker));
     add_stages(reported, event, run);
     run.times = times;
-    if (aborted) run.dirty_reasons &= ~static_cast<std::uint32_t>(trace::DirtyMissingStage);
+    if (outcome != 0) run.dirty_reasons &= ~static_cast<std::uint32_t>(trace::DirtyMissingStage);
     gathered_.batch.runs_sampled_away += run.weight - 1;
     bytes_ += run_bytes + run.stages.size() * stage_bytes + (run.times ? times_bytes : 0);
     if (gathered_.batch.runs.empty()) first_ns_ = monotonic_ns();

@@ -21,6 +21,8 @@ DirtyVerdict verdict_by_reasons(std::uint32_t reasons) {
         return {"clock-stepped", "The machine's clock was set while the run was open."};
     }
     if ((reasons & trace::DirtyAborted) != 0) return {"aborted", "The thread ended before the run did."};
+    if ((reasons & trace::DirtyFailed) != 0) return {"failed", "The operation failed."};
+    if ((reasons & trace::DirtyCancelled) != 0) return {"cancelled", "The operation was cancelled."};
     if ((reasons & trace::DirtyMissingStage) != 0) {
         return {"missing-stage", "A stage that the settings name never came."};
     }

@@ -26,7 +26,8 @@ struct DirtyOptions {
 };
 
 struct DirtyVerdict {
-    std::string rule;    // "suspended", "clock-stepped", "missing-stage", "aborted", "duration"; empty: a clean run
+    std::string
+        rule;  // "suspended", "clock-stepped", "missing-stage", "aborted", "failed", "cancelled", "duration"; empty: a clean run
     std::string reason;  // one sentence for people; empty: a clean run
     [[nodiscard]] bool dirty() const { return !rule.empty(); }
 };

@@ -20,7 +20,9 @@ std::string words_of(std::uint32_t reasons) {
         {trace::DirtySuspended, "the machine slept"},
         {trace::DirtyClockStepped, "the clock was set"},
         {trace::DirtyMissingStage, "a stage is missing"},
-        {trace::DirtyAborted, "the thread ended before the run did"}};
+        {trace::DirtyAborted, "the thread ended before the run did"},
+        {trace::DirtyFailed, "it failed"},
+        {trace::DirtyCancelled, "it was cancelled"}};
     std::string text;
     for (const auto& [bit, word] : words)
         if ((reasons & bit) != 0) text += (text.empty() ? "" : ", ") + std::string(word);

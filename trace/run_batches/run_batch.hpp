@@ -38,7 +38,9 @@ enum DirtyReason : std::uint32_t {
     DirtySuspended = 1,     // the machine slept while the run was open
     DirtyClockStepped = 2,  // the wall clock was set while the run was open
     DirtyMissingStage = 4,  // a stage that the event's settings name never came
-    DirtyAborted = 8        // the thread exited while the run was open
+    DirtyAborted = 8,       // the thread exited while the run was open
+    DirtyFailed = 16,       // it ended at a marker that says so: a quick error does not make an operation fast
+    DirtyCancelled = 32     // the same
 };
 
 // A marker between begin and end. A stage lasts until the next marker.

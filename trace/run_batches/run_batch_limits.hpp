@@ -19,7 +19,7 @@ inline constexpr std::size_t run_batch_stack_frames_limit = 1024;
 inline constexpr std::size_t run_batch_run_stages_limit = 64;
 // Texts as they are spelled out in frames and runs: a long text may be named often.
 inline constexpr std::size_t run_batch_spelled_limit_bytes = 32 << 20;
-inline constexpr std::uint32_t run_batch_known_dirty_reasons = 15;
+inline constexpr std::uint32_t run_batch_known_dirty_reasons = 63;
 inline constexpr std::uint64_t run_batch_duration_limit_ns = 400ULL * 86400 * 1'000'000'000;
 
 // "BATCH has COUNT THINGS; at most LIMIT are allowed" where there are too many.

@@ -5,7 +5,7 @@ const meanings = {
   p: ["p", "How often chance alone gives a difference this large. It does not count how many were looked at; q does."],
   signature: ["signature", "The digits that make a cause the same cause over builds, hosts and inlining: from what was waited for and the functions that belong to your program."],
   extra: ["extra time", "What delayed runs took beyond normal runs of the same host, place by place. The shares of the causes and of what no cause explains add up to all of it."],
-  dirty: ["dirty", "Disturbed by something that is not the program's: the machine slept, the clock was set, a debugger stopped it, records were lost. Hidden with the reason and never deleted; being slow alone makes no run dirty."],
+  dirty: ["dirty", "Disturbed by something that is not the program's: the machine slept, the clock was set, its thread exited, or the operation failed or was cancelled. Hidden with the reason and never deleted; being slow alone makes no run dirty."],
   outlier: ["outlier", "A duration that differs plainly from the others of its event, start and build. Marked and shown, because slow runs are what you look for."],
   weight: ["weight", "How many runs a stored one stands for: where a machine had more runs than it may send, it sent a part of them. Counts and percentiles use the weights."],
   level: ["change of level", "The hour or day from which on the figure stays higher or lower than before, beyond what varies by the hour and comes round every day or week."],

@@ -132,6 +132,20 @@ TEST_F(OtherEnds, a_run_that_failed_or_was_cancelled_is_counted_apart) {
     EXPECT_EQ(counters(0).delays, 0);
 }
 
+TEST_F(OtherEnds, a_run_that_failed_is_told_as_such_and_stands_for_itself_alone) {
+    kernel.at<lagtrap_run_quota>(native_maps.run_quotas, 0).pending = 7;
+    begin(0, thread(101));
+    end_as(LAGTRAP_END_FAILED);
+    begin(0, thread(101));
+    end(0, thread(101));
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 2);
+    EXPECT_EQ(told[0].report.meaning, LAGTRAP_END_FAILED);
+    EXPECT_EQ(told[0].report.weight, 1);
+    EXPECT_EQ(told[1].report.meaning, LAGTRAP_END_DONE);
+    EXPECT_EQ(told[1].report.weight, 8);
+}
+
 TEST_F(OtherEnds, a_run_that_failed_slowly_is_a_delay) {
     begin(0, thread(101));
     pass(100);

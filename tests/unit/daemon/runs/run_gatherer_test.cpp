@@ -199,6 +199,19 @@ TEST_F(Gatherer, AnAbortedRunIsDirtyButMissesNoStage) {
     EXPECT_EQ(runs[0].dirty_reasons, trace::DirtyAborted);
 }
 
+TEST_F(Gatherer, ARunThatFailedIsDirtyButMissesNoStage) {
+    for (const std::uint32_t meaning : {LAGTRAP_END_FAILED, LAGTRAP_END_CANCELLED}) {
+        Record record = run(0, 1'000, 2'000);
+        record.report.meaning = meaning;
+        take(record);
+    }
+    const auto runs = gatherer_.close("").batch.runs;
+    ASSERT_EQ(runs.size(), 2U);
+    EXPECT_EQ(runs[0].dirty_reasons, trace::DirtyFailed);
+    EXPECT_EQ(runs[1].dirty_reasons, trace::DirtyCancelled);
+    EXPECT_FALSE(runs[0].aborted);
+}
+
 TEST_F(Gatherer, LeavesWhatIsAnothersOrNoRecord) {
     Record record = run(0, 1'000, 2'000);
     take(record, 2'001);

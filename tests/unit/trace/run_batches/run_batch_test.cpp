@@ -191,7 +191,7 @@ TEST(RunBatch, WriterRefusesWhatTheReaderWould) {
     EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[1].stack = 9; }), HasSubstr("stack 9 of 2"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[2].at_ns = 5'000'001; }), HasSubstr("not inside"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[0].at_ns = 30'000; }), HasSubstr("not in order"));
-    EXPECT_THAT(refused([](auto& b) { b.runs[0].dirty_reasons = 16; }), HasSubstr("bits 16"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].dirty_reasons = 64; }), HasSubstr("bits 64"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].duration_ns = ~0ULL; }), HasSubstr("400 days"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].times->handed_over_ns += 1; }), HasSubstr("more than its 5000000 ns"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].times->parts.on_cpu_ns = ~0ULL; }), HasSubstr("add up to more"));
@@ -231,7 +231,7 @@ TEST(RunBatch, ReaderChecksEveryIndexAndRange) {
     EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::weight, 1ULL << 32); }), HasSubstr("32 bits"));
     EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::start, 3); }), HasSubstr("kind of start 3"));
     EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::end_stack, 5); }), HasSubstr("stack 5 of 2"));
-    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::dirty_reasons, 32); }), HasSubstr("bits 32"));
+    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::dirty_reasons, 128); }), HasSubstr("bits 128"));
     EXPECT_THAT(with_run([](auto& run) { run.add_string(fields::run::pid, "text"); }), HasSubstr("another way"));
     EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::stage, 1); }), HasSubstr("another way"));
     EXPECT_EQ(with_run([](auto& run) { run.add_uint64(4000, 1); }), "not refused") << "fields to come are passed over";
