@@ -24,12 +24,19 @@ std::string setting_of(std::uint64_t duration_ns) {
     return fmt::format("{}us", duration_ns / 1000);
 }
 
+bool was_abandoned(const Recording& recording, const trace::Delay& delay) {
+    return std::any_of(recording.runs.begin(), recording.runs.end(),
+                       [&](const auto& run) { return run.id == delay.run_id && run.abandoned; });
+}
+
 }  // namespace
 
 std::string open_delay_note(const Recording& recording, const trace::Delay& delay) {
     const trace::SystemFile& system = recording.system;
-    if (!delay.open || !delay.first) return {};
-    if (system.end == trace::RecordingEnd::RunGone) return "its thread or process is gone, so the run never ends";
+    if (!delay.open) return {};
+    if (was_abandoned(recording, delay) || (delay.first && system.end == trace::RecordingEnd::RunGone))
+        return "none: the run's thread or process ended, or an exception left it";
+    if (!delay.first) return {};
     const std::string stopped =
         fmt::format("the run had not ended when the recording stopped after {}", format_duration_ns(system.length_ns));
     if (system.end == trace::RecordingEnd::Size) return stopped + ", at its size limit (capture-size-limit)";

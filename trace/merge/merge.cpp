@@ -70,6 +70,7 @@ Status Merger::load_user_log() {
             continue;
         }
         run.end_ns = std::max<std::uint64_t>(run.end_ns, run.begin_ns);
+        thread_ends_.cut_off(run);
         TRY(sorter_.add(run));
     }
     if (reader->summary().partial) summary_.partial = true;
@@ -101,6 +102,7 @@ Status Merger::load_threads() {
     for (;;) {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) break;
+        if (record->type == LAGTRAP_RECORD_EXIT) thread_ends_.add(whole_record<lagtrap_task_change>(record));
         if (record->type != LAGTRAP_RECORD_THREAD) continue;
         const auto thread = whole_record<lagtrap_thread>(record);
         if (thread.started_ns > to_boottime(session_.started_ns)) continue;

@@ -14,6 +14,7 @@
 #include "trace/merge/run_details.hpp"
 #include "trace/merge/run_sorter.hpp"
 #include "trace/merge/run_writer.hpp"
+#include "trace/merge/thread_ends.hpp"
 #include "trace/names/package_versions.hpp"
 #include "trace/names/user_names.hpp"
 #include "trace/perfetto/packet_writer.hpp"
@@ -62,6 +63,7 @@ class Merger {
     RunSorter sorter_;
     RunDetails run_details_;
     ListedThreads listed_;
+    ThreadEnds thread_ends_;
     std::optional<PacketWriter> writer_;
     std::optional<ThreadTable> threads_;
     std::optional<RunWriter> runs_;
