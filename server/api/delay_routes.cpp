@@ -53,7 +53,7 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
     for (const char* list : {"blocked", "stages"})
         if (!object.contains(list)) object[list] = json::array{};
     if (!object.contains("without_stages")) object["without_stages"] = false;
-    for (const char* part : {"calls", "traced_functions", "objects", "surroundings"})
+    for (const char* part : {"cause", "calls", "traced_functions", "objects", "surroundings"})
         if (!object.contains(part)) object[part] = nullptr;
     object["number"] = delay.number;
     object["event"] = delay.event;
@@ -72,6 +72,7 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
 }
 
 void leave_out_neighbours(json::object& delay) {
+    delay["cause"] = nullptr;  // its sentences name them
     auto* const around = delay["surroundings"].if_object();
     if (around == nullptr) return;
     (*around)["cpu_use"] = nullptr;
@@ -99,7 +100,7 @@ void leave_out_other_events(json::value& quality) {
 json::object placed_delay_json(const StoredDelay& stored) {
     json::value quality = nullptr;
     json::object row = delay_json(stored, quality);
-    row["surroundings"] = nullptr;  // long; of one delay alone
+    for (const char* part : {"cause", "surroundings"}) row[part] = nullptr;  // long; of one delay alone
     row["bundle"] = stored.bundle;
     row["host"] = stored.host;
     return row;

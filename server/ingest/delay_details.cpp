@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "analysis/delay_cause.hpp"
 #include "analysis/time_split.hpp"
 #include "core/json_number.hpp"
 #include "core/text.hpp"
@@ -19,6 +20,7 @@ namespace json = boost::json;
 
 constexpr std::size_t reasons_limit = 100;
 constexpr std::size_t object_rows_limit = 40;
+constexpr std::size_t sentence_limit_bytes = 2048;
 json::value share(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0) return nullptr;
     return std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
@@ -68,6 +70,14 @@ json::array stages_of(const trace::Delay& delay) {
     return stages;
 }
 
+// As `lagtrap report` says it.
+json::object cause_of(const analysis::Recording& recording, const trace::Delay& delay) {
+    json::array sentences;
+    for (const std::string& sentence : cause_sentences(causes_of_delay(recording, delay)))
+        sentences.emplace_back(shortened(sentence, sentence_limit_bytes));
+    return {{"sentences", std::move(sentences)}};
+}
+
 }  // namespace
 
 std::string shortened(const std::string& text, std::size_t limit_bytes) {
@@ -98,6 +108,7 @@ std::string delay_details(const trace::SystemFile& system, const analysis::Recor
                                {"blocked", std::move(blocked)},
                                {"stages", stages_of(delay)},
                                {"without_stages", delay.without_stages},
+                               {"cause", recording != nullptr ? json::value(cause_of(*recording, delay)) : nullptr},
                                {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
                                {"traced_functions", traced_functions_json(system, delay)},
                                {"objects", trace::objects_json(system, delay.begin_pid, object_rows_limit)},

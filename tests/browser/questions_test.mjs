@@ -66,6 +66,8 @@ test("why: the recorded delay of a cause, its flame graph against normal runs, i
   await click(page.getByRole("link", { name: "Events", exact: true }));
   await click(page.getByRole("link", { name: world.worse.event, exact: true }));
   await click(page.getByRole("link", { name: "Open an example" }).first());
+  await page.getByRole("heading", { name: new RegExp(`^${world.worse.event} took `) }).waitFor();
+  await page.getByRole("region", { name: "Cause", exact: true }).getByText(/[0-9]+ %/).first().waitFor();
   await page.getByRole("region", { name: "Flame graph" }).getByTestId("flame-readout").waitFor();
   await page.getByTestId("surroundings").getByText("Kernel").waitFor();
   assert.ok(clicks() <= 3);

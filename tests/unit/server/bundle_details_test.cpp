@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "analysis/delay_cause.hpp"
 #include "analysis/delay_timeline.hpp"
 #include "core/files.hpp"
 #include "server/ingest/delay_details.hpp"
@@ -201,6 +202,18 @@ TEST(DelayDetails, a_run_that_another_thread_ended_was_handed_over) {
         json::parse(delay_details(recording->system, &*recording, recording->system.delays[0], "")).as_object();
     EXPECT_EQ(details.at("handed_over_ns").to_number<std::uint64_t>(), 100 * ms);
     EXPECT_EQ(details.at("unknown_ns").to_number<std::uint64_t>(), 0U);
+}
+
+TEST(DelayDetails, the_cause_is_said_as_in_reports) {
+    TraceBuilder builder = one_delay(100);
+    builder.thread(100, 101, "worker");
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording.ok());
+    const trace::Delay& delay = recording->system.delays[0];
+    const json::value details = json::parse(delay_details(recording->system, &*recording, delay, ""));
+    EXPECT_EQ(json::value_to<std::vector<std::string>>(details.at("cause").at("sentences")),
+              cause_sentences(causes_of_delay(*recording, delay)));
+    EXPECT_TRUE(json::parse(delay_details(recording->system, nullptr, delay, "")).at("cause").is_null());
 }
 
 }  // namespace

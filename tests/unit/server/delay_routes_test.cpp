@@ -7,9 +7,11 @@ namespace lagtrap::server::delay_routes_test {
 namespace {
 
 TEST(DelayRoutes, NeighboursGoAndTheDelaysOwnStays) {
-    auto delay = boost::json::parse(R"({"number":1,"surroundings":{"command_line":"shopd --all","cpu_use":{"idle_ns":5},
+    auto delay =
+        boost::json::parse(
+            R"({"number":1,"cause":{"sentences":["secret had CPU 1"]},"surroundings":{"command_line":"shopd --all","cpu_use":{"idle_ns":5},
         "cpu_holders":[{"command_line":"secret"}],"started":[{"command_line":"secret"}]}})")
-                     .as_object();
+            .as_object();
     leave_out_neighbours(delay);
     EXPECT_EQ(boost::json::serialize(delay).find("secret"), std::string::npos);
     const auto& around = delay["surroundings"].as_object();

@@ -96,7 +96,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       <p class="crumbs"><a href={eventAddress(delay.event)}>{delay.event}</a> › bundle <span class="code">{shortId(digest)}</span></p>
       <Neighbours delay={delay} />
       <div class="title-row">
-        <Title text={`Delay ${delay.number} of ${delay.event}`} />
+        <Title text={`${delay.event} took ${formatDuration(delay.duration_ns)}${data.bundle ? ` on ${data.bundle.host}` : ""}`} />
         <div class="actions">
           <Downloads digest={digest} />{" "}
           {viewer !== "" && <button type="button" class="primary" title={`In a window of ${viewer_name}; the trace goes there from this browser`} onClick={() => void perfetto()}>Open in Perfetto</button>}
@@ -112,19 +112,25 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
         {userOf(delay) !== "" && <Figure label="User" value={userOf(delay)} />}
       </dl>
       <p>Began <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open its run</a>}</p>
+      {delay.cause && delay.cause.sentences.length > 0 && <Cause sentences={delay.cause.sentences} />}
       <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
       {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
-      {delay.surroundings && <SurroundingsView delay={delay} around={delay.surroundings} />}
       {delay.calls && <RunCallsView calls={delay.calls} />}
       {delay.traced_functions && <TracedFunctionsView traced={delay.traced_functions} />}
       {delay.objects && <ObjectsView objects={delay.objects} />}
       <Profile digest={digest} delay={delay} place={place} />
       <TimelineView digest={digest} delay={delay} />
+      {delay.surroundings && <SurroundingsView delay={delay} around={delay.surroundings} />}
       <OtherTools digest={digest} delay={delay} place={place} />
       {(data.bundle?.delays ?? 0) > 1 && <Others digest={digest} count={data.bundle?.delays ?? 0} current={delay.number} />}
       <Section title="Quality of the recording"><QualityList quality={data.quality} /></Section>
     </>
   );
+}
+
+// The longest part of the delay first.
+function Cause({ sentences }: { sentences: string[] }) {
+  return <Section title="Cause" id="cause">{sentences.map((sentence) => <p key={sentence}>{sentence}</p>)}</Section>;
 }
 
 // Of the time that the flame graph shows.
