@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 export const packages = createRequire(join(process.env.LAGTRAP_WEB_BUILD, "package.json"));
 export const world = JSON.parse(readFileSync(process.env.LAGTRAP_WEB_WORLD, "utf8"));
-assert.ok(world.url && world.accounts?.admin, "the world names neither a server nor an admin");
+assert.ok(world.url && world.accounts, "the world names neither a server nor accounts");
 
 let browser;
 export async function openBrowser() {

@@ -16,7 +16,7 @@ FORBIDDEN = {
     "a Windows line end": re.compile(r"\r$", re.MULTILINE),
 }
 LINE_LIMIT = 600
-BINARY_DATA = ("tests/data/", "tests/fuzz/corpus/")  # sample files of formats
+BINARY_DATA = ("tests/data/", "tests/fuzz/corpus/", "docs/pictures/")  # sample files of formats, and pictures
 RECORDINGS = ("tests/replay/", ".capture.tar.zst")
 
 

@@ -1,0 +1,16 @@
+// Pictures for the documentation: a delay's page, and the machine around the delay. tests/pictures.py starts it.
+import { closeBrowser, delayPath, keep, openPage, world } from "./support.mjs";
+
+const { page, go, done } = await openPage({ account: null, width: 1100, height: 760 });
+const settled = () => page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
+
+await go(delayPath(world.delay));
+await page.locator("#flame canvas.flame-canvas").waitFor();
+await settled();
+await keep(page, "delay");
+await page.getByRole("link", { name: "All threads and CPUs of the machine" }).click();
+await page.locator(".machine canvas").waitFor();
+await settled();
+await keep(page, "timeline");
+await done();
+await closeBrowser();

@@ -1,0 +1,64 @@
+"""The pictures of the documentation, taken from the pages of a real server: ./dev pictures runs it.
+
+PostgreSQL runs in a temporary folder; one INSERT waits for the lock of a session that computes. lagtrapd records it, a server
+gets the recording, and a browser takes pictures of its pages. The build directory is the argument, the folder for the pictures
+the second one; needs root. Exits with 0, or with 1 and what went wrong.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+SCENARIO = "debian_postgres_lock"
+SIZE_LIMIT_BYTES = 200 * 1024
+sys.path[:0] = [str(SOURCE / "tests" / part) for part in ("integration", "cases", "replay")]
+
+
+def record(kept):
+    """The recording, made below a folder that says nothing of this machine."""
+    import record_golden
+    record_golden.copy_build()
+    _, bundle = record_golden.record(SCENARIO)
+    shutil.copy(bundle, kept)
+
+
+def take_pictures(build, bundle, folder):
+    from lagtrap_server import Server, sha256
+    content = bundle.read_bytes()
+    with tempfile.TemporaryDirectory(prefix="lagtrap-pictures-") as work:
+        with Server("--requests-per-second", "0") as server:
+            server.put(content)
+            server.parsed_bundles()
+            world = pathlib.Path(work) / "world.json"
+            world.write_text(json.dumps({"url": server.url, "accounts": {},
+                                         "delay": {"bundle": sha256(content), "number": 1}}))
+            subprocess.run(["node", SOURCE / "tests" / "browser" / "pictures.mjs"], check=True, timeout=300,
+                           env={**os.environ, "LAGTRAP_WEB_WORLD": str(world), "LAGTRAP_WEB_BUILD": str(build / "server/web/site"),
+                                "LAGTRAP_WEB_SCREENSHOTS": str(folder)})
+    for picture in folder.glob("*.png"):
+        size = picture.stat().st_size
+        if size > SIZE_LIMIT_BYTES:
+            sys.exit(f"{picture.name} has {size} bytes, more than {SIZE_LIMIT_BYTES}")
+        print(f"{picture.name}: {size} bytes")
+
+
+def main():
+    build, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+    os.environ["LAGTRAP_BUILD_DIR"] = str(build)
+    if len(sys.argv) > 3:
+        return record(sys.argv[3])
+    with tempfile.TemporaryDirectory(prefix="lagtrap-pictures-") as work:
+        bundle = pathlib.Path(work) / "recording.lagtrap.tar.zst"
+        # What records works with copies of the programs, and needs a process of its own for that.
+        subprocess.run([sys.executable, "-B", __file__, build, folder, bundle], check=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        take_pictures(build, bundle, folder)
+
+
+if __name__ == "__main__":
+    main()
