@@ -324,11 +324,12 @@ Status Collector::begin_recording(const Breach* breach) {
     FAULT_POINT("capture.begin");
     TRY(make_directories(capture_directory_, 0750));
     FAULT_POINT("capture.made");
+    // Containers may come and go while it lasts. Before the recorder keeps the helpers busy.
+    if (process_inspector())
+        roots_ = std::make_shared<KeptRoots>(*process_inspector(), breach ? breach->run.begin_pid : 0);
     TRY(recorder_->start(capture_directory_, session_, *listener_));
     budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
     if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
-    // Containers may come and go while it lasts.
-    if (process_inspector()) roots_ = std::make_shared<KeptRoots>(*process_inspector());
     // A sync of a busy disk would keep the rings waiting, and the logs beside it are not synced either.
     TRY(write_file(capture_directory_ / "settings.xml", settings_.source_text, 0640));
     if (roots_) roots_->await_first_look();

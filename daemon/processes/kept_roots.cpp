@@ -47,8 +47,9 @@ bool RootAge::is_due(std::uint64_t mounts, const std::string& program) {
     return std::has_single_bit(++looks_);
 }
 
-KeptRoots::KeptRoots(ProcessInspector& inspector, std::filesystem::path proc_root)
+KeptRoots::KeptRoots(ProcessInspector& inspector, std::uint32_t first, std::filesystem::path proc_root)
     : inspector_(inspector),
+      first_(first),
       proc_root_(std::move(proc_root)),
       machines_{namespace_of("/proc/self"), namespace_of("/proc/1")} {
     thread_ = std::thread([this] { work(); });
@@ -77,16 +78,21 @@ void KeptRoots::work() {
 }
 
 void KeptRoots::look() {
+    if (first_ != 0) look_at(std::exchange(first_, 0));
     const std::set<std::uint32_t> pids = list_processes(proc_root_);
     std::erase_if(ages_, [&pids](const auto& known) { return !pids.contains(known.first); });
     for (const std::uint32_t pid : pids) {
         if (given_up_.load()) return;
-        const auto process = proc_root_ / std::to_string(pid);
-        const std::uint64_t mounts = namespace_of(process);
-        if (mounts == 0 || machines_.contains(mounts) || !ages_[pid].is_due(mounts, program_of(process))) continue;
-        auto root = inspector_.open_root(pid);
-        if (root) hold(pid, mounts, std::move(*root));
+        look_at(pid);
     }
+}
+
+void KeptRoots::look_at(std::uint32_t pid) {
+    const auto process = proc_root_ / std::to_string(pid);
+    const std::uint64_t mounts = namespace_of(process);
+    if (mounts == 0 || machines_.contains(mounts) || !ages_[pid].is_due(mounts, program_of(process))) return;
+    auto root = inspector_.open_root(pid);
+    if (root) hold(pid, mounts, std::move(*root));
 }
 
 void KeptRoots::hold(std::uint32_t pid, std::uint64_t mounts, UniqueFd root) {

@@ -44,8 +44,9 @@ class KeptRoots {
     static constexpr std::chrono::milliseconds finish_patience{1'000};
     static constexpr std::size_t roots_limit = 256;
 
-    // Opens those of processes that there are from now on, until finish(). `inspector` outlives it.
-    explicit KeptRoots(ProcessInspector& inspector, std::filesystem::path proc_root = "/proc");
+    // Opens those of processes that there are from now on, until finish(). That of process `first` (0: none) comes before all
+    // others, since it may be gone soon. `inspector` outlives it.
+    explicit KeptRoots(ProcessInspector& inspector, std::uint32_t first = 0, std::filesystem::path proc_root = "/proc");
     ~KeptRoots();
     KeptRoots(const KeptRoots&) = delete;
     KeptRoots& operator=(const KeptRoots&) = delete;
@@ -65,9 +66,11 @@ class KeptRoots {
     using View = std::pair<std::uint64_t, std::uint64_t>;  // the namespace of its mounts, and the root's mount
     void work();
     void look();
+    void look_at(std::uint32_t pid);
     void hold(std::uint32_t pid, std::uint64_t mounts, UniqueFd root);
 
     ProcessInspector& inspector_;
+    std::uint32_t first_;
     std::filesystem::path proc_root_;
     std::set<std::uint64_t> machines_;  // namespaces whose files lie at their paths for this process too
     std::map<std::uint32_t, RootAge> ages_;

@@ -33,13 +33,14 @@ class Roots : public DirectInspector {
   public:
     Result<UniqueFd> open_root(std::uint32_t pid) override {
         asked = pid;
+        if (first == 0) first = pid;
         while (waits && !given_up()) std::this_thread::yield();
         if (waits) return make_error(ErrorKind::Timeout, "it does not answer");
         return open_file("/", O_PATH | O_DIRECTORY);
     }
     std::function<bool()> given_up;
     std::atomic<bool> waits{false};
-    std::atomic<std::uint32_t> asked{0};
+    std::atomic<std::uint32_t> asked{0}, first{0};
 };
 
 class KeptRootsTest : public testing::Test {
@@ -54,7 +55,7 @@ class KeptRootsTest : public testing::Test {
 
 TEST_F(KeptRootsTest, WhatHelpersOpenIsHeld) {
     Roots inspector;
-    KeptRoots roots(inspector, proc_);
+    KeptRoots roots(inspector, 0, proc_);
     roots.finish();
     EXPECT_EQ(inspector.asked, 77U);
     ASSERT_TRUE(roots.held().descriptors.contains(77));
@@ -65,10 +66,20 @@ TEST_F(KeptRootsTest, WhatHelpersOpenIsHeld) {
 
 TEST_F(KeptRootsTest, WhatIsGoneRightAfterTheFirstLookIsHeld) {
     Roots inspector;
-    KeptRoots roots(inspector, proc_);
+    KeptRoots roots(inspector, 0, proc_);
     while (inspector.asked == 0) roots.await_first_look();
     std::filesystem::remove_all(proc_ / "77");
     roots.finish();
+    EXPECT_TRUE(roots.held().descriptors.contains(77));
+}
+
+TEST_F(KeptRootsTest, TheProcessThatIsRecordedForComesFirst) {
+    std::filesystem::create_directories(proc_ / "99/ns");
+    std::ofstream(proc_ / "99/ns/mnt");
+    Roots inspector;
+    KeptRoots roots(inspector, 99, proc_);
+    roots.finish();
+    EXPECT_EQ(inspector.first, 99U);
     EXPECT_TRUE(roots.held().descriptors.contains(77));
 }
 
@@ -76,7 +87,7 @@ TEST_F(KeptRootsTest, ARootFolderThatDoesNotAnswerIsNotWaitedFor) {
     Roots inspector;
     inspector.waits = true;
     inspector.given_up = [] { return looks_are_given_up(); };
-    KeptRoots roots(inspector, proc_);
+    KeptRoots roots(inspector, 0, proc_);
     while (inspector.asked == 0) std::this_thread::yield();
     roots.finish();
     EXPECT_TRUE(roots.held().descriptors.empty());
