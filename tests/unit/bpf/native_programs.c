@@ -87,13 +87,12 @@ struct native_task {
 enum { CURRENT_TASK, PREVIOUS_TASK, NEXT_TASK, TASKS };
 static struct native_task tasks[TASKS];
 
-/* Constant for the programs, as libbpf lays such variables out; user space writes them before it loads the programs. */
+/* Constant for the programs; user space writes them before it loads these. They stay writable: GCC lays them among variables. */
 static void set_constant(const volatile void* place, const void* value, size_t size) {
     const size_t page = sysconf(_SC_PAGESIZE);
     char* begin = (char*)((size_t)place / page * page);
-    mprotect(begin, page + size, PROT_READ | PROT_WRITE);
+    mprotect(begin, (size_t)place + size - (size_t)begin, PROT_READ | PROT_WRITE);
     memcpy((void*)place, value, size);
-    mprotect(begin, page + size, PROT_READ);
 }
 
 void native_tell_preempt_count(bool told) {
