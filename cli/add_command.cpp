@@ -12,12 +12,12 @@
 #include "analysis/recording.hpp"
 #include "cli/add/add_offers.hpp"
 #include "cli/add/add_write.hpp"
-#include "cli/add/trial_daemon.hpp"
 #include "cli/bundles/confined_decoding.hpp"
 #include "cli/bundles/confined_reading.hpp"
 #include "cli/commands.hpp"
 #include "cli/console/interrupt.hpp"
 #include "cli/console/text_layout.hpp"
+#include "cli/daemons/temporary_daemon.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
 
@@ -100,7 +100,7 @@ class Add {
         const std::string seconds = format_duration(time_);
         const std::string first = with_functions ? recording_event(time_) : trial_elements(offers_, target_);
         tell(fmt::format("Looking at {} {}for {} ...", target_.name, with_functions ? "twice " : "", seconds));
-        TRY_ASSIGN(const auto daemon, TrialDaemon::start(first, interrupted));
+        TRY_ASSIGN(const auto daemon, TemporaryDaemon::start(first, interrupted));
         if (with_functions) {
             append(loop_offers(target_, waiting_calls()));
             TRY_ASSIGN(const auto bundle, daemon->record("look"));

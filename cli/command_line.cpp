@@ -1,7 +1,9 @@
 #include "cli/command_line.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <new>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -29,6 +31,7 @@ struct Choice {
     MarkerOptions markers;
     PresetOptions presets;
     AddOptions add;
+    WhyOptions why;
     ReportOptions report;
     ExportOptions exports;
     SymbolizeOptions symbolize;
@@ -270,6 +273,27 @@ void add_add(CLI::App& app, Choice& choice) {
     add->callback([&choice] { choice.run = [&choice](Console& console) { return add_events(choice.add, console); }; });
 }
 
+void add_why(CLI::App& app, Choice& choice) {
+    CLI::App* why = app.add_subcommand(
+        "why", "Say what a process is doing or waiting for right now, or why a command takes so long");
+    WhyOptions& options = choice.why;
+    options.socket = default_socket;
+    why->add_option("process", options.target, "Its number, or its name if no other has it");
+    why->add_option("--for", options.length, "How long to record the machine")->capture_default_str();
+    why->add_option("--limit", options.limit, "Of a command: how much of it to record at most")->capture_default_str();
+    why->add_flag("--all", options.all, "Show every thread in full");
+    why->add_flag("--json", options.json, "Print JSON");
+    why->add_option("--socket", options.socket, "Socket of a daemon that may record; without one, why runs its own")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    why->footer("lagtrap why [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and says where its time went.");
+    why->callback([&choice] {
+        if (choice.why.target.empty() == choice.why.command.empty())
+            throw CLI::RequiredError("Either a process or, after --, a command");
+        choice.run = [&choice](Console& console) { return say_why(choice.why, console); };
+    });
+}
+
 void add_doctor(CLI::App& app, Choice& choice) {
     CLI::App* doctor = app.add_subcommand("doctor", "Say what works on this machine, what is missing, and what to do");
     DoctorOptions& options = choice.doctor;
@@ -363,13 +387,21 @@ void add_recordings(CLI::App& app, Choice& choice) {
         [&choice] { choice.run = [&choice](Console& console) { return upload_bundles(choice.upload, console); }; });
 }
 
+// Of "lagtrap why -- COMMAND ...", those before the "--": what follows is the command's.
+int own_arguments(int argc, const char* const* argv) {
+    if (argc < 2 || std::string_view(argv[1]) != "why") return argc;
+    return static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
+}
+
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, Console& console) {
+    const int own_argc = own_arguments(argc, argv);
     CLI::App app("Shows, steers and explains what lagtrapd watches and records", "lagtrap");
     app.set_version_flag("--version", "lagtrap " LAGTRAP_VERSION);
     app.require_subcommand(1);
     Choice choice;
+    add_why(app, choice);
     add_control(app, choice);
     add_live(app, choice);
     add_calls(app, choice);
@@ -382,7 +414,8 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     add_recordings(app, choice);
     add_symbolize(app, choice);
     try {
-        app.parse(argc, argv);
+        choice.why.command.assign(argv + std::min(own_argc + 1, argc), argv + argc);
+        app.parse(own_argc, argv);
     } catch (const CLI::ParseError& problem) {
         return app.exit(problem, console.out, console.err) == 0 ? exit_done : exit_usage;
     }

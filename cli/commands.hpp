@@ -75,6 +75,19 @@ int trace_functions(const FunctionsOptions& options, Console& console);
 // Follows objects of a running process: what creates, uses and releases them.
 int trace_objects(const ObjectsOptions& options, Console& console);
 
+struct WhyOptions {
+    std::string target;  // of a process, its number or name
+    std::string length = "5s";
+    std::vector<std::string> command;  // to be run, in place of a process
+    std::string limit = "60s";         // of its recording
+    std::string socket;
+    bool json = false;
+    bool all = false;  // leave no thread out
+};
+// Records the machine for some seconds and says what each thread of a process did or waited for; or records it while a command
+// runs, and says where that command's time went. The exit code is then the command's.
+int say_why(const WhyOptions& options, Console& console);
+
 struct DoctorOptions {
     std::string settings;
     std::string socket;

@@ -20,6 +20,7 @@
 #include "core/clock.hpp"
 #include "core/heap.hpp"
 #include "core/patience.hpp"
+#include "daemon/control/request_fields.hpp"
 #include "daemon/kernel/kernel_types.hpp"
 #include "daemon/status/limited_users.hpp"
 #include "daemon/status/untrusted_parties.hpp"
@@ -90,6 +91,14 @@ bool can_read_programs() {
 
 boost::json::object outcome(const Status& status) {
     return status ? boost::json::object{{"ok", true}} : refusal(status.error().message);
+}
+
+// How long a recording by hand lasts; nullopt: as the event has it.
+Result<std::optional<std::chrono::nanoseconds>> length_in(const boost::json::object& request) {
+    constexpr std::int64_t least_ns = 1'000'000, most_ns = 600'000'000'000;  // as settings have trace lengths
+    TRY_ASSIGN(const std::int64_t length_ns, number_in(request, "length_ns", 0, 0, most_ns));
+    if (length_ns == 0) return std::optional<std::chrono::nanoseconds>();
+    return std::optional(std::chrono::nanoseconds(std::max(length_ns, least_ns)));
 }
 
 // A capture is started by the main thread; on a busy machine it must not wait for its turn. Better, not needed.
@@ -537,11 +546,17 @@ boost::json::object Service::answer(const boost::json::object& request) {
     if (command == "trigger") {
         const auto* const event = request.if_contains("event");
         if (!event || !event->is_string()) return refusal("\"trigger\" needs an \"event\"");
-        boost::json::object answer = outcome(collector_->trigger(std::string(event->as_string())));
+        const auto length = length_in(request);
+        if (!length) return refusal(length.error().message);
+        boost::json::object answer = outcome(collector_->trigger(std::string(event->as_string()), *length));
         if (answer.at("ok").as_bool()) answer["session"] = collector_->current_session();
         return answer;
     }
-    return refusal("unknown command; known are status, trigger, approve, decline, calls, functions, objects");
+    if (command == "finish") {
+        const auto session = text_in(request, "session");
+        return session ? outcome(collector_->finish(*session)) : refusal(session.error().message);
+    }
+    return refusal("unknown command; known are status, trigger, finish, approve, decline, calls, functions, objects");
 }
 
 }  // namespace lagtrap::daemon

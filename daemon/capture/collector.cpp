@@ -198,7 +198,7 @@ Status Collector::decline() {
     return success();
 }
 
-Status Collector::trigger(const std::string& event) {
+Status Collector::trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length) {
     const auto found = std::find_if(settings_.events.begin(), settings_.events.end(),
                                     [&](const settings::Event& candidate) { return candidate.name == event; });
     if (found == settings_.events.end()) {
@@ -213,17 +213,28 @@ Status Collector::trigger(const std::string& event) {
     state_timer_.cancel();
     asked_about_.reset();
     listener_->breaches().want_breach(false);
-    start_capture(static_cast<std::uint32_t>(found - settings_.events.begin()), trace::TriggerReason::Manual, nullptr);
+    start_capture(static_cast<std::uint32_t>(found - settings_.events.begin()), trace::TriggerReason::Manual, nullptr,
+                  {length.value_or(found->trace_length), length.value_or(found->trace_length_limit)});
     return success();
 }
 
-trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) const {
+Status Collector::finish(const std::string& session) {
+    if (state_ != CollectorState::Recording || session != session_.id)
+        return make_error(ErrorKind::NotFound, "no recording of this session runs");
+    const Status drained = recorder_->drain();
+    session_.end = trace::RecordingEnd::Length;
+    end_capture(drained);
+    return success();
+}
+
+trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
+                                       Lengths lengths) const {
     trace::Session session;
     session.id = random_uuid();
     session.lagtrap_version = LAGTRAP_VERSION;
     session.clocks = ClockSnapshot::take();
-    session.planned_length_ns = static_cast<std::uint64_t>(settings_.events[event].trace_length.count());
-    session.longest_length_ns = static_cast<std::uint64_t>(settings_.events[event].trace_length_limit.count());
+    session.planned_length_ns = static_cast<std::uint64_t>(lengths.planned.count());
+    session.longest_length_ns = static_cast<std::uint64_t>(lengths.longest.count());
     session.sample_interval_ns = static_cast<std::uint64_t>(settings_.recording.sample_interval.count());
     session.cpu_count = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
     session.stack_method = "eh-frame";
@@ -256,9 +267,14 @@ trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason
 }
 
 void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) {
+    const settings::Event& known = settings_.events[event];
+    start_capture(event, reason, breach, {known.trace_length, known.trace_length_limit});
+}
+
+void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach, Lengths lengths) {
     state_ = CollectorState::Recording;
     current_event_ = settings_.events[event].name;
-    session_ = make_session(event, reason, breach);
+    session_ = make_session(event, reason, breach, lengths);
     capture_directory_ = spool_.captures() / session_.id;
     shares_.begin(breach ? std::optional(breach->run.begin_party) : std::nullopt, Clock::now());
     next_look_at_run_.reset();
@@ -268,16 +284,15 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     early_ = false;
     if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
     const auto began = Clock::now();
-    state_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
-    longest_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length_limit);
+    state_ends_ = began + std::chrono::duration_cast<Clock::duration>(lengths.planned);
+    longest_ends_ = began + std::chrono::duration_cast<Clock::duration>(lengths.longest);
     begin_traces(breach);
     surroundings_.session_changed(session_.id);
     const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
-    options_.inform(fmt::format("recording {} for event {} of {}: from {} {} the breach on",
-                                format_duration(settings_.events[event].trace_length), current_event_,
-                                breach ? words_of_beginner(breach->run) : "a request by hand",
-                                format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
-                                after_ns < 0 ? "before" : "after"));
+    options_.inform(
+        fmt::format("recording {} for event {} of {}: from {} {} the breach on", format_duration(lengths.planned),
+                    current_event_, breach ? words_of_beginner(breach->run) : "a request by hand",
+                    format_duration(std::chrono::nanoseconds(std::abs(after_ns))), after_ns < 0 ? "before" : "after"));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
         if (!failure && state_ == CollectorState::Recording) reach_planned_length();

@@ -74,8 +74,11 @@ class Collector {
     void on_early(std::uint32_t pid);
     // There was none.
     void on_early_over();
-    // By hand: at once, whatever the limits. Errors: no such event, a capture runs already.
-    [[nodiscard]] Status trigger(const std::string& event);
+    // By hand: at once, whatever the limits. `length`: in place of the event's trace length. Errors: no such event, a
+    // capture runs already.
+    [[nodiscard]] Status trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length = {});
+    // Ends the capture of this session before its time. Error: it does not run.
+    [[nodiscard]] Status finish(const std::string& session);
     // Answers to a question that is open. Error: there is none.
     [[nodiscard]] Status approve();
     [[nodiscard]] Status decline();
@@ -117,9 +120,14 @@ class Collector {
   private:
     void share_captures();
     void ask(const Breach& breach);
+    struct Lengths {
+        std::chrono::nanoseconds planned;
+        std::chrono::nanoseconds longest;  // while the run goes on
+    };
     void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach);
-    [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason,
-                                              const Breach* breach) const;
+    void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach, Lengths lengths);
+    [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
+                                              Lengths lengths) const;
     [[nodiscard]] Status begin_recording(const Breach* breach);
     void reach_planned_length();
     [[nodiscard]] bool run_has_ended();

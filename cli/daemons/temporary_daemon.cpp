@@ -1,9 +1,5 @@
-#include "cli/add/trial_daemon.hpp"
+#include "cli/daemons/temporary_daemon.hpp"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -37,30 +33,26 @@ std::string find_daemon() {
 
 }  // namespace
 
-Result<std::unique_ptr<TrialDaemon>> TrialDaemon::start(const std::string& events,
-                                                        const volatile std::sig_atomic_t& stop) {
-    std::unique_ptr<TrialDaemon> daemon(new TrialDaemon(stop));
-    std::string name = (fs::temp_directory_path() / "lagtrap-add-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) return system_error("making a folder for the trial");
+Result<std::unique_ptr<TemporaryDaemon>> TemporaryDaemon::start(const std::string& events,
+                                                                const volatile std::sig_atomic_t& stop) {
+    std::unique_ptr<TemporaryDaemon> daemon(new TemporaryDaemon(stop));
+    std::string name = (fs::temp_directory_path() / "lagtrap-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) return system_error("making a folder for a temporary lagtrapd");
     daemon->folder_ = name;
     TRY(daemon->write_settings(events));
-    TRY(daemon->spawn());
+    TRY_ASSIGN(daemon->keeper_,
+               DaemonKeeper::start(find_daemon(), name + "/settings.xml", name + "/log", daemon->folder_));
     TRY(daemon->await(start_limit, "the events to be armed",
                       [](const auto& status) { return status.contains("arming") && status.at("arming").is_null(); }));
     return daemon;
 }
 
-TrialDaemon::~TrialDaemon() {
-    if (pid_ > 0 && !gone_) {
-        ::kill(pid_, SIGTERM);
-        while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-        }
-    }
+TemporaryDaemon::~TemporaryDaemon() {
     std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+    if (!keeper_ && !folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
-Status TrialDaemon::write_settings(const std::string& events) const {
+Status TemporaryDaemon::write_settings(const std::string& events) const {
     return write_file_durably(
         folder_ / "settings.xml",
         fmt::format("<lagtrap version=\"1\">\n<recording cool-down=\"0s\" captures-per-hour=\"3600\"/>\n"
@@ -70,62 +62,21 @@ Status TrialDaemon::write_settings(const std::string& events) const {
         0600);
 }
 
-namespace {
-
-// In the child: ends with the owner.
-[[noreturn]] void become_daemon(const std::string& program, const std::string& settings, const std::string& log,
-                                pid_t owner) {
-    // The limit is for reading recordings, not for the daemon.
-    rlimit memory{};
-    if (::getrlimit(RLIMIT_AS, &memory) == 0) {
-        memory.rlim_cur = memory.rlim_max;
-        ::setrlimit(RLIMIT_AS, &memory);
-    }
-    ::setpgid(0, 0);  // an interrupt of the terminal is for the owner, who ends it
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != owner) ::_exit(0);
-    const int output = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    ::dup2(input, STDIN_FILENO);
-    ::dup2(output, STDOUT_FILENO);
-    ::dup2(output, STDERR_FILENO);
-    ::unsetenv("NOTIFY_SOCKET");
-    ::execlp(program.c_str(), program.c_str(), "--settings", settings.c_str(), static_cast<char*>(nullptr));
-    ::dprintf(STDERR_FILENO, "%s cannot be started: %s", program.c_str(), std::strerror(errno));
-    ::_exit(127);
-}
-
-}  // namespace
-
-Status TrialDaemon::spawn() {
-    const std::string program = find_daemon(), settings = (folder_ / "settings.xml").string(),
-                      log = (folder_ / "log").string();
-    const pid_t owner = ::getpid();
-    pid_ = ::fork();
-    if (pid_ < 0) return system_error("starting lagtrapd");
-    if (pid_ == 0) become_daemon(program, settings, log, owner);
-    return success();
-}
-
-Error TrialDaemon::ended() const {
+Status TemporaryDaemon::alive() const {
+    if (!keeper_->daemon_has_ended()) return success();
     const auto log = read_file(folder_ / "log", log_limit_bytes);
-    return make_error(ErrorKind::System,
-                      "the lagtrapd of the trial ended: " + (log ? *log : std::string("it said nothing")));
+    return make_error(ErrorKind::System, "the temporary lagtrapd ended: " +
+                                             (log && !log->empty() ? *log : std::string("it said nothing")));
 }
 
-Result<boost::json::object> TrialDaemon::status() const {
-    return ask_daemon(folder_ / "control.sock", {{"command", "status"}});
-}
+Result<boost::json::object> TemporaryDaemon::status() const { return ask_daemon(socket(), {{"command", "status"}}); }
 
 template <typename Done>
-Result<boost::json::object> TrialDaemon::await(std::chrono::nanoseconds limit, const char* what, const Done& done) {
+Result<boost::json::object> TemporaryDaemon::await(std::chrono::nanoseconds limit, const char* what, const Done& done) {
     const auto end = std::chrono::steady_clock::now() + limit;
     for (;;) {
         if (stop_ != 0) return make_error(ErrorKind::Vanished, "interrupted");
-        if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
-            gone_ = true;
-            return ended();
-        }
+        TRY(alive());
         auto answer = status();
         if (answer && done(*answer)) return answer;
         if (std::chrono::steady_clock::now() > end)
@@ -135,11 +86,11 @@ Result<boost::json::object> TrialDaemon::await(std::chrono::nanoseconds limit, c
     }
 }
 
-Status TrialDaemon::watch(const std::string& events) {
+Status TemporaryDaemon::watch(const std::string& events) {
     TRY_ASSIGN(const auto before, status());
     const std::uint64_t loaded_ns = number(part(before, "settings"), "loaded_realtime_ns");
     TRY(write_settings(events));
-    if (::kill(pid_, SIGHUP) != 0) return system_error("telling the lagtrapd of the trial");
+    TRY(keeper_->reload());
     TRY_ASSIGN(const auto after, await(start_limit, "the events to be armed", [&](const auto& status) {
                    const auto& settings = part(status, "settings");
                    return !text(settings, "reload_error").empty() ||
@@ -149,19 +100,19 @@ Status TrialDaemon::watch(const std::string& events) {
     return refused.empty() ? success() : Status(make_error(ErrorKind::Invalid, refused));
 }
 
-Result<boost::json::object> TrialDaemon::status_after(std::chrono::nanoseconds time) {
+Result<boost::json::object> TemporaryDaemon::status_after(std::chrono::nanoseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
     return await(time + start_limit, "the trial", [&](const auto&) { return std::chrono::steady_clock::now() >= end; });
 }
 
-Result<fs::path> TrialDaemon::record(const std::string& event) {
-    TRY(ask_daemon(folder_ / "control.sock", {{"command", "trigger"}, {"event", event}}));
+Result<fs::path> TemporaryDaemon::record(const std::string& event) {
+    TRY(ask_daemon(socket(), {{"command", "trigger"}, {"event", event}}));
     TRY_ASSIGN(const auto done, await(merge_limit, "the recording to be merged", [](const auto& status) {
                    return number(part(status, "captures"), "done") > 0 ||
                           number(part(status, "captures"), "failed") > 0;
                }));
     const std::string path = text(part(done, "last_bundle"), "path");
-    if (path.empty()) return make_error(ErrorKind::System, "the recording of the trial failed");
+    if (path.empty()) return make_error(ErrorKind::System, "the recording failed");
     return fs::path(path);
 }
 

@@ -1,7 +1,5 @@
-// A lagtrapd of one's own, for some seconds: it measures events before they are in the settings, beside the one that runs.
+// A lagtrapd of one's own, for some seconds, beside the one that may run.
 #pragma once
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <csignal>
@@ -11,20 +9,21 @@
 
 #include <boost/json/object.hpp>
 
+#include "cli/daemons/daemon_keeper.hpp"
 #include "core/result.hpp"
 
 namespace lagtrap::cli {
 
 // Its settings, socket and spool are in a folder of their own, which goes with it; it ends when its owner does. Needs root.
-class TrialDaemon {
+class TemporaryDaemon {
   public:
     // `events` are elements of the settings. Returns when they are armed, or were found not to be armable. Waits end early,
     // with ErrorKind::Vanished, once `stop` is set.
-    [[nodiscard]] static Result<std::unique_ptr<TrialDaemon>> start(const std::string& events,
-                                                                    const volatile std::sig_atomic_t& stop);
-    TrialDaemon(const TrialDaemon&) = delete;
-    TrialDaemon& operator=(const TrialDaemon&) = delete;
-    ~TrialDaemon();
+    [[nodiscard]] static Result<std::unique_ptr<TemporaryDaemon>> start(const std::string& events,
+                                                                        const volatile std::sig_atomic_t& stop);
+    TemporaryDaemon(const TemporaryDaemon&) = delete;
+    TemporaryDaemon& operator=(const TemporaryDaemon&) = delete;
+    ~TemporaryDaemon();
 
     // Watches these instead.
     [[nodiscard]] Status watch(const std::string& events);
@@ -33,20 +32,21 @@ class TrialDaemon {
     // Records the machine for `event`, as long as its trace length says; the bundle.
     [[nodiscard]] Result<std::filesystem::path> record(const std::string& event);
 
+    [[nodiscard]] std::filesystem::path socket() const { return folder_ / "control.sock"; }
+    // An error, with what it said, if it has ended.
+    [[nodiscard]] Status alive() const;
+
   private:
-    explicit TrialDaemon(const volatile std::sig_atomic_t& stop) : stop_(stop) {}
+    explicit TemporaryDaemon(const volatile std::sig_atomic_t& stop) : stop_(stop) {}
     [[nodiscard]] Status write_settings(const std::string& events) const;
-    [[nodiscard]] Status spawn();
     [[nodiscard]] Result<boost::json::object> status() const;
     // Asks for the status until `done(status)`.
     template <typename Done>
     [[nodiscard]] Result<boost::json::object> await(std::chrono::nanoseconds limit, const char* what, const Done& done);
-    [[nodiscard]] Error ended() const;
 
     const volatile std::sig_atomic_t& stop_;
     std::filesystem::path folder_;
-    pid_t pid_ = -1;
-    bool gone_ = false;
+    std::unique_ptr<DaemonKeeper> keeper_;
 };
 
 }  // namespace lagtrap::cli

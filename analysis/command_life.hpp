@@ -1,0 +1,60 @@
+// The life of a command from its first instruction to its end, as one run: where its time went, in it and in the processes that it
+// waited for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/delay_cause.hpp"
+#include "analysis/recording.hpp"
+#include "analysis/run_profile.hpp"
+#include "analysis/time_split.hpp"
+
+namespace lagtrap::analysis {
+
+// Time of one kind, for one reason, in processes of one name.
+struct LifePart {
+    std::string process;
+    std::size_t processes = 0;
+    TimeKind kind = TimeKind::Unknown;
+    std::string reason;  // Blocked: as TimeSplit has it; Unknown: why
+    std::uint64_t time_ns = 0;
+};
+
+// A wait of the command's main thread.
+struct LongWait {
+    std::uint64_t offset_ns = 0;  // after the begin
+    std::uint64_t length_ns = 0;
+    std::string reason;
+    ThreadName ended_by;  // tid 0: nobody, or not known
+    bool timed_out = false;
+    bool went_on = false;  // it had not ended when the recording did
+};
+
+struct StartedProcess {
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    std::string name;
+    std::string command_line;
+    std::uint64_t offset_ns = 0;
+    std::uint64_t life_ns = 0;  // as far as the recording has it
+    std::uint64_t on_cpu_ns = 0;
+};
+
+struct CommandLife {
+    trace::Delay delay;
+    TimeSplit split;  // of its main thread
+    DelayCauses causes;
+    std::vector<LifePart> parts;          // longest first; they add up to the delay
+    std::vector<LongWait> waits;          // longest first; at most 10
+    std::vector<StartedProcess> started;  // by it, and by these in turn; by time
+};
+
+// `end_ns`: when it ended, as its parent saw; the recording may have ended before. Both CLOCK_BOOTTIME.
+[[nodiscard]] trace::Delay run_of_command(const Recording& recording, std::uint32_t pid, std::uint64_t begin_ns,
+                                          std::uint64_t end_ns);
+
+[[nodiscard]] CommandLife life_of_command(const Recording& recording, trace::Delay run);
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,41 @@
+// A process that runs a lagtrapd for its owner and cleans up after both, even if the owner is killed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+
+namespace lagtrap::cli {
+
+class DaemonKeeper {
+  public:
+    // Starts `program --settings SETTINGS`, whose output goes to `log`. `folder` has all its files, and is removed in the end.
+    // The owner must have one thread.
+    [[nodiscard]] static Result<std::unique_ptr<DaemonKeeper>> start(const std::string& program,
+                                                                     const std::string& settings,
+                                                                     const std::string& log,
+                                                                     const std::filesystem::path& folder);
+    DaemonKeeper(const DaemonKeeper&) = delete;
+    DaemonKeeper& operator=(const DaemonKeeper&) = delete;
+    // Ends the daemon, and returns when it has ended and its folder is gone.
+    ~DaemonKeeper();
+
+    // The daemon has ended by itself.
+    [[nodiscard]] bool daemon_has_ended() const;
+    // Has the daemon read its settings again.
+    [[nodiscard]] Status reload() const;
+
+  private:
+    DaemonKeeper(pid_t keeper, UniqueFd link) : keeper_(keeper), link_(std::move(link)) {}
+
+    pid_t keeper_;
+    UniqueFd link_;  // its other end is the keeper's: the daemon's number at the start, end of file at its end
+    pid_t daemon_ = -1;
+};
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,55 @@
+// A recording of the whole machine that a command asks for: of the daemon that runs, or of a temporary one.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/daemons/temporary_daemon.hpp"
+#include "core/result.hpp"
+
+namespace lagtrap::cli {
+
+class RecordingSource {
+  public:
+    // The daemon behind `socket`, if it is free and lets the caller record and read recordings; else a temporary one, which
+    // needs root. Waiting for it ends with ErrorKind::Vanished once `stop` is set.
+    [[nodiscard]] static Result<std::unique_ptr<RecordingSource>> find(const std::filesystem::path& socket,
+                                                                       const volatile std::sig_atomic_t& stop);
+
+    // Returns when the machine is being recorded, which ends by itself after `length`.
+    [[nodiscard]] Status begin(std::chrono::nanoseconds length);
+    // Ends it now. What has ended already stays as it is.
+    void finish();
+    // Waits until the recording has ended; `over`, asked meanwhile, ends it early.
+    template <typename Over>
+    [[nodiscard]] Status await_end(const Over& over) {
+        for (bool told = false;; pause()) {
+            TRY_ASSIGN(const bool ended, has_ended());
+            if (ended) return success();
+            if (!told && over()) {
+                finish();
+                told = true;
+            }
+        }
+    }
+    // The bundle, once it is made.
+    [[nodiscard]] Result<std::filesystem::path> bundle();
+
+    [[nodiscard]] bool is_temporary() const { return own_ != nullptr; }
+
+  private:
+    RecordingSource() = default;
+    [[nodiscard]] Status alive() const { return own_ ? own_->alive() : success(); }
+    [[nodiscard]] Result<bool> has_ended() const;
+    static void pause();
+
+    std::unique_ptr<TemporaryDaemon> own_;
+    std::filesystem::path socket_;
+    std::string event_;  // one has to be named, and gives the recording nothing
+    std::string session_;
+};
+
+}  // namespace lagtrap::cli

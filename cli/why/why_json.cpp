@@ -1,0 +1,59 @@
+#include "cli/why/why_json.hpp"
+
+#include <boost/json.hpp>
+
+#include "analysis/delay_report.hpp"
+#include "cli/reports/cause_json.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+namespace json = boost::json;
+
+json::object run_json(const analysis::ThreadRun& run, const WhyLook& look) {
+    json::array stacks, others;
+    for (const analysis::StackTime& stack : run.stacks)
+        stacks.push_back(json::object{{"frames", json::value_from(stack.frames)},
+                                      {"kernel_from", stack.kernel_from},
+                                      {"time_ns", stack.total_ns()}});
+    for (const auto& other : run.others) others.push_back(json::object{{"tid", other.tid}, {"thread", other.thread}});
+    json::object object{{"tid", run.delay.begin_tid},
+                        {"thread", run.delay.thread},
+                        {"ended", !run.delay.open},
+                        {"waits_for_work", run.waits_for_work},
+                        {"wall_ns", run.split.wall_ns},
+                        {"on_cpu_ns", run.split.on_cpu_ns},
+                        {"runnable_ns", run.split.runnable_ns},
+                        {"blocked_ns", run.split.blocked_ns},
+                        {"not_recorded_ns", run.split.not_recorded_ns},
+                        {"causes", causes_json(run.causes)},
+                        {"stacks", std::move(stacks)},
+                        {"others", std::move(others)}};
+    if (const auto before = look.stopped_before_ns.find(run.delay.begin_tid);
+        run.split.blocked_ns == run.split.wall_ns && before != look.stopped_before_ns.end())
+        object["blocked_before_recording_ns"] = before->second;
+    return object;
+}
+
+}  // namespace
+
+json::object why_json(const analysis::Recording& recording, std::uint32_t pid, const WhyLook& look) {
+    const analysis::ProcessRuns process = analysis::runs_of_process(recording, pid);
+    json::array runs, lost;
+    for (const analysis::ThreadRun& run : process.runs) runs.push_back(run_json(run, look));
+    const auto quality = analysis::report_quality(recording);
+    for (const auto& loss : quality.lost) lost.push_back(json::object{{"what", loss.what}, {"count", loss.count}});
+    const auto known = recording.processes.find(pid);
+    return {{"pid", pid},
+            {"process", recording.process_name(pid)},
+            {"command_line", known != recording.processes.end() ? known->second.command_line : std::string()},
+            {"unit", recording.unit_of(pid)},
+            {"length_ns", recording.end_ns - recording.begin_ns},
+            {"threads", process.threads},
+            {"threads_left_out", process.left_out},
+            {"runs", std::move(runs)},
+            {"recording_cost", quality.own_cost},
+            {"lost", std::move(lost)}};
+}
+
+}  // namespace lagtrap::cli

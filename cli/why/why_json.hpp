@@ -1,0 +1,13 @@
+// What `lagtrap why` says of a process, for programs.
+#pragma once
+
+#include <boost/json/object.hpp>
+
+#include "cli/why/why_text.hpp"
+
+namespace lagtrap::cli {
+
+[[nodiscard]] boost::json::object why_json(const analysis::Recording& recording, std::uint32_t pid,
+                                           const WhyLook& look);
+
+}  // namespace lagtrap::cli

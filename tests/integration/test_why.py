@@ -1,0 +1,179 @@
+"""`lagtrap why`: what a process does or waits for right now, without settings and without a service."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
+from case import World  # noqa: E402  (the path is set above)
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, check, require_bpf, run, wait_for  # noqa: E402
+
+
+def why(*words, code=0, socket="/none", **more):
+    done = subprocess.run([LAGTRAP, "why", *[str(word) for word in words], "--socket", socket], capture_output=True, text=True,
+                          timeout=300, **more)
+    check(done.returncode == code, f"lagtrap why ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done
+
+
+def start_stuck(world, sellers, pool):
+    world.fifo = world.folder / "deliveries"
+    os.mkfifo(world.fifo)
+    stuck = world.start(PROGRAMS / "stuck", world.fifo, str(sellers), str(pool), stdout=subprocess.PIPE, text=True)
+    check(stuck.stdout.readline() == "ready\n", "stuck did not start")
+    return stuck
+
+
+def run_in(told, function):
+    """The run whose cause is in a function."""
+    return next((one for one in told["runs"] if function in json.dumps(one["causes"])), None)
+
+
+def a_hang_is_explained():
+    """Who waits for what is said of every thread; those without work share a line."""
+    with World() as world:
+        stuck = start_stuck(world, sellers=3, pool=5)
+        told = json.loads(why(stuck.pid, "--for", "500ms", "--json").stdout)
+        check(told["pid"] == stuck.pid and told["process"] == "stuck" and told["threads"] == 11, told)
+        sellers, holder = run_in(told, "sell"), run_in(told, "read_delivery")
+        check(sellers and len(sellers["others"]) == 2 and not sellers["waits_for_work"], told)
+        check("for a lock" in " ".join(sellers["causes"]["sentences"]), sellers)
+        check(sellers["blocked_ns"] == sellers["wall_ns"], sellers)
+        check(holder and "on a pipe" in json.dumps(holder["causes"]["sentences"]), told)
+        pool = run_in(told, "take_job")
+        check(pool["waits_for_work"] and len(pool["others"]) == 4 and run_in(told, "serve")["waits_for_work"], told)
+        text = why(stuck.pid, "--for", "200ms").stdout
+        for line in text.splitlines():
+            check(len(line) <= 80, line)
+        check("6 more threads wait for work" in text, text)
+
+
+def a_busy_process_is_explained():
+    with World() as world:
+        busy = world.start(sys.executable, "-c", "while True: pass")
+        told = json.loads(why(busy.pid, "--for", "500ms", "--json").stdout)
+        run_of_it = told["runs"][0]
+        check(run_of_it["blocked_ns"] < run_of_it["wall_ns"] / 2 and not run_of_it["waits_for_work"], run_of_it)
+        check("CPU" in " ".join(run_of_it["causes"]["sentences"]), run_of_it)
+
+
+def a_crowd_fits_on_a_screen():
+    with World() as world:
+        stuck = start_stuck(world, sellers=250, pool=250)
+        lines = why(stuck.pid, "--for", "200ms").stdout.splitlines()
+        check(len(lines) <= 40, lines)
+        check(any("250 threads" in line for line in lines) and all(len(line) <= 80 for line in lines), lines)
+
+
+def the_daemon_that_runs_records():
+    event = '<event name="never" threshold="1h" trace-length="5min"><begin tracepoint="syscalls:sys_enter_sync"/><end tracepoint="syscalls:sys_exit_sync"/></event>'
+    with World() as world, Daemon(event) as daemon:
+        stuck = start_stuck(world, sellers=1, pool=0)
+        told = json.loads(why(stuck.pid, "--for", "300ms", "--json", socket=str(daemon.socket_path)).stdout)
+        check(run_in(told, "sell") and 300_000_000 <= told["length_ns"], told)
+        check(daemon.status()["captures"]["done"] == 1, "whose recording was it?")
+
+
+def processes_below(pid):
+    """Of the machine, those that this one started, in any generation."""
+    parents = {}
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue
+    below, found = {pid}, set()
+    while below:
+        below = {child for child, parent in parents.items() if parent in below} - found
+        found |= below
+    return found
+
+
+def nothing_is_left_behind():
+    """Killed while it records, it leaves neither a process nor a file."""
+    with World() as world, tempfile.TemporaryDirectory() as folder:
+        stuck = start_stuck(world, sellers=1, pool=0)
+        asked = subprocess.Popen([LAGTRAP, "why", str(stuck.pid), "--for", "10min", "--socket", "/none"], stderr=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder})
+        try:
+            check("Recording" in asked.stderr.readline(), "it does not record")
+            wait_for(lambda: list(pathlib.Path(folder).glob("*/spool/captures/*")), "a recording")
+            started = processes_below(asked.pid)
+            check(started, "no daemon")
+        finally:
+            asked.send_signal(signal.SIGKILL)
+            asked.wait()
+        wait_for(lambda: not any(pathlib.Path("/proc", str(pid)).exists() for pid in started), "its processes to end")
+        wait_for(lambda: not list(pathlib.Path(folder).iterdir()), "its files to go")
+        # Ctrl-C is no such end: it says what it has seen.
+        asked = subprocess.Popen([LAGTRAP, "why", str(stuck.pid), "--for", "10min", "--socket", "/none"], stderr=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder})
+        check("Recording" in asked.stderr.readline(), "it does not record")
+        wait_for(lambda: list(pathlib.Path(folder).glob("*/spool/captures/*")), "a recording")
+        asked.send_signal(signal.SIGINT)
+        text, errors = asked.communicate(timeout=300)
+        check(asked.returncode == 0 and "for a lock" in text, text + errors)
+        check(not list(pathlib.Path(folder).iterdir()), "files are left")
+
+
+def command_json(*words, code=0, options=(), **more):
+    """The report, which stands on standard error after what the command writes there, and the command's output."""
+    done = subprocess.run([LAGTRAP, "why", "--json", "--socket", "/none", *options, "--", *words], capture_output=True, text=True,
+                          timeout=300, **more)
+    check(done.returncode == code, f"ended with {done.returncode}: {done.stdout}{done.stderr}")
+    *before, last = done.stderr.splitlines()
+    return json.loads(last), done.stdout, before
+
+
+def a_command_is_explained():
+    """It waits for a child, whose sleep it was; its output and its exit status are its own."""
+    told, output, errors = command_json("sh", "-c", "echo begun; sleep 0.4; echo trouble >&2; exit 3", code=3)
+    check(output == "begun\n" and errors == ["trouble"], (output, errors))
+    check(told["exit_status"] == 3 and told["took_ns"] >= 400_000_000, told)
+    sleep = next((part for part in told["parts"] if part["process"] == "sleep" and part["reason"] == "sleep"), None)
+    check(sleep and sleep["time_ns"] > told["wall_ns"] / 3, told["parts"])
+    check(sum(part["time_ns"] for part in told["parts"]) == told["wall_ns"], told)
+    check(any("sleep 0.4" in started["command_line"] for started in told["started"]), told["started"])
+    longest = told["waits"][0]
+    check(longest["reason"] == "child process" and longest["ended_by"]["process"] == "sleep", longest)
+
+
+def a_command_beyond_the_limit():
+    told, _, _ = command_json("sleep", "1.5", options=("--limit", "300ms"))
+    check(told["beyond_limit"] and told["wall_ns"] < told["took_ns"], told)
+    check(told["took_ns"] >= 1_500_000_000, told)
+
+
+def a_command_is_of_the_user_who_calls():
+    told, output, _ = command_json("id", "-u", env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534"})
+    check(output == "65534\n", output)
+    check(told["exit_status"] == 0, told)
+
+
+def commands_that_do_not_run():
+    def fails(code, words, text):
+        done = subprocess.run([LAGTRAP, "why", "--socket", "/none", "--", *words], capture_output=True, text=True, timeout=300)
+        check(done.returncode == code and text in done.stderr and not done.stdout, f"{done.returncode}: {done.stdout}{done.stderr}")
+
+    fails(127, ["/no/such/command"], "No such file or directory")
+    fails(126, ["/etc/passwd"], "Permission denied")
+    done = subprocess.run([LAGTRAP, "why", "--socket", "/none", "--", "sh", "-c", "kill -9 $$"], capture_output=True, text=True, timeout=300)
+    check(done.returncode == 128 + signal.SIGKILL, done)
+
+
+def what_is_wrong_is_said():
+    check("there is no process 4194303" in why(4194303, code=1).stderr, "a number")
+    check("no process is called no-such-thing" in why("no-such-thing", code=1).stderr, "a name")
+    check("--for: expected 10ms to 10min" in why(os.getpid(), "--for", "1ms", code=1).stderr, "a time")
+    check("Either a process or, after --, a command" in why(code=2).stderr, "nothing")
+
+
+if __name__ == "__main__":
+    require_bpf()
+    run(a_hang_is_explained, a_busy_process_is_explained, a_crowd_fits_on_a_screen, the_daemon_that_runs_records,
+        nothing_is_left_behind, a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
+        commands_that_do_not_run, what_is_wrong_is_said)

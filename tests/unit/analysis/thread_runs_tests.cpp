@@ -1,0 +1,98 @@
+// Threads of a recording as runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/thread_runs.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+
+namespace lagtrap::analysis::thread_runs_tests {
+namespace {
+
+using test::TraceBuilder;
+using testing::HasSubstr;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+
+TraceBuilder::Stack in_thread(const std::string& function, const std::vector<std::string>& more) {
+    TraceBuilder::Stack stack{"clone3", "start_thread", function};
+    stack.insert(stack.end(), more.begin(), more.end());
+    return stack;
+}
+
+const TraceBuilder::Stack in_event_loop = in_thread("serve", {"epoll_wait", "k:ep_poll", "k:schedule"});
+const TraceBuilder::Stack in_lock =
+    in_thread("sell", {"___pthread_mutex_lock", "__lll_lock_wait", "k:futex_wait", "k:schedule"});
+
+// 10 joins; 11 and 12 want a lock all the time; 13 waits for events; 14 computes; 20 is another process.
+TraceBuilder shop() {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/shop --fast").thread(10, 10, "shop").thread(10, 11, "seller-1");
+    builder.thread(10, 12, "seller-2").thread(10, 13, "loop").thread(10, 14, "packer").thread(20, 20, "other");
+    builder.off_cpu(0, 10, 11, in_lock).off_cpu(0, 10, 12, in_lock).off_cpu(0, 10, 13, in_event_loop);
+    builder.switched(0, 0, 0, 0, 14).samples(1 * ms, 399 * ms, 0, 10, 14, {"clone3", "start_thread", "pack"});
+    builder.switched(0, 1, 0, 0, 20);
+    return builder;
+}
+
+const ThreadRun* run_of(const ProcessRuns& process, std::uint32_t tid) {
+    for (const ThreadRun& run : process.runs)
+        if (run.delay.begin_tid == tid) return &run;
+    return nullptr;
+}
+
+TEST(ThreadRuns, are_over_the_whole_recording) {
+    const auto recording = shop().decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_process(*recording, 10);
+    const ThreadRun* seller = run_of(process, 11);
+    ASSERT_NE(seller, nullptr);
+    EXPECT_EQ(seller->delay.begin_ns, recording->begin_ns);
+    EXPECT_EQ(seller->split.blocked_ns, recording->end_ns - recording->begin_ns);
+    EXPECT_TRUE(seller->delay.open);
+    EXPECT_THAT(cause_sentences(seller->causes).at(0), HasSubstr("for a lock in sell"));
+}
+
+TEST(ThreadRuns, with_one_cause_are_one) {
+    const auto recording = shop().decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_process(*recording, 10);
+    const ThreadRun* seller = run_of(process, 11);
+    ASSERT_NE(seller, nullptr);
+    ASSERT_EQ(seller->others.size(), 1U);
+    EXPECT_EQ(seller->others.front().tid, 12U);
+    EXPECT_EQ(run_of(process, 12), nullptr);
+}
+
+TEST(ThreadRuns, that_wait_for_work_come_last) {
+    const auto recording = shop().decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_process(*recording, 10);
+    ASSERT_NE(run_of(process, 13), nullptr);
+    EXPECT_TRUE(run_of(process, 13)->waits_for_work);
+    EXPECT_EQ(process.runs.back().delay.begin_tid, 13U);
+    ASSERT_NE(run_of(process, 14), nullptr);
+    EXPECT_FALSE(run_of(process, 14)->waits_for_work);
+    EXPECT_EQ(process.runs.front().delay.begin_tid, 11U);
+}
+
+TEST(ThreadRuns, end_with_their_thread) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "short");
+    builder.switched(100 * ms, 0, 0, 0, 11).switched(150 * ms, 0, 11, 0x10, 0);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_process(*recording, 10);
+    const ThreadRun* run = run_of(process, 11);
+    ASSERT_NE(run, nullptr);
+    EXPECT_FALSE(run->delay.open);
+    EXPECT_EQ(end_of(run->delay), recording->begin_ns + 150 * ms);
+}
+
+TEST(ThreadRuns, of_no_process_are_none) {
+    const auto recording = shop().decode();
+    ASSERT_TRUE(recording);
+    EXPECT_TRUE(runs_of_process(*recording, 99).runs.empty());
+    EXPECT_EQ(runs_of_process(*recording, 20).threads, 1U);
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis::thread_runs_tests

@@ -1,0 +1,107 @@
+// What `lagtrap why` says of a recording.
+#include <fstream>
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/why/last_runs.hpp"
+#include "cli/why/why_json.hpp"
+#include "cli/why/why_text.hpp"
+#include "tests/unit/cli/cli_test.hpp"
+
+namespace lagtrap::why_tests {
+namespace {
+
+using test::TraceBuilder;
+using testing::HasSubstr;
+using testing::Not;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+
+// A process of this many threads that want a lock, one that computes, and this many that wait for work.
+TraceBuilder shop(std::uint32_t sellers, std::uint32_t pool) {
+    TraceBuilder builder(1000 * ms, 1);
+    builder.process(100, "/usr/bin/shop --fast").thread(100, 100, "shop");
+    builder.switched(0, 0, 0, 0, 100).samples(1 * ms, 999 * ms, 0, 100, 100, {"_start", "main", "count_stock"});
+    for (std::uint32_t i = 0; i < sellers + pool; ++i) {
+        const std::uint32_t tid = 101 + i;
+        builder.thread(100, tid, (i < sellers ? "seller-" : "pool-") + std::to_string(i));
+        if (i < sellers)
+            builder.off_cpu(0, 100, tid,
+                            {"clone3", "start_thread", "sell", "___pthread_mutex_lock", "__lll_lock_wait",
+                             "k:futex_wait", "k:schedule"});
+        else
+            builder.off_cpu(0, 100, tid,
+                            {"clone3", "start_thread", "serve", "!/usr/lib/x86_64-linux-gnu/libc.so.6!epoll_wait",
+                             "k:ep_poll", "k:schedule"});
+    }
+    return builder;
+}
+
+std::string text_of(const TraceBuilder& builder, std::map<std::uint32_t, std::uint64_t> stopped = {}) {
+    const auto recording = builder.decode();
+    EXPECT_TRUE(recording);
+    return cli::why_text(*recording, 100, {cli::Paint(false), 80, false, std::move(stopped)});
+}
+
+TEST(Why, fits_on_a_screen) {
+    const std::string text = text_of(shop(250, 250));
+    std::istringstream lines(text);
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80U) << line;
+    EXPECT_LE(count, 24U) << text;
+    EXPECT_THAT(text, HasSubstr("250 threads such as seller-0 (101)"));
+    EXPECT_THAT(text, HasSubstr("250 more threads wait for work: 250 for events in serve."));
+    EXPECT_THAT(text, HasSubstr("count_stock"));
+}
+
+TEST(Why, shows_a_process_without_work_in_full) {
+    TraceBuilder builder(1000 * ms, 1);
+    builder.process(100, "/usr/bin/idle").thread(100, 100, "idle").thread(200, 200, "other");
+    builder.switched(0, 0, 0, 0, 200);
+    builder.off_cpu(
+        0, 100, 100,
+        {"_start", "main", "serve", "!/usr/lib/x86_64-linux-gnu/libc.so.6!epoll_wait", "k:ep_poll", "k:schedule"});
+    const std::string text = text_of(builder);
+    EXPECT_THAT(text, HasSubstr("for events in serve"));
+    EXPECT_THAT(text, Not(HasSubstr("more thread")));
+}
+
+TEST(Why, says_since_when) {
+    EXPECT_THAT(text_of(shop(1, 0)), HasSubstr("seller-0 (101): blocked since before the recording"));
+    EXPECT_THAT(text_of(shop(1, 0), {{101, 59'000 * ms}}), HasSubstr("seller-0 (101): blocked for about 60.0 s"));
+}
+
+TEST(Why, has_json) {
+    const auto recording = shop(2, 1).decode();
+    ASSERT_TRUE(recording);
+    const auto json = cli::why_json(*recording, 100, {cli::Paint(false), 80, false, {{101, 5}}});
+    EXPECT_EQ(json.at("threads"), 4);
+    const auto& first = json.at("runs").at(0);
+    EXPECT_EQ(first.at("thread"), "seller-0");
+    EXPECT_EQ(first.at("others").as_array().size(), 1U);
+    EXPECT_EQ(first.at("blocked_before_recording_ns"), 5);
+    EXPECT_EQ(json.at("runs").as_array().back().at("waits_for_work"), true);
+}
+
+TEST(LastRuns, are_read_from_proc) {
+    const test::TemporaryFolder proc;
+    for (const char* thread : {"self", "7/task/7", "7/task/8"}) {
+        std::filesystem::create_directories(proc.path() / thread);
+        std::ofstream(proc.path() / thread / "sched")
+            << "app (7, #threads: 2)\n---\nse.exec_start     :       1500.250000\n";
+    }
+    std::ofstream(proc.path() / "7/task/8/sched") << "se.exec_start : 12.5\n";
+    EXPECT_EQ(cli::last_runs_of(7, proc.path()), (cli::LastRuns{{7, 1'500'250'000}, {8, 12'500'000}}));
+    EXPECT_EQ(cli::scheduler_clock_ns(proc.path()), 1'500'250'000U);
+    EXPECT_TRUE(cli::last_runs_of(9, proc.path()).empty());
+}
+
+TEST(LastRuns, tell_who_has_stopped) {
+    const auto stopped = cli::stopped_before({{7, 100}, {8, 50}, {9, 60}}, {{7, 100}, {8, 70}}, 150);
+    EXPECT_EQ(stopped, (std::map<std::uint32_t, std::uint64_t>{{7, 50}}));
+}
+
+}  // namespace
+}  // namespace lagtrap::why_tests
