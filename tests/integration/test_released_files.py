@@ -6,11 +6,15 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from containers import Container, Image
 from lagtrap_test import PLANTED, Daemon, Watched, check, run, wait_for
 from test_copies import FAST, RUNS, shown, work
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "system"))
+from test_container import limits, podman_command, runtime  # noqa: E402  (the path is set above)
 
 SLOW = ("--kind", "sleep", "--fast", "1", "--slow-ms", "120", "--wait")
 WEIGHT_BYTES = 200 << 20
@@ -49,7 +53,7 @@ class Disk:
         self.mounted.mkdir()
         image = self.folder / "image"
         with image.open("wb") as file:
-            file.truncate(64 << 20)
+            file.truncate(256 << 20)
         subprocess.run(["mkfs.ext4", "-q", image], check=True)
         self.mount()
         self.program = self.mounted / "planted_delays"
@@ -111,6 +115,54 @@ def a_container_gives_its_memory_back():
                 check(work(daemon)["files"] == 0, work(daemon))
 
 
+class Podman:
+    """Images and containers of podman on a disk of their own."""
+
+    def __init__(self, disk):
+        self.command = [*podman_command(), *(f"--{kind}={disk.mounted}/{kind}" for kind in ("root", "runroot", "tmpdir")),
+                        "--events-backend=none"]
+
+    def __call__(self, *arguments, **options):
+        done = subprocess.run([*self.command, *arguments], capture_output=True, timeout=120, check=False, **options)
+        check(done.returncode == 0, f"podman {arguments[0]}: {done.stderr}")
+
+    def make_image(self, name, program, inside):
+        """An image with a program and its libraries."""
+        listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        files = {inside: program, **{path: path for path in re.findall(r"(/\S+) \(0x", listed)}}
+        with tempfile.TemporaryDirectory(prefix="lagtrap-image-") as folder:
+            for place, file in files.items():
+                target = pathlib.Path(folder, place.lstrip("/"))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, target)
+            packed = subprocess.run(["tar", "-C", folder, "-c", "."], capture_output=True, check=True).stdout
+        self("import", "-", name, input=packed)
+
+    def start(self, name, image, *command):
+        """A program that says "ready" and waits for "go"."""
+        options = ("-i", f"--name={name}", "--network=host", "--pids-limit=0", *limits({}))
+        process = subprocess.Popen([*self.command, *runtime(), "run", *options, image, *map(str, command)], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        check(process.stdout.readline() == "ready\n", "the container's program is not ready")
+        return process
+
+
+def a_container_of_podman_is_removed_and_its_disk_detached():
+    inside = "/opt/box/planted_delays"
+    with Disk() as disk:
+        podman = Podman(disk)
+        podman.make_image("box", PLANTED, inside)
+        for binary in (inside, "*/box/planted_delays"):
+            with Daemon(event(binary, "50ms")) as daemon:
+                container = podman.start("one", "box", inside, *SLOW)
+                wait_for(lambda: work(daemon)["processes"] == 1, "the container to be watched")
+                container.communicate("go\n")
+                recorded(daemon, 1)
+                podman("rm", "--force", "one")
+                wait_for(disk.unmount, lambda: f"the disk to be free of {held_files(daemon, '/mounted/')}")
+                disk.mount()
+
+
 def a_program_that_only_containers_have():
     inside = "/opt/lagtrap-nowhere/planted_delays"
     with Image({inside: PLANTED}) as image, Daemon(event(inside)) as daemon:
@@ -162,5 +214,5 @@ def a_program_that_is_overwritten():
 
 
 if __name__ == "__main__":
-    run(a_disk_is_unmounted, a_container_gives_its_memory_back, a_program_that_only_containers_have,
-        a_program_that_is_installed_later, a_program_that_is_overwritten)
+    run(a_disk_is_unmounted, a_container_gives_its_memory_back, a_container_of_podman_is_removed_and_its_disk_detached,
+        a_program_that_only_containers_have, a_program_that_is_installed_later, a_program_that_is_overwritten)
