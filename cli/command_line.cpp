@@ -32,6 +32,7 @@ struct Choice {
     PresetOptions presets;
     AddOptions add;
     WhyOptions why;
+    WatchOptions watch;
     ReportOptions report;
     ExportOptions exports;
     SymbolizeOptions symbolize;
@@ -294,6 +295,24 @@ void add_why(CLI::App& app, Choice& choice) {
     });
 }
 
+void add_watch(CLI::App& app, Choice& choice) {
+    CLI::App* watch = app.add_subcommand("watch", "Wait for a slow run of something, and explain it as it happens");
+    WatchOptions& options = choice.watch;
+    watch->add_option("--function", options.function, "Calls of a function");
+    watch->add_option("--usdt", options.usdt, "From a USDT probe to its end: PROVIDER:NAME");
+    watch->add_option("--syscall", options.syscall, "A system call, such as fsync");
+    watch->add_option("--preset", options.preset, "The events of a preset");
+    watch->add_option("--in", options.in, "A program, the number or name of a process, or a unit");
+    watch->add_option("--over", options.over, "What takes longer is slow, such as 50ms; a preset has its own");
+    watch->add_option("--count", options.count, "End after so many slow runs")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    watch->add_flag("--full", options.full, "Show the whole report of each, not only its beginning");
+    watch->add_flag("--save", options.save, "Print the event for the settings at the end");
+    watch->callback(
+        [&choice] { choice.run = [&choice](Console& console) { return watch_event(choice.watch, console); }; });
+}
+
 void add_doctor(CLI::App& app, Choice& choice) {
     CLI::App* doctor = app.add_subcommand("doctor", "Say what works on this machine, what is missing, and what to do");
     DoctorOptions& options = choice.doctor;
@@ -402,6 +421,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     app.require_subcommand(1);
     Choice choice;
     add_why(app, choice);
+    add_watch(app, choice);
     add_control(app, choice);
     add_live(app, choice);
     add_calls(app, choice);

@@ -88,6 +88,17 @@ struct WhyOptions {
 // runs, and says where that command's time went. The exit code is then the command's.
 int say_why(const WhyOptions& options, Console& console);
 
+struct WatchOptions {
+    std::string function, usdt, syscall, preset;  // one of them
+    std::string in;                               // a program, process or unit
+    std::string over;                             // a duration
+    std::uint64_t count = 1;                      // of delays to show
+    bool full = false;                            // the whole report of each
+    bool save = false;                            // print the event for the settings, too
+};
+// Watches for slow runs with a daemon of its own and explains each as it happens.
+int watch_event(const WatchOptions& options, Console& console);
+
 struct DoctorOptions {
     std::string settings;
     std::string socket;

@@ -34,8 +34,9 @@ std::string find_daemon() {
 }  // namespace
 
 Result<std::unique_ptr<TemporaryDaemon>> TemporaryDaemon::start(const std::string& events,
-                                                                const volatile std::sig_atomic_t& stop) {
-    std::unique_ptr<TemporaryDaemon> daemon(new TemporaryDaemon(stop));
+                                                                const volatile std::sig_atomic_t& stop,
+                                                                DaemonPurpose purpose) {
+    std::unique_ptr<TemporaryDaemon> daemon(new TemporaryDaemon(stop, purpose));
     std::string name = (fs::temp_directory_path() / "lagtrap-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) return system_error("making a folder for a temporary lagtrapd");
     daemon->folder_ = name;
@@ -53,12 +54,15 @@ TemporaryDaemon::~TemporaryDaemon() {
 }
 
 Status TemporaryDaemon::write_settings(const std::string& events) const {
+    const char* const own =
+        purpose_ == DaemonPurpose::Measuring
+            ? "<history length=\"0s\" early-share=\"0%\"/>\n<budget interval=\"500ms\" pause=\"1h\"/>\n"
+            : "";
     return write_file_durably(
         folder_ / "settings.xml",
-        fmt::format("<lagtrap version=\"1\">\n<recording cool-down=\"0s\" captures-per-hour=\"3600\"/>\n"
-                    "<history length=\"0s\" early-share=\"0%\"/>\n<budget interval=\"500ms\" pause=\"1h\"/>\n"
-                    "<spool path=\"{0}/spool\"/>\n<control socket=\"{0}/control.sock\"/>\n{1}</lagtrap>\n",
-                    folder_.string(), events),
+        fmt::format("<lagtrap version=\"1\">\n<recording cool-down=\"0s\" captures-per-hour=\"3600\"/>\n{1}"
+                    "<spool path=\"{0}/spool\"/>\n<control socket=\"{0}/control.sock\"/>\n{2}</lagtrap>\n",
+                    folder_.string(), own, events),
         0600);
 }
 

@@ -394,4 +394,12 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
     return text + machine_part(recording, look) + quality_part(recording, paint);
 }
 
+std::string report_beginning(const Recording& recording, const ReportLook& look) {
+    if (recording.system.delays.empty()) return report_text(recording, std::nullopt, look);
+    const std::size_t chosen = default_delay(recording);
+    const DelayReport report = analysis::report_delay(recording, recording.system.delays.at(chosen - 1));
+    return headline(report.delay, chosen, recording.system.delays.size(), look.paint) +
+           facts(recording, report.delay, look) + causes_part(report, look) + split_part(report, look.paint);
+}
+
 }  // namespace lagtrap::cli

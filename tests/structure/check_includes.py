@@ -29,7 +29,7 @@ ROOMS = {
     "daemon": ("threads", "kernel", "processes", "unwinding", "probes", "events", "control", "budget", "calls", "functions",
                "objects", "tracing", "merges", "capture", "runs", "status"),
     "server": ("sketch", "store", "reports", "web", "accounts", "ingest", "tell", "api"),
-    "cli": ("console", "control", "bundles", "status", "programs", "daemons", "calls", "objects", "reports", "why", "doctor", "add"),
+    "cli": ("console", "control", "bundles", "status", "programs", "daemons", "calls", "objects", "reports", "why", "doctor", "add", "watch"),
 }
 # What one folder may see of the headers that the kernel's side and user space share.
 ONLY_HEADERS = {("trace", "bpf"): {"bpf/records.h"}, ("binaries", "bpf"): {"bpf/unwind.h"},

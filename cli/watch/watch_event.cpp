@@ -1,0 +1,77 @@
+#include "cli/watch/watch_event.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "cli/add/add_offers.hpp"
+#include "core/duration.hpp"
+#include "core/text.hpp"
+#include "settings/element_text.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+// Four times the threshold, within bounds: what happens around a delay, and the report soon after it.
+std::string trace_length_of(const std::string& over) {
+    const auto length = parse_duration(over);
+    const std::int64_t seconds = length ? (4 * length->count() + 999'999'999) / 1'000'000'000 : 1;
+    return fmt::format("{}s", std::clamp<std::int64_t>(seconds, 1, 20));
+}
+
+std::string scope_of(const WatchWish& wish, bool by_program) {
+    if (wish.pid) return fmt::format("    <scope pid=\"{}\"/>\n", *wish.pid);
+    if (wish.target && !wish.target->unit.empty())
+        return fmt::format("    <scope unit=\"{}\"/>\n", settings::attribute_text(wish.target->unit));
+    if (wish.target && by_program)
+        return fmt::format("    <scope binary=\"{}\"/>\n", settings::attribute_text(wish.target->name));
+    return {};
+}
+
+std::string event_element(const WatchWish& wish, const std::string& what, const std::string& markers,
+                          bool in_the_target) {
+    const std::string program = wish.target ? wish.target->name : std::string("machine");
+    std::string text = fmt::format("  <event name=\"{}\" threshold=\"{}\" trace-length=\"{}\"",
+                                   settings::attribute_text(event_name(program, what)),
+                                   settings::attribute_text(wish.over), trace_length_of(wish.over));
+    if (in_the_target) text += fmt::format("\n         binary=\"{}\"", settings::attribute_text(wish.target->name));
+    return text + ">\n" + scope_of(wish, !in_the_target) + markers + "  </event>\n";
+}
+
+Result<std::string> usdt_element(const WatchWish& wish) {
+    std::string list;
+    for (const Offer& offer : probe_offers(*wish.target)) {
+        const std::string begin = offer.title.substr(std::string_view("probes ").size());
+        const std::string name = begin.substr(0, begin.find(' '));
+        if (name == wish.usdt || name.starts_with(wish.usdt + "_"))
+            return event_element(wish, wish.usdt.substr(wish.usdt.find(':') + 1), offer.events.front().element, true);
+        list += (list.empty() ? "" : ", ") + name;
+    }
+    return make_error(ErrorKind::NotFound,
+                      fmt::format("{} has no pair of probes that begins with {}; {}", wish.target->name,
+                                  printable(wish.usdt), list.empty() ? "it has none at all" : "it has " + list));
+}
+
+}  // namespace
+
+Result<std::string> watch_element(const WatchWish& wish) {
+    if (!wish.preset.empty()) {
+        std::string text = fmt::format("  <use preset=\"{}\"", settings::attribute_text(wish.preset));
+        if (!wish.over.empty()) text += fmt::format(" threshold=\"{}\"", settings::attribute_text(wish.over));
+        const std::string scope = scope_of(wish, false);
+        return text + (scope.empty() ? "/>\n" : ">\n" + scope + "  </use>\n");
+    }
+    if (wish.over.empty()) return make_error(ErrorKind::Invalid, "--over is missing: how long is too long, as 50ms?");
+    if (!wish.syscall.empty())
+        return event_element(wish, wish.syscall,
+                             fmt::format("    <begin tracepoint=\"syscalls:sys_enter_{0}\"/>\n"
+                                         "    <end tracepoint=\"syscalls:sys_exit_{0}\"/>\n",
+                                         settings::attribute_text(wish.syscall)),
+                             false);
+    if (!wish.target) return make_error(ErrorKind::Invalid, "--in is missing: of which program or process?");
+    if (!wish.usdt.empty()) return usdt_element(wish);
+    return event_element(wish, wish.function,
+                         fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(wish.function)), true);
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,29 @@
+// What `lagtrap watch` says while it waits, and in the end.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include <boost/json/object.hpp>
+
+namespace lagtrap::cli {
+
+// Of all events in the daemon's answer together.
+struct Watched {
+    std::uint64_t runs = 0;
+    std::uint64_t delays = 0;
+    std::uint64_t open = 0;
+    std::uint64_t p50_ns = 0, p99_ns = 0, max_ns = 0;
+    std::string problem;  // why nothing is watched; empty: something is
+};
+
+[[nodiscard]] Watched watched_in(const boost::json::object& status);
+
+// "1,234 runs, 20 a second; half within 1.00 ms, 99 % within 5.00 ms, the longest 7.00 ms".
+[[nodiscard]] std::string runs_text(const Watched& watched, std::chrono::nanoseconds time);
+
+// A sentence: what was seen in `time`, and how many of the delays were shown.
+[[nodiscard]] std::string summary_text(const Watched& watched, std::chrono::nanoseconds time, std::uint64_t shown);
+
+}  // namespace lagtrap::cli

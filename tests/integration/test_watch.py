@@ -1,0 +1,109 @@
+"""`lagtrap watch`: the next slow run of something, explained as it happens, without settings and without a service."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
+from case import World  # noqa: E402  (the path is set above)
+from lagtrap_test import LAGTRAP, PROGRAMS, SOURCE_DIR, check, require_bpf, run, wait_for  # noqa: E402
+
+os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
+
+
+class Watcher:
+    """A watch that is under way, its files in a folder of its own."""
+
+    def __init__(self, *words):
+        self.folder = tempfile.TemporaryDirectory()
+        self.process = subprocess.Popen([LAGTRAP, "watch", *[str(word) for word in words]], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": self.folder.name})
+
+    def __enter__(self):
+        said = self.process.stderr.readline()
+        check("Watching" in said, said)
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        wait_for(lambda: not list(pathlib.Path(self.folder.name).iterdir()), "its files to go")
+        self.folder.cleanup()
+
+    def records(self):
+        return list(pathlib.Path(self.folder.name).glob("*/spool/captures/*"))
+
+    def end(self):
+        output, errors = self.process.communicate(timeout=300)
+        check(self.process.returncode == 0, f"ended with {self.process.returncode}: {output}{errors}")
+        return output, errors
+
+
+def start_server(world):
+    server = world.start(PROGRAMS / "order_server", stdout=subprocess.PIPE, text=True)
+    world.port = int(server.stdout.readline())
+    return server
+
+
+def order_slowly(world, until):
+    """The server reads an order that comes only when `until` says so."""
+    with socket.create_connection(("127.0.0.1", world.port)) as connection:
+        wait_for(until, "the moment to order")
+        connection.sendall(b"1")
+        check(connection.recv(8) == b"ok\n", "no answer")
+
+
+def a_slow_call_is_explained():
+    with World() as world:
+        server = start_server(world)
+        with Watcher("--function", "serve_order", "--in", server.pid, "--over", "200ms", "--save") as watch:
+            order_slowly(world, watch.records)
+            output, errors = watch.end()
+    check("order_server-serve_order took" in output and "Cause" in output and "network" in output, output)
+    check("1 run was too long" in errors, errors)
+    check('<function name="' in output and "<scope" not in output, output)
+
+
+def a_system_call_is_watched():
+    with World() as world, Watcher("--syscall", "read", "--in", PROGRAMS / "order_server", "--over", "200ms") as watch:
+        start_server(world)
+        order_slowly(world, watch.records)
+        output, _ = watch.end()
+        check("order_server-read took" in output, output)
+
+
+def an_interrupt_sums_up():
+    with World() as world:
+        server = start_server(world)
+        with Watcher("--function", "serve_order", "--in", server.pid, "--over", "1h") as watch:
+            for _ in range(3):
+                order_slowly(world, lambda: True)
+            watch.process.send_signal(signal.SIGINT)
+            output, errors = watch.end()
+        check("0 runs were too long" in errors and not output, output + errors)
+
+
+def what_is_wrong_is_said():
+    def fails(text, *words):
+        done = subprocess.run([LAGTRAP, "watch", *[str(word) for word in words]], capture_output=True, text=True, timeout=300)
+        check(done.returncode == 1 and text in done.stderr, f"{words}: {done.returncode} {done.stdout}{done.stderr}")
+
+    program = PROGRAMS / "order_server"
+    fails("one of --function", "--over", "1s")
+    fails("--in is missing", "--function", "serve_order", "--over", "1s")
+    fails("--over is missing", "--function", "serve_order", "--in", program)
+    fails("--over: ", "--function", "serve_order", "--in", program, "--over", "5")
+    fails("has no pair of probes", "--usdt", "shop:order", "--in", program, "--over", "1s")
+    fails("no_such_function", "--function", "no_such_function", "--in", program, "--over", "1s")
+    fails("no_such_call", "--syscall", "no_such_call", "--over", "1s")
+    fails("no-such-preset", "--preset", "no-such-preset")
+
+
+if __name__ == "__main__":
+    require_bpf()
+    run(a_slow_call_is_explained, a_system_call_is_watched, an_interrupt_sums_up, what_is_wrong_is_said)

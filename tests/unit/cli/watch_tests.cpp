@@ -1,0 +1,96 @@
+// Events that `lagtrap watch` is asked for, and what it says while it waits.
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/watch/watch_event.hpp"
+#include "cli/watch/watch_function.hpp"
+#include "cli/watch/watch_text.hpp"
+
+namespace lagtrap::watch_tests {
+namespace {
+
+using cli::watch_element;
+using cli::WatchWish;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+cli::AddTarget shop() { return {"/usr/bin/shop", "/usr/bin/shop", "", {}}; }
+
+TEST(WatchEvent, is_of_a_function_in_a_program) {
+    const auto element = watch_element({"buy", "", "", "", "50ms", shop(), {}});
+    ASSERT_TRUE(element);
+    EXPECT_EQ(*element,
+              "  <event name=\"shop-buy\" threshold=\"50ms\" trace-length=\"1s\"\n         binary=\"/usr/bin/shop\">\n"
+              "    <function name=\"buy\"/>\n  </event>\n");
+}
+
+TEST(WatchEvent, is_of_one_process) {
+    const auto element = watch_element({"buy", "", "", "", "2s", shop(), 4711});
+    ASSERT_TRUE(element);
+    EXPECT_THAT(*element, HasSubstr("<scope pid=\"4711\"/>"));
+    EXPECT_THAT(*element, HasSubstr("trace-length=\"8s\""));
+}
+
+TEST(WatchEvent, is_of_a_system_call) {
+    const auto anywhere = watch_element({"", "", "fsync", "", "5ms", {}, {}});
+    ASSERT_TRUE(anywhere);
+    EXPECT_EQ(*anywhere,
+              "  <event name=\"machine-fsync\" threshold=\"5ms\" trace-length=\"1s\">\n"
+              "    <begin tracepoint=\"syscalls:sys_enter_fsync\"/>\n"
+              "    <end tracepoint=\"syscalls:sys_exit_fsync\"/>\n  </event>\n");
+    const auto there = watch_element({"", "", "fsync", "", "5ms", shop(), {}});
+    ASSERT_TRUE(there);
+    EXPECT_THAT(*there, HasSubstr("<scope binary=\"/usr/bin/shop\"/>"));
+}
+
+TEST(WatchEvent, is_of_a_preset) {
+    EXPECT_EQ(*watch_element({"", "", "", "nginx", "", {}, {}}), "  <use preset=\"nginx\"/>\n");
+    EXPECT_EQ(*watch_element({"", "", "", "nginx", "9ms", {}, 7}),
+              "  <use preset=\"nginx\" threshold=\"9ms\">\n    <scope pid=\"7\"/>\n  </use>\n");
+}
+
+TEST(WatchEvent, says_what_is_missing) {
+    EXPECT_THAT(watch_element({"buy", "", "", "", "", shop(), {}}).error().message, HasSubstr("--over is missing"));
+    EXPECT_THAT(watch_element({"buy", "", "", "", "1s", {}, {}}).error().message, HasSubstr("--in is missing"));
+}
+
+TEST(WatchFunction, is_found_by_a_short_name) {
+    const std::vector<cli::FunctionWay> functions{{"shop::buy(int)", "shop::buy(int)", "", true},
+                                                  {"shop::sell(int)", "shop::sell(int)", "", true},
+                                                  {"shop::sell(long)", "shop::sell(long)", "", true},
+                                                  {"sell", "", "", true},
+                                                  {"idle()", "idle()", "it never returns", false}};
+    const auto chosen = [&](const std::string& wanted) {
+        return cli::choose_function(functions, wanted, "/usr/bin/shop");
+    };
+    EXPECT_EQ(*chosen("buy"), "shop::buy(int)");
+    EXPECT_EQ(*chosen("shop::buy"), "shop::buy(int)");
+    EXPECT_EQ(*chosen("shop::sell(long)"), "shop::sell(long)");
+    EXPECT_EQ(*chosen("sell"), "sell");
+    EXPECT_THAT(chosen("shop::sell").error().message, HasSubstr("2 functions are called shop::sell"));
+    EXPECT_THAT(chosen("idle").error().message, HasSubstr("it never returns"));
+    EXPECT_THAT(chosen("give").error().message, HasSubstr("/usr/bin/shop has no function give"));
+}
+
+TEST(WatchText, adds_events_up) {
+    const auto status = boost::json::parse(R"({"events":[
+        {"armed":true,"runs":30,"delays":2,"open":1,"max_ns":9000000,"problem":""},
+        {"armed":false,"runs":10,"delays":0,"open":0,"max_ns":2000000,"problem":"no such file"}]})");
+    const auto watched = cli::watched_in(status.as_object());
+    EXPECT_EQ(watched.runs, 40U);
+    EXPECT_EQ(watched.delays, 2U);
+    EXPECT_EQ(watched.max_ns, 9'000'000U);
+    EXPECT_EQ(watched.problem, "");
+    EXPECT_THAT(cli::runs_text(watched, 4s), testing::StartsWith("40 runs, 10 a second; half within "));
+    EXPECT_THAT(cli::summary_text(watched, 4s, 1), testing::EndsWith("2 runs were too long, 1 shown."));
+}
+
+TEST(WatchText, says_why_nothing_is_watched) {
+    const auto status = boost::json::parse(R"({"events":[{"armed":false,"problem":"no such file"}]})");
+    EXPECT_EQ(cli::watched_in(status.as_object()).problem, "no such file");
+    EXPECT_EQ(cli::runs_text({}, 4s), "no run yet");
+}
+
+}  // namespace
+}  // namespace lagtrap::watch_tests
