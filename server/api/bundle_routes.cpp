@@ -217,7 +217,7 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbou
     for (const StoredDelay& delay : page.delays) list.push_back(delay_json(delay, quality));
     if (list.size() > 1)
         for (json::value& delay : list)
-            for (const char* part : {"cause", "surroundings"}) delay.as_object()[part] = nullptr;
+            for (const char* long_part : {"cause", "surroundings"}) delay.as_object()[long_part] = nullptr;
     if (neighbours == Neighbours::Hidden)
         for (json::value& delay : list) leave_out_neighbours(delay.as_object());
     if (quality.is_null()) {

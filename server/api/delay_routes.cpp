@@ -100,7 +100,7 @@ void leave_out_other_events(json::value& quality) {
 json::object placed_delay_json(const StoredDelay& stored) {
     json::value quality = nullptr;
     json::object row = delay_json(stored, quality);
-    for (const char* part : {"cause", "surroundings"}) row[part] = nullptr;  // long; of one delay alone
+    for (const char* name : {"cause", "surroundings"}) row[name] = nullptr;  // long; of one delay alone
     row["bundle"] = stored.bundle;
     row["host"] = stored.host;
     return row;
