@@ -1,8 +1,10 @@
 #include "core/function_name.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <optional>
+#include <vector>
 
 namespace lagtrap {
 namespace {
@@ -14,6 +16,15 @@ constexpr std::array<std::string_view, 14> operator_signs = {"<=>", "<<=", ">>="
 constexpr std::array<std::string_view, 5> qualifiers = {" const", " volatile", " noexcept", " &&", " &"};
 
 bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
+
+// Where the name of an operator that begins at `at` ends ("operator<<", "operator()"), or `at`.
+std::size_t operator_end(std::string_view text, std::size_t at) {
+    const std::string_view rest = text.substr(at);
+    if (!rest.starts_with(operator_word) || (at > 0 && in_identifier(text[at - 1]))) return at;
+    for (const std::string_view sign : operator_signs)
+        if (rest.substr(operator_word.size()).starts_with(sign)) return at + operator_word.size() + sign.size();
+    return at;
+}
 
 class NameScan {
   public:
@@ -114,6 +125,40 @@ class NameScan {
 }  // namespace
 
 std::string without_parameters(std::string_view name) { return NameScan(name).run(); }
+
+std::string without_template_arguments(std::string_view name) {
+    if (name.starts_with('<')) return std::string(name);
+    std::string kept;
+    std::size_t depth = 0;
+    for (std::size_t at = 0; at < name.size();) {
+        const std::size_t end = std::max(operator_end(name, at), at + 1);
+        const bool is_operator = end > at + 1;
+        if (!is_operator && name[at] == '<') ++depth;
+        if (depth == 0) kept += name.substr(at, end - at);
+        const bool closes = !is_operator && name[at] == '>' && (at == 0 || name[at - 1] != '-');
+        if (closes && depth > 0) --depth;
+        at = end;
+    }
+    return depth == 0 ? kept : std::string(name);
+}
+
+std::string last_components(std::string_view name, std::size_t components) {
+    const std::string whole = without_template_arguments(name);
+    if (whole.starts_with('<')) return whole;
+    std::vector<std::size_t> begins{0};
+    int depth = 0;
+    for (std::size_t at = 0; at < whole.size();) {
+        const std::size_t end = operator_end(whole, at);
+        const char c = whole[at];
+        if (c == '(' || c == '{') ++depth;
+        if (c == ')' || c == '}') --depth;
+        const bool between = depth == 0 && end == at && whole.compare(at, 2, "::") == 0;
+        if (between) begins.push_back(at + 2);
+        at = between ? at + 2 : std::max(end, at + 1);
+    }
+    if (depth != 0 || begins.size() <= components || components == 0) return whole;
+    return whole.substr(begins[begins.size() - components]);
+}
 
 std::string without_anonymous_namespaces(std::string name) {
     constexpr std::string_view anonymous = "(anonymous namespace)::";

@@ -15,4 +15,10 @@ namespace lagtrap {
 // The name without "(anonymous namespace)::", wherever that stands in it.
 [[nodiscard]] std::string without_anonymous_namespaces(std::string name);
 
+// The name without template arguments, and with its last `components` ("::" between them) alone:
+// "std::map<int, Item>::find" -> "std::map::find", of 1 component "find". Signs of operators stay. A name that begins with an
+// argument, as those of Rust may ("<T as Trait>::run"), and one whose brackets do not match stay as they are.
+[[nodiscard]] std::string without_template_arguments(std::string_view name);
+[[nodiscard]] std::string last_components(std::string_view name, std::size_t components);
+
 }  // namespace lagtrap

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
@@ -10,6 +11,7 @@
 #include "cli/console/ratio.hpp"
 #include "cli/console/text_layout.hpp"
 #include "core/duration.hpp"
+#include "core/function_name.hpp"
 
 namespace lagtrap::cli {
 
@@ -45,13 +47,34 @@ std::string source_of(const std::string& path, std::uint32_t line) {
     return cut_middle(path.substr(path.rfind('/') + 1), 24) + (line > 0 ? ":" + std::to_string(line) : "");
 }
 
-// "[redis-server] without names" for places without a name; else the function, with its library's name.
-std::string function_label(const CallLine& line) {
-    const std::string& function = line.place.function;
-    if (function.starts_with('[')) return function + " without names";
+// " (libcrypto)" of a function in a library, unless the line that it stands below says so; else "".
+std::string library_note(const CallLine& line, const std::string& module_above) {
+    if (line.place.module == module_above || line.place.function.starts_with('[')) return "";
     const std::string_view module = analysis::module_name(line.place.module);
     const bool library = module.starts_with("lib") && line.place.module.find(".so") != std::string::npos;
-    return short_function_name(function) + (library ? " (" + std::string(module) + ")" : "");
+    return library ? " (" + std::string(module) + ")" : "";
+}
+
+// The functions of a line in `room` characters, the last with `note`. What says least is cut first: template arguments, then
+// namespaces.
+std::string names_of(const CallLine& line, const std::string& note, std::size_t room) {
+    const bool nameless = line.place.function.starts_with('[');  // "[redis-server]"
+    std::vector<std::string> names;
+    for (const std::string& function : line.functions) names.push_back(short_function_name(function));
+    names.back() = nameless ? line.place.function + " without names" : short_function_name(line.place.function);
+    const auto joined = [&](const auto& shorter, std::size_t width) {
+        std::vector<std::string> cut;
+        for (const std::string& name : names) cut.push_back(nameless && &name == &names.back() ? name : shorter(name));
+        cut.back() += note;
+        return join_path(cut, width);
+    };
+    constexpr std::size_t no_limit = 10'000;
+    const auto whole = [](const std::string& name) { return name; };
+    const auto plain = [](const std::string& name) { return without_template_arguments(name); };
+    const auto of_class = [](const std::string& name) { return last_components(name, 2); };
+    if (std::string text = joined(whole, no_limit); width_of(text) <= room) return text;
+    if (std::string text = joined(plain, no_limit); width_of(text) <= room) return text;
+    return joined(of_class, room);
 }
 
 // "in libc: pthread_mutex_lock; without names 12 %": what the line's own time was.
@@ -69,11 +92,11 @@ std::string note_of(const CallLine& line, std::uint64_t whole_ns) {
     return note;
 }
 
-std::string call_row(const CallLine& line, std::uint64_t whole_ns, std::size_t indent, const ReportLook& look) {
-    std::vector<std::string> names;
-    for (const std::string& function : line.functions) names.push_back(short_function_name(function));
-    names.back() = function_label(line);
-    const std::size_t depth = 2 * std::min<std::size_t>(line.depth, 8);
+// `module_above`: the file of the function that the line stands below; empty at the outermost.
+std::string call_row(const CallLine& line, const std::string& module_above, std::uint64_t whole_ns, std::size_t indent,
+                     const ReportLook& look) {
+    const std::string library = library_note(line, module_above);
+    const std::size_t depth = std::min<std::size_t>(line.depth, 16);
     const std::size_t begin = indent + 7 + depth;
     const std::size_t room = look.columns - begin - state_width - 2;
     const std::string note = note_of(line, whole_ns);
@@ -81,17 +104,17 @@ std::string call_row(const CallLine& line, std::uint64_t whole_ns, std::size_t i
     std::string text = std::string(indent, ' ') + pad_left(percent(ratio(line.total_ns(), whole_ns)), 5) + "  ";
     text += std::string(depth, ' ');
     std::string below = note;
-    const std::size_t whole_width = width_of(join_path(names, 10'000));
     if (look.all) {
-        const std::string path = wrap_words(join_path(names, 10'000), look.columns, begin);
+        const std::string path = wrap_words(names_of(line, library, 10'000), look.columns, begin);
         text += path.substr(std::min(begin, path.size()));
         below = state_of(line, whole_ns) + (note.empty() ? "" : "; " + note) + (source.empty() ? "" : "  " + source);
         return text + wrap_words(below, look.columns, begin + 2);
     }
-    if (!source.empty() && whole_width + width_of(source) + 2 <= room) {
-        text += pad_right(join_path(names, room), room - width_of(source) - 2) + "  " + look.paint(Colour::Dim, source);
+    const std::string names = names_of(line, library, room);
+    if (!source.empty() && width_of(names) + width_of(source) + 2 <= room) {
+        text += pad_right(names, room - width_of(source) - 2) + "  " + look.paint(Colour::Dim, source);
     } else {
-        text += pad_right(join_path(names, room), room);
+        text += pad_right(names, room);
         if (!source.empty()) below = source + (note.empty() ? "" : ", " + note);
     }
     text += "  " + cut_end(state_of(line, whole_ns), state_width);
@@ -123,10 +146,11 @@ std::string own_rows(const DelayReport& report, const std::vector<const CallLine
     for (const CallLine* line : shown) told.insert(line->place.function);
     std::string rows;
     std::size_t count = 0;
+    std::string module_above;
     for (const CallLine& line : report.innermost) {
         if (line.own_ns * 20 < whole_ns || count == own_lines) break;
         if (!look.all && told.contains(line.place.function)) continue;
-        rows += call_row(line, whole_ns, 2, look);
+        rows += call_row(line, std::exchange(module_above, line.place.module), whole_ns, 2, look);
         ++count;
     }
     return rows.empty() ? "" : look.paint(Colour::Dim, "  by themselves, wherever they were called from") + "\n" + rows;
@@ -158,8 +182,12 @@ std::string section_title(const Paint& paint, const std::string& text, const std
 std::string call_rows(const std::vector<CallLine>& calls, std::uint64_t whole_ns, std::size_t limit, std::size_t indent,
                       const ReportLook& look) {
     std::string rows;
-    for (const CallLine* line : longest(calls, limit, look.all ? 1 : whole_ns / 50))
-        rows += call_row(*line, whole_ns, indent, look);
+    std::vector<std::string> modules;  // of the lines that the next one stands below
+    for (const CallLine* line : longest(calls, limit, look.all ? 1 : whole_ns / 50)) {
+        modules.resize(line->depth);
+        rows += call_row(*line, modules.empty() ? "" : modules.back(), whole_ns, indent, look);
+        modules.push_back(line->place.module);
+    }
     return rows;
 }
 

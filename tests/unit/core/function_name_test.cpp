@@ -72,5 +72,24 @@ INSTANTIATE_TEST_SUITE_P(Damaged, FunctionName,
                                          Case("operator", "operator"), Case("operator(", "operator("),
                                          Case("((((", "((((")));
 
+TEST(ShorterFunctionName, LosesTemplateArgumentsFirst) {
+    EXPECT_EQ(without_template_arguments("std::map<int, std::vector<A>>::find"), "std::map::find");
+    EXPECT_EQ(without_template_arguments("f<&A::operator->>::g"), "f::g");
+    EXPECT_EQ(without_template_arguments("A<int>::operator<< <char>"), "A::operator<< ");
+    EXPECT_EQ(without_template_arguments("A::operator<"), "A::operator<");
+    EXPECT_EQ(without_template_arguments("main::{lambda(int)#1}::operator()"), "main::{lambda(int)#1}::operator()");
+    EXPECT_EQ(without_template_arguments("<T as core::Iterator>::next"), "<T as core::Iterator>::next");
+    EXPECT_EQ(without_template_arguments("broken<int"), "broken<int");
+    EXPECT_EQ(without_template_arguments(""), "");
+}
+
+TEST(ShorterFunctionName, KeepsItsLastComponents) {
+    EXPECT_EQ(last_components("clang::Parser<A>::ParseDeclaration", 2), "Parser::ParseDeclaration");
+    EXPECT_EQ(last_components("clang::Parser::ParseDeclaration", 1), "ParseDeclaration");
+    EXPECT_EQ(last_components("run::{lambda(a::B)#1}::operator()", 2), "{lambda(a::B)#1}::operator()");
+    EXPECT_EQ(last_components("main", 2), "main");
+    EXPECT_EQ(last_components("core::fmt::write", 5), "core::fmt::write");
+}
+
 }  // namespace
 }  // namespace lagtrap::function_name_test
