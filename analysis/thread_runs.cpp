@@ -18,8 +18,8 @@ double weight_of(const ThreadDoing& doing) {
     switch (doing.wait) {
         case WaitKind::Events:
         case WaitKind::Sleep: return 0.2;
-        case WaitKind::Signal:
-        case WaitKind::Semaphore: return 0.3;
+        case WaitKind::Signal: return 0.3;
+        case WaitKind::Semaphore: return 0.5;  // locks of Python are some too
         case WaitKind::Pipe:
         case WaitKind::LocalSocket:
         case WaitKind::Network:

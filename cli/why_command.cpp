@@ -16,6 +16,7 @@
 #include "cli/why/last_runs.hpp"
 #include "cli/why/life_json.hpp"
 #include "cli/why/life_text.hpp"
+#include "cli/why/waited_files.hpp"
 #include "cli/why/why_json.hpp"
 #include "cli/why/why_text.hpp"
 #include "core/duration.hpp"
@@ -67,11 +68,12 @@ Result<std::string> look_at_process(const WhyOptions& options, const Console& co
     TRY(source->begin(length));
     TRY(source->await_end([] { return interrupted != 0; }));
     const auto stopped = stopped_before(before, last_runs_of(pid), began_ns);
+    const auto files = waited_files(pid);
     tell(options, console, "Reading the recording ...");
     TRY_ASSIGN(const auto bundle, source->bundle());
     return decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
         TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
-        return text_of_process(recording, pid, options, {console.paint, console.columns, options.all, stopped});
+        return text_of_process(recording, pid, options, {console.paint, console.columns, options.all, stopped, files});
     });
 }
 

@@ -106,8 +106,9 @@ std::string started_part(const CommandLife& life, const Paint& paint, std::size_
     if (longest.size() > processes_shown) longest.resize(processes_shown);
     std::stable_sort(longest.begin(), longest.end(),
                      [](const StartedProcess* a, const StartedProcess* b) { return a->offset_ns < b->offset_ns; });
-    std::string note = counted(life.started.size(), "process", "processes") + ": from, length, on a CPU";
-    if (life.started.size() > longest.size()) note = "the longest " + std::to_string(longest.size()) + " of " + note;
+    std::string note = counted(life.started.size(), "process", "processes");
+    if (life.started.size() > longest.size()) note += "; the longest " + std::to_string(longest.size());
+    note += ": from, length, on a CPU";
     std::string text = section_title(paint, "It started", note);
     for (const StartedProcess* process : longest)
         text +=

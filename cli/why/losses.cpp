@@ -13,7 +13,7 @@ std::string losses_part(const analysis::Recording& recording, std::size_t column
     const auto quality = analysis::report_quality(recording);
     std::string losses;
     for (const auto& loss : quality.lost)
-        losses += (losses.empty() ? "" : ", ") + with_commas(loss.count) + " " + loss.what;
+        losses += (losses.empty() ? "" : ", ") + loss.what + " (" + with_commas(loss.count) + ")";
     const auto machine = analysis::report_machine(recording);
     const std::string idle = percent(std::max(0.0, 1 - machine.share(machine.busy_ns)));
     return "\n" + wrap_words(fmt::format("The machine's CPUs were {} idle; recording cost {} of them.{}", idle,

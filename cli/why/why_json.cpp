@@ -32,6 +32,7 @@ json::object run_json(const analysis::ThreadRun& run, const WhyLook& look) {
     if (const auto before = look.stopped_before_ns.find(run.delay.begin_tid);
         run.split.blocked_ns == run.split.wall_ns && before != look.stopped_before_ns.end())
         object["blocked_before_recording_ns"] = before->second;
+    if (const auto file = look.files.find(run.delay.begin_tid); file != look.files.end()) object["file"] = file->second;
     return object;
 }
 

@@ -75,6 +75,9 @@ std::string run_part(const Recording& recording, const ThreadRun& run, const Why
     const auto sentences = analysis::cause_sentences(run.causes);
     if (sentences.empty()) text += "  What it did was not recorded.\n";
     for (const std::string& sentence : sentences) text += indented(sentence, look);
+    if (const auto file = look.files.find(run.delay.begin_tid);
+        run.split.blocked_ns == run.split.wall_ns && file != look.files.end())
+        text += indented("It uses " + file->second + ".", look);
     if (look.all) text += look.paint(Colour::Dim, stack_row(run, look));
     if (look.all && !run.others.empty()) {
         std::string others;

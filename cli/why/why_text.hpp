@@ -16,6 +16,8 @@ struct WhyLook {
     bool all = false;  // leave nothing out
     // By thread: how long before the recording it had stopped; none where that is not known.
     std::map<std::uint32_t, std::uint64_t> stopped_before_ns;
+    // By thread: what waited_files() says.
+    std::map<std::uint32_t, std::string> files{};
 };
 
 // `pid` must be a process of the recording.

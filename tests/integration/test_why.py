@@ -44,6 +44,7 @@ def a_hang_is_explained():
         check("for a lock" in " ".join(sellers["causes"]["sentences"]), sellers)
         check(sellers["blocked_ns"] == sellers["wall_ns"], sellers)
         check(holder and "on a pipe" in json.dumps(holder["causes"]["sentences"]), told)
+        check(str(world.fifo) in holder["file"] and "no other process has open" in holder["file"], holder)
         pool = run_in(told, "take_job")
         check(pool["waits_for_work"] and len(pool["others"]) == 4 and run_in(told, "serve")["waits_for_work"], told)
         text = why(stuck.pid, "--for", "200ms").stdout

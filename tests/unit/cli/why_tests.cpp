@@ -1,4 +1,7 @@
 // What `lagtrap why` says of a recording.
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -7,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/why/last_runs.hpp"
+#include "cli/why/waited_files.hpp"
 #include "cli/why/why_json.hpp"
 #include "cli/why/why_text.hpp"
 #include "tests/unit/cli/cli_test.hpp"
@@ -83,6 +87,23 @@ TEST(Why, has_json) {
     EXPECT_EQ(first.at("others").as_array().size(), 1U);
     EXPECT_EQ(first.at("blocked_before_recording_ns"), 5);
     EXPECT_EQ(json.at("runs").as_array().back().at("waits_for_work"), true);
+}
+
+TEST(WaitedFiles, are_read_from_proc) {
+    const test::TemporaryFolder proc;
+    for (const char* folder : {"7/task/7", "7/task/8", "7/fd", "9/fd"})
+        std::filesystem::create_directories(proc.path() / folder);
+    ASSERT_EQ(::mkfifo(proc.string("fifo").c_str(), 0600), 0);
+    for (const char* link : {"7/fd/3", "9/fd/1"})
+        std::filesystem::create_symlink(proc.path() / "fifo", proc.path() / link);
+    std::ofstream(proc.path() / "7/task/7/syscall") << SYS_read << " 0x3 0x7ffc 0x400 0x0 0x0 0x0 0x7ffd 0x7ffe\n";
+    std::ofstream(proc.path() / "7/task/8/syscall") << "running\n";
+    std::ofstream(proc.path() / "9/comm") << "writer\n";
+    const auto files = cli::waited_files(7, proc.path());
+    ASSERT_EQ(files.size(), 1U);
+    EXPECT_EQ(files.at(7), proc.string("fifo") + " (descriptor 3), also open in writer (9)");
+    std::filesystem::remove(proc.path() / "9/fd/1");
+    EXPECT_THAT(cli::waited_files(7, proc.path()).at(7), HasSubstr("which no other process has open"));
 }
 
 TEST(LastRuns, are_read_from_proc) {
