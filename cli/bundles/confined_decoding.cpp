@@ -78,7 +78,7 @@ Result<std::string> confine_and_make(const std::function<Result<std::string>(con
     try {
         return make(opened);
     } catch (const std::bad_alloc&) {
-        return make_error(ErrorKind::TooLarge, "this takes more memory than is allowed");
+        return make_error(ErrorKind::TooLarge, "this takes more memory than allowed");
     } catch (const std::exception& error) {
         return make_error(ErrorKind::Invalid, error.what());
     }

@@ -91,7 +91,7 @@ TEST_F(ConfinedDecoding, WaitsForNoWriterOfAFifo) {
 TEST_F(ConfinedDecoding, TooLittleMemoryIsSaid) {
     const auto large =
         decode_confined(folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> { throw std::bad_alloc(); });
-    EXPECT_EQ(large.error().message, "this takes more memory than is allowed");
+    EXPECT_EQ(large.error().message, "this takes more memory than allowed");
 }
 
 TEST_F(ConfinedDecoding, ErrorsNameTheFileAsItWasGiven) {
