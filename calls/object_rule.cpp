@@ -238,10 +238,11 @@ Status check(const ObjectRule& rule) {
     if (!rule.class_pattern.empty() && has_functions)
         return make_error(
             ErrorKind::Invalid,
-            fmt::format("object {}: a class has its functions; create, use and release are for those of C", rule.name));
+            fmt::format("object {}: class cannot be combined with create, use and release, which are for objects in C",
+                        rule.name));
     if (rule.class_pattern.empty() && rule.create.empty())
         return make_error(ErrorKind::Invalid,
-                          fmt::format("object {}: which functions create it? expected create=\"FUNCTION:PLACE\" or "
+                          fmt::format("object {}: no function creates it; give create=\"FUNCTION:PLACE\" or "
                                       "class=\"NAME\"",
                                       rule.name));
     return success();
@@ -353,7 +354,7 @@ Result<std::vector<ObjectRule>> object_preset(std::string_view name) {
         known += (known.empty() ? "" : ", ") + std::string(preset.name);
     }
     return make_error(ErrorKind::NotFound,
-                      fmt::format("there is no preset of objects called \"{}\"; known are {}", printable(name), known));
+                      fmt::format("there is no object preset \"{}\"; known are {}", printable(name), known));
 }
 
 }  // namespace lagtrap::calls

@@ -76,7 +76,7 @@ Upload build_upload(const Element& element, Diagnostics& diagnostics) {
     if (open_text && element.text_of("allow-http") != "yes" && !is_loopback(host_of_url(upload.url)))
         diagnostics.add(url->place, fmt::format("url is {}, which is not encrypted", in_quotes(upload.url)),
                         "expected https://, or a server on this machine",
-                        "allow-http=\"yes\" sends what goes there, and the token, readable for everybody on the way");
+                        "allow-http=\"yes\" sends data and token unencrypted");
     return upload;
 }
 
@@ -124,20 +124,20 @@ class EventsBuilder {
         std::vector<Event>& events = built_.settings.events;
         events.push_back(build_event(element, built_.sources, diagnostics_));
         if (events.size() == events_limit + 1)
-            diagnostics_.add(element.place, fmt::format("with this there are {} events", events.size()),
+            diagnostics_.add(element.place, fmt::format("this makes {} events", events.size()),
                              fmt::format("expected at most {}", events_limit));
         const std::size_t before =
             std::exchange(markers_, markers_ + 2 + events.back().stages.size() + events.back().other_ends.size());
         if (before <= markers_limit && markers_ > markers_limit)
-            diagnostics_.add(element.place, fmt::format("with this event there are {} markers", markers_),
-                             fmt::format("expected at most {} of all events together", markers_limit),
+            diagnostics_.add(element.place, fmt::format("this event makes {} markers", markers_),
+                             fmt::format("expected at most {} in all events together", markers_limit),
                              "each event has a begin and an end, and one for each stage");
         const Element* queue = element.child("run-queue");
         if (queue && ++run_queue_events_ == run_queue_events_limit + 1)
             diagnostics_.add(from_preset_ ? element.place : queue->place,
-                             fmt::format("with this there are {} events of <run-queue>", run_queue_events_),
+                             fmt::format("this makes {} events with <run-queue>", run_queue_events_),
                              fmt::format("expected at most {}", run_queue_events_limit),
-                             "patterns in <scope> are one event for many units");
+                             "a pattern in <scope> covers many units with one event");
     }
 
     void check_name(const Element& element) {
@@ -146,7 +146,7 @@ class EventsBuilder {
         const auto [first, is_new] = names_.emplace(name->text, name->place);
         if (is_new) return;
         diagnostics_.add(name->place, fmt::format("a second event {}", in_quotes(name->text)),
-                         "expected a name of its own for each event",
+                         "expected unique event names",
                          fmt::format("the first is at line {}{}", first->second.line,
                                      from_preset_ ? "; prefix=\"...\" gives others" : ""));
     }

@@ -112,8 +112,8 @@ std::vector<Diagnostic> Diagnostics::take() {
         return std::tie(a.line, a.column) < std::tie(b.line, b.column);
     });
     if (dropped_ > 0)
-        kept_.push_back({0, 0, fmt::format("{} more errors were found", dropped_),
-                         fmt::format("only {} are listed", diagnostics_limit), ""});
+        kept_.push_back(
+            {0, 0, fmt::format("{} more errors", dropped_), fmt::format("only {} are listed", diagnostics_limit), ""});
     return std::exchange(kept_, {});
 }
 

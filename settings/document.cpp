@@ -62,8 +62,8 @@ class DocumentReader {
             std::find_if(specs.begin(), specs.end(), [&](const auto& known) { return known.name == name; });
         if (spec == specs.end()) return report_unknown_attribute(name, place, *element.spec);
         if (element.attribute(name))
-            return diagnostics_.add(place, fmt::format("{} stands twice in <{}>", name, element.spec->name),
-                                    "expected it once");
+            return diagnostics_.add(place, fmt::format("{} is given twice in <{}>", name, element.spec->name),
+                                    "expected once");
         Attribute attribute{&*spec, source.value(), 0, place, true, false};
         const auto problem = check_value(*spec, attribute.text, attribute.number);
         if (problem)
@@ -143,7 +143,7 @@ class DocumentReader {
         const std::string_view name = spec.element->name;
         const Place place = index_.place_of(offset_of(node));
         if (spec.at_most > 1)
-            return diagnostics_.add(place, fmt::format("one <{}> too many in <{}>", name, parent.spec->name),
+            return diagnostics_.add(place, fmt::format("too many <{}> elements in <{}>", name, parent.spec->name),
                                     fmt::format("expected at most {}", spec.at_most));
         const Element* first = parent.child(name);
         diagnostics_.add(place, fmt::format("a second <{}> in <{}>", name, parent.spec->name), "expected at most one",
@@ -193,8 +193,7 @@ std::optional<Element> read_document(const LineIndex& index, Diagnostics& diagno
     if (root.name() != outermost.name) {
         const bool preset = root.name() == preset_element().name;
         diagnostics.add(
-            index.place_of(reader.offset_of(root)),
-            fmt::format("the outermost element is <{}>", shortened(root.name())),
+            index.place_of(reader.offset_of(root)), fmt::format("the root element is <{}>", shortened(root.name())),
             fmt::format("expected <{} version=\"1\">", outermost.name),
             preset ? "this is a preset: `lagtrap presets FILE` checks it, <use preset=\"...\"/> uses it" : "");
         return {};

@@ -31,7 +31,7 @@ Character decode(std::string_view text) {
     return code < smallest[bytes] || code > 0x10ffff || surrogate ? Character{} : Character{code, bytes};
 }
 
-constexpr const char* utf8_expected = "expected a text in UTF-8";
+constexpr const char* utf8_expected = "expected UTF-8 text";
 
 // A name of the encoding that the first bytes give away, or nothing.
 std::string_view wide_encoding(std::string_view text) {
@@ -78,7 +78,7 @@ bool check_encoding(const LineIndex& index, Diagnostics& diagnostics) {
     std::size_t place = 0;
     if (const std::string_view name = declared_encoding(text, place); !name.empty() && !is_utf8_name(name)) {
         diagnostics.add(index.place_of(place), "the file declares the encoding " + in_quotes(name), utf8_expected,
-                        "convert the file, or leave the declaration out");
+                        "convert the file, or remove the declaration");
         return false;
     }
     for (std::size_t offset = 0; offset < text.size();) {
@@ -93,7 +93,7 @@ bool check_encoding(const LineIndex& index, Diagnostics& diagnostics) {
         else
             diagnostics.add(index.place_of(offset),
                             byte == 0 ? "a NUL byte" : fmt::format("the character U+{:04X}", character.code),
-                            "expected a text without control characters");
+                            "expected text without control characters");
         return false;
     }
     return true;

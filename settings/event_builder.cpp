@@ -103,7 +103,7 @@ class EventBuilder {
         const Attribute* attribute = element_.attribute(name);
         if (!attribute || !attribute->given || !attribute->valid) return;
         diagnostics_.add(attribute->place, fmt::format("{} in {}, whose runs are not recorded", name, event_text()),
-                         fmt::format("expected record=\"runs\" beside {}", name));
+                         fmt::format("expected record=\"runs\" with {}", name));
     }
 
     void refuse_expected_without_runs(const Element& stage) {
@@ -126,10 +126,10 @@ class EventBuilder {
         if (function) {
             build_function(*function);
         } else {
-            constexpr const char* forms = "expected <begin> and <end>, or <function>, or <library>, or <run-queue>";
+            constexpr const char* forms = "expected <begin> and <end>, <function>, <library>, or <run-queue>";
             if (!begin && !end) diagnostics_.add(element_.place, event_text() + " has no markers", forms);
-            if (begin && !end) diagnostics_.add(element_.place, event_text() + " has a <begin> and no <end>", forms);
-            if (end && !begin) diagnostics_.add(element_.place, event_text() + " has an <end> and no <begin>", forms);
+            if (begin && !end) diagnostics_.add(element_.place, event_text() + " has a <begin> but no <end>", forms);
+            if (end && !begin) diagnostics_.add(element_.place, event_text() + " has an <end> but no <begin>", forms);
             if (begin) event_.begin = build_marker(*begin);
             if (end) build_ends(*end);
         }
@@ -146,9 +146,9 @@ class EventBuilder {
     void build_ends(const Element& first) {
         event_.end = build_marker(first);
         if (first.text_of("as") != "done")
-            diagnostics_.add(first.attribute("as")->place, fmt::format("the first <end> of {} says as", event_text()),
-                             "expected none: a run that is done ends there",
-                             "further ends may say that it failed or was cancelled");
+            diagnostics_.add(first.attribute("as")->place, fmt::format("the first <end> of {} has as", event_text()),
+                             "expected none: the first <end> means done",
+                             "put as=\"failed\" and as=\"cancelled\" on further ends");
         for (const Element* other : element_.children_of("end"))
             if (other != &first) build_other_end(*other);
     }
@@ -157,10 +157,10 @@ class EventBuilder {
         const std::string_view as = element.text_of("as");
         OtherEnd other{build_marker(element), as == "cancelled" ? EndMeaning::Cancelled : EndMeaning::Failed};
         if (as == "done")
-            diagnostics_.add(element.place, fmt::format("a second <end> of {} that is done", event_text()),
+            diagnostics_.add(element.place, fmt::format("a second <end> of {} with as=\"done\"", event_text()),
                              "expected as=\"failed\" or as=\"cancelled\"");
         else if (other.marker.binary != event_.end.binary)
-            diagnostics_.add(element.place, fmt::format("two ends of {} in two programs", event_text()),
+            diagnostics_.add(element.place, fmt::format("the ends of {} are in two programs", event_text()),
                              "expected all ends in the same program, or in the kernel");
         event_.other_ends.push_back(std::move(other));
     }
@@ -176,10 +176,10 @@ class EventBuilder {
             const bool stage_of_library = other == "stage" && name == "library";
             if (begins_or_ends)
                 diagnostics_.add(child.place, fmt::format("<{}> and <{}> in {}", other, name, event_text()),
-                                 "expected <begin> and <end>, or <function>, or <library>, or <run-queue>");
+                                 "expected <begin> and <end>, <function>, <library>, or <run-queue>");
             if (stage_of_library)
-                diagnostics_.add(child.place, fmt::format("<stage> beside <library> in {}", event_text()),
-                                 "expected the stages of a <library> inside of it");
+                diagnostics_.add(child.place, fmt::format("<stage> with <library> in {}", event_text()),
+                                 "expected the stages inside <library>");
         }
     }
 
@@ -199,18 +199,18 @@ class EventBuilder {
         if (const Element* key = element_.child("key"))
             diagnostics_.add(key->place, fmt::format("<key> with <function> in {}", event_text()),
                              "expected no <key>: calls of a function are paired by thread",
-                             "<begin function=... key=...> and <end .../> pair two functions by key");
+                             "to pair two functions by key, use <begin function=... key=...> and <end .../>");
         for (const Element* stage : element_.children_of("stage"))
             if (const Attribute* key = stage->attribute("key"))
-                diagnostics_.add(key->place, "key on a <stage> beside <function>",
+                diagnostics_.add(key->place, "key on a <stage> with <function>",
                                  "expected no key: calls of a function are paired by thread");
     }
 
     void build_calls(const Element& calls) {
         if (!element_.child("function")) {
-            diagnostics_.add(calls.place, fmt::format("<calls> in {}, which is no function", event_text()),
-                             "expected <calls> beside <function>",
-                             "a tree of calls begins with a call of one function, and ends with it");
+            diagnostics_.add(calls.place, fmt::format("<calls> in {}, which has no <function>", event_text()),
+                             "expected <calls> with <function>",
+                             "a tree of calls starts with the call of one function");
             return;
         }
         RecordedCalls& recorded = event_.calls.emplace();
@@ -246,11 +246,10 @@ class EventBuilder {
             if (one.given) attributes[one.spec->name] = one.text;
         }
         if (attributes.contains("preset")) {
-            auto rules =
-                attributes.size() == 1
-                    ? calls::object_preset(object.text_of("preset"))
-                    : Result<std::vector<calls::ObjectRule>>(make_error(
-                          ErrorKind::Invalid, "a preset has all its attributes; no other may stand beside it"));
+            auto rules = attributes.size() == 1
+                             ? calls::object_preset(object.text_of("preset"))
+                             : Result<std::vector<calls::ObjectRule>>(
+                                   make_error(ErrorKind::Invalid, "preset cannot be combined with other attributes"));
             if (!rules) return refuse(rules.error());
             std::move(rules->begin(), rules->end(), std::back_inserter(event_.objects));
             return;
@@ -268,21 +267,21 @@ class EventBuilder {
         if (!event_.functions->standing) {
             const Attribute* const window = functions.attribute("window");
             if (standing->valid && window->given)
-                diagnostics_.add(window->place, "window in <functions>, which are not standing",
-                                 "expected no window, or standing=\"yes\" beside it",
-                                 "without it nothing is watched before a breach");
+                diagnostics_.add(window->place, "window in <functions> without standing",
+                                 "expected no window, or standing=\"yes\"",
+                                 "without it, functions are traced only after a breach");
             return;
         }
         if (event_.begin.kind == MarkerKind::Tracepoint || event_.begin.kind == MarkerKind::RunQueue)
             diagnostics_.add(standing->place,
                              fmt::format("standing <functions> in {}, which begins in the kernel", event_text()),
                              "expected an event that begins in a program, or standing=\"no\"",
-                             "its processes are known only once they are slow");
+                             "its processes are unknown until a run is slow");
         if (!event_.scope.groups.empty())
             diagnostics_.add(
                 standing->place,
                 fmt::format("standing <functions> in {}, whose <scope> names units or containers", event_text()),
-                "expected a <scope> of pid, user and binary alone, or standing=\"no\"");
+                "expected a <scope> with only pid, user and binary, or standing=\"no\"");
     }
 
     void build_library(const Element& library) {
@@ -308,17 +307,17 @@ class EventBuilder {
     void check_run_queue() {
         for (const std::string_view name : {"key", "stage"})
             if (const Element* other = element_.child(name))
-                diagnostics_.add(other->place, fmt::format("<{}> beside <run-queue> in {}", name, event_text()),
-                                 fmt::format("expected no <{}>: a wait of a thread for a CPU has none", name));
+                diagnostics_.add(other->place, fmt::format("<{}> with <run-queue> in {}", name, event_text()),
+                                 fmt::format("expected no <{}>: waits for a CPU have none", name));
         for (const std::string_view name : {"nesting", "binary"})
             if (const Attribute* other = element_.attribute(name); other && other->given)
-                diagnostics_.add(other->place, fmt::format("{} in {}, which is <run-queue>", name, event_text()),
-                                 fmt::format("expected no {} beside <run-queue>", name),
-                                 name == "binary" ? "<scope binary=\"...\"/> says whose waits count" : "");
+                diagnostics_.add(other->place, fmt::format("{} in {}, which has <run-queue>", name, event_text()),
+                                 fmt::format("expected no {} with <run-queue>", name),
+                                 name == "binary" ? "<scope binary=\"...\"/> selects the program" : "");
         if (event_.record == RecordMode::Runs)
             diagnostics_.add(element_.attribute("record")->place,
-                             fmt::format("record=\"runs\" in {}, which is <run-queue>", event_text()),
-                             "expected record=\"delays\": threads wait for a CPU too often for each wait to be kept");
+                             fmt::format("record=\"runs\" in {}, which has <run-queue>", event_text()),
+                             "expected record=\"delays\": there are too many waits to keep each one");
     }
 
     Marker build_library_marker(const Element& library, const Element& place, const std::string& point) {
@@ -356,20 +355,20 @@ class EventBuilder {
         if (element.text_of("side") == "return") marker.side = FunctionSide::Return;
         if (marker.kind != MarkerKind::Function && element.attribute("side")->given) {
             const Attribute* side = element.attribute("side");
-            diagnostics_.add(side->place, fmt::format("side beside {}", name->spec->name),
+            diagnostics_.add(side->place, fmt::format("side with {}", name->spec->name),
                              "expected side only with function");
         }
         if (marker.kind != MarkerKind::Tracepoint) {
             good = find_binary(element, source) && good;
         } else if (const Attribute* binary = element.attribute("binary")) {
-            diagnostics_.add(binary->place, "binary beside tracepoint", "expected none: tracepoints are the kernel's");
+            diagnostics_.add(binary->place, "binary with tracepoint",
+                             "expected none: tracepoints belong to the kernel");
         }
         marker.key = build_argument(element, "key", marker, source.key_place);
         source.begin_time = build_argument(element, "begin-time", marker, source.begin_time_place);
         source.trace_id = build_argument(element, "trace-id", marker, source.trace_id_place);
         if (source.trace_id && marker.kind == MarkerKind::Tracepoint)
-            diagnostics_.add(source.trace_id_place, "trace-id beside tracepoint",
-                             "expected usdt or function: a program passes the text's address");
+            diagnostics_.add(source.trace_id_place, "trace-id with tracepoint", "expected usdt or function");
         if (element.spec->name == "begin") {
             event_.begin_time = source.begin_time;
             event_.trace_id = source.trace_id;
@@ -423,7 +422,7 @@ class EventBuilder {
         const bool usable = inherit_binary(element, source);
         if (!usable && source.marker.binary.empty() && !element.attribute("binary") && !element_.attribute("binary"))
             diagnostics_.add(element.place, fmt::format("<{}> has no binary", element.spec->name),
-                             "expected binary=\"/PATH\" in it, or in <event> for all its markers");
+                             "expected binary=\"/PATH\" here, or in <event> for all its markers");
         return usable;
     }
 
@@ -447,7 +446,7 @@ class EventBuilder {
             diagnostics_.add(place, fmt::format("{} is {}", name, in_quotes(attribute->text)),
                              fmt::format("expected arg0 to arg{} for a {}", count - 1,
                                          marker.kind == MarkerKind::Usdt ? "USDT probe" : "function"),
-                             index ? "" : "names of fields are for tracepoints");
+                             index ? "" : "field names are for tracepoints");
             return {};
         }
         if (marker.side == FunctionSide::Return) {
@@ -469,7 +468,7 @@ class EventBuilder {
         }
         const Element* key = element_.child("key");
         if (with.empty() && key)
-            diagnostics_.add(key->place, fmt::format("<key> in {}, whose markers carry none", event_text()),
+            diagnostics_.add(key->place, fmt::format("<key> in {}, whose markers have none", event_text()),
                              "expected key=\"...\" on each of its markers");
         if (with.empty()) return;
         for (const Element* element : without)
@@ -489,9 +488,9 @@ class EventBuilder {
         const bool same = a.kind == b.kind && a.binary == b.binary && a.provider == b.provider && a.name == b.name &&
                           a.side == b.side;
         if (!same || a.name.empty()) return;
-        diagnostics_.add(end.place, fmt::format("the end of {} is the marker of its begin", event_text()),
-                         "expected two markers",
-                         a.kind == MarkerKind::Function ? "<function name=\"...\"/> makes a run of each call" : "");
+        diagnostics_.add(end.place, fmt::format("begin and end of {} are the same marker", event_text()),
+                         "expected two different markers",
+                         a.kind == MarkerKind::Function ? "<function name=\"...\"/> makes each call a run" : "");
     }
 
     void check_stage_names() {
@@ -503,10 +502,9 @@ class EventBuilder {
             if (!name || !name->valid) continue;
             const auto [first, is_new] = names.emplace(name->text, name->place);
             if (!is_new)
-                diagnostics_.add(name->place,
-                                 fmt::format("a second stage {} in {}", in_quotes(name->text), event_text()),
-                                 "expected a name of its own for each stage",
-                                 fmt::format("the first is at line {}", first->second.line));
+                diagnostics_.add(
+                    name->place, fmt::format("a second stage {} in {}", in_quotes(name->text), event_text()),
+                    "expected unique stage names", fmt::format("the first is at line {}", first->second.line));
         }
     }
 

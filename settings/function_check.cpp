@@ -61,8 +61,8 @@ void FunctionCheck::check(const MarkerSource& source) {
     if (const Places& end = answer(true); !end) return report_unwatched(source, *file, end.error());
     if (source.calls_place && entry->goid_offset != 0)
         diagnostics_.add(*source.calls_place,
-                         fmt::format("<calls> with a function of {}, a program of Go", shortened(source.marker.binary)),
-                         "expected none: goroutines change threads and stacks within a call",
+                         fmt::format("<calls> with a function of {}, a Go program", shortened(source.marker.binary)),
+                         "expected none: goroutines can change threads and stacks during a call",
                          "the event itself works without <calls>");
 }
 
@@ -73,7 +73,7 @@ void FunctionCheck::report_missing(const MarkerSource& source, const ProgramFile
     const auto functions = file.functions();
     const bool nameless = functions && functions->empty();
     const std::string list =
-        nameless ? "it has no symbols of functions: it is stripped" : list_command(source.marker) + " lists all";
+        nameless ? "it is stripped: it has no function symbols" : list_command(source.marker) + " lists all";
     const std::string hint = near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list);
     diagnostics_.add(
         source.name_place,
@@ -86,7 +86,7 @@ void FunctionCheck::report_unwatched(const MarkerSource& source, const ProgramFi
     std::string reason =
         printable(functions && !functions->empty() ? exit_problem(error, functions->front()) : error.message);
     const std::size_t advice = reason.find("; watch ");
-    std::string hint = list_command(source.marker) + " says which can be watched";
+    std::string hint = list_command(source.marker) + " shows which can be watched";
     if (advice != std::string::npos) {
         hint = fmt::format("{} ({})", reason.substr(advice + 2), hint);
         reason.resize(advice);
@@ -94,7 +94,7 @@ void FunctionCheck::report_unwatched(const MarkerSource& source, const ProgramFi
     diagnostics_.add(source.name_place,
                      fmt::format("function {} of {} cannot be watched: {}", in_quotes(source.marker.name),
                                  shortened(source.marker.binary), reason),
-                     "expected one that takes time and whose end can be found", std::move(hint));
+                     "expected a function that takes time and whose return can be probed", std::move(hint));
 }
 
 void FunctionCheck::report_ambiguous(const MarkerSource& source, const std::vector<Function>& functions) {
@@ -111,10 +111,9 @@ void FunctionCheck::report_ambiguous(const MarkerSource& source, const std::vect
     }
     if (shown > candidates_shown) list += fmt::format(" and {} more", shown - candidates_shown);
     diagnostics_.add(source.name_place,
-                     fmt::format("{} functions of {} are called {}", functions.size(), shortened(source.marker.binary),
+                     fmt::format("{} functions in {} are named {}", functions.size(), shortened(source.marker.binary),
                                  in_quotes(source.marker.name)),
-                     symbols.size() > 1 ? "expected a name that only one has, such as its symbol"
-                                        : "expected a name that only one has",
+                     symbols.size() > 1 ? "expected a unique name, such as its symbol" : "expected a unique name",
                      "these are: " + list);
 }
 

@@ -33,7 +33,7 @@ Result<std::string> checked(std::string text, const std::string& name, std::stri
 }  // namespace
 
 Result<std::string> with_elements(std::string_view text, std::string_view elements, const std::string& name) {
-    TRY(checked(std::string(text), name, "the settings have errors already"));
+    TRY(checked(std::string(text), name, "the settings already have errors"));
     std::string result(text);
     const std::size_t end = end_tag_of(text);
     if (end != std::string_view::npos) {
@@ -47,7 +47,7 @@ Result<std::string> with_elements(std::string_view text, std::string_view elemen
         result.replace(slash, 2, ">\n" + std::string(elements) + "</lagtrap>");
     }
     // Where a comment has misled the search, nothing is added.
-    TRY_ASSIGN(result, checked(std::move(result), name, "with the new elements the settings would have errors"));
+    TRY_ASSIGN(result, checked(std::move(result), name, "the settings would have errors with the new elements"));
     const std::size_t before = parse_settings(text, BinaryCheck::Skip).settings.events.size();
     if (parse_settings(result, BinaryCheck::Skip).settings.events.size() > before) return result;
     return make_error(ErrorKind::Invalid, name + ": the end of <lagtrap> was not found; add the elements by hand");

@@ -36,7 +36,7 @@ void check_scope(const FileSource& scope, Diagnostics& diagnostics) {
     const Error error = system_error(scope.path);
     if (root_may_know(error)) return diagnostics.note(scope.place, scope.path, error);
     diagnostics.add(scope.place,
-                    error.kind == ErrorKind::NotFound ? fmt::format("there is no file {}", in_quotes(scope.path))
+                    error.kind == ErrorKind::NotFound ? fmt::format("{} does not exist", in_quotes(scope.path))
                                                       : printable(error.message),
                     "expected the program whose processes are watched");
 }
@@ -51,8 +51,8 @@ void check_folder(const FileSource& folder, Diagnostics& diagnostics) {
             if (path.has_relative_path()) continue;
         }
         if (!S_ISDIR(facts.st_mode))
-            diagnostics.add(folder.place, fmt::format("{} is there and no folder", in_quotes(path.string())),
-                            "expected a folder, or a place where one can be made");
+            diagnostics.add(folder.place, fmt::format("{} is not a folder", in_quotes(path.string())),
+                            "expected a folder, or a path where one can be created");
         return;
     }
 }
@@ -61,8 +61,8 @@ void check_socket(const FileSource& socket, Diagnostics& diagnostics) {
     struct stat facts {};
     if (::lstat(socket.path.c_str(), &facts) == 0) {
         if (!S_ISSOCK(facts.st_mode))
-            diagnostics.add(socket.place, fmt::format("{} is there and no socket", in_quotes(socket.path)),
-                            "expected a path where nothing is, or the socket of a daemon");
+            diagnostics.add(socket.place, fmt::format("{} is not a socket", in_quotes(socket.path)),
+                            "expected an unused path, or the socket of a daemon");
         return;
     }
     const Error error = system_error(socket.path);
@@ -76,8 +76,9 @@ void check_package(const MarkerSource& source, std::set<std::string>& checked, D
     const std::string_view package = std::string_view(source.marker.binary).substr(package_prefix.size());
     if (files_of_package(package)->empty())
         diagnostics.add(source.binary_place, fmt::format("there is no package {}", in_quotes(package)),
-                        "expected a Debian package that is installed here",
-                        "dpkg -S PATH says of which package a program is; */NAME means programs in containers alone");
+                        "expected an installed Debian package",
+                        "`dpkg -S PATH` prints the package of a program; */NAME also works for programs that are only "
+                        "in containers");
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ std::string library_hint(const std::string& program, const std::string& function
         const auto found = file ? file->find_functions(function) : Result<std::vector<Function>>(file.error());
         if (!found || found->empty()) continue;
         return fmt::format(
-            "binary=\"{}\" has it, a library of this program; <scope binary=\"{}\"/> watches it there alone",
+            "it is in binary=\"{}\", a library of this program; <scope binary=\"{}\"/> limits it to this program",
             printable(library.string()), printable(program));
     }
     return {};

@@ -35,7 +35,7 @@ void check_event_names(const Element& root, Diagnostics& diagnostics) {
         const Attribute* name = event->attribute("name");
         if (name && name->valid && !names.insert(name->text).second)
             diagnostics.add(name->place, fmt::format("a second event {}", in_quotes(name->text)),
-                            "expected a name of its own for each event");
+                            "expected unique event names");
     }
     if (names.empty()) diagnostics.add(root.place, "the preset has no events", "expected at least one <event>");
 }

@@ -77,10 +77,10 @@ class PresetCheck {
 
     void report(const Diagnostic& error, bool found_elsewhere) {
         if (!said_.insert(error.found).second) return;
-        const std::string tried = fmt::format("the preset was tried with {}", preset_.tried_with);
+        const std::string tried = fmt::format("the preset was tested with {}", preset_.tried_with);
         if (found_elsewhere)
             return diagnostics_.warn(preset_.place,
-                                     about(error.found) + "; other programs of the preset have it; " + tried);
+                                     about(error.found) + "; other programs of this preset have it; " + tried);
         diagnostics_.add(preset_.place, about(error.found), error.allowed,
                          tried + (error.hint.empty() ? "" : "; " + error.hint));
     }
@@ -88,11 +88,9 @@ class PresetCheck {
     void note_absence() {
         std::string list;
         for (const std::string& program : preset_.programs) list += (list.empty() ? "" : ", ") + program;
-        diagnostics_.note(
-            preset_.place,
-            about(fmt::format("no program of it is installed here ({}); one that a process runs later, in "
-                              "a container too, is watched then",
-                              list)));
+        diagnostics_.note(preset_.place, about(fmt::format("none of its programs is installed ({}); it will be watched "
+                                                           "once a process runs one, including in a container",
+                                                           list)));
     }
 
     [[nodiscard]] std::string about(const std::string& text) const {

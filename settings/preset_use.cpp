@@ -64,14 +64,14 @@ class PresetUse {
         const auto file = find_preset(name->text);
         if (!file) {
             const std::string question = ask_about_preset(name->text);
-            diagnostics_.add(name->place, printable(file.error().message), "expected the name of one that is there",
+            diagnostics_.add(name->place, printable(file.error().message), "expected the name of a preset",
                              question.empty() ? "`lagtrap presets` lists them" : question);
             return std::nullopt;
         }
         if (const std::string others = other_writers(file->string()); !others.empty())
-            diagnostics_.warn(name->place, others +
-                                               "; expected root and the file's owner alone: whoever may change a "
-                                               "preset chooses what is watched");
+            diagnostics_.warn(
+                name->place,
+                others + "; expected only root and the owner: whoever can change a preset chooses what is watched");
         PresetOutcome loaded = load_preset(*file);
         if (!loaded.preset) {
             report_errors(*name, *file, loaded.diagnostics);
@@ -96,7 +96,7 @@ class PresetUse {
         }
         if (errors.size() > errors_shown)
             diagnostics_.add(name.place,
-                             fmt::format("preset {} has {} errors more", name.text, errors.size() - errors_shown),
+                             fmt::format("preset {} has {} more errors", name.text, errors.size() - errors_shown),
                              "expected none", fmt::format("lagtrap presets {} shows all", file.string()));
     }
 
@@ -123,12 +123,12 @@ class PresetUse {
         const bool has_binary = std::any_of(used.events.begin(), used.events.end(), names_binary);
         if (const Attribute* binary = use_.attribute("binary"); binary && !has_binary)
             diagnostics_.add(binary->place,
-                             fmt::format("binary for preset {}, whose markers are the kernel's", used.preset.name),
-                             "expected none", used.preset.may_have_scope ? "<scope> says whose calls count" : "");
+                             fmt::format("binary for preset {}, whose markers are in the kernel", used.preset.name),
+                             "expected none", used.preset.may_have_scope ? "<scope> selects the processes" : "");
         const Element* scope = use_.child("scope");
         if (scope && !used.preset.may_have_scope)
             diagnostics_.add(scope->place, fmt::format("a <scope> for preset {}", used.preset.name), "expected none",
-                             "the kernel meets its markers in any process, not in the one that it is about");
+                             "the kernel hits its markers in arbitrary processes");
     }
 
     void adapt(Element& event) {
@@ -150,7 +150,7 @@ class PresetUse {
             attribute.place = prefix.place;
             if (const auto wrong = check_value(*attribute.spec, attribute.text, attribute.number)) {
                 attribute.valid = false;
-                diagnostics_.add(prefix.place, fmt::format("with it an event is {}", in_quotes(attribute.text)),
+                diagnostics_.add(prefix.place, fmt::format("this makes an event name {}", in_quotes(attribute.text)),
                                  wrong->allowed);
             }
         }

@@ -54,11 +54,10 @@ class ProbeCheck {
         const std::string list = fmt::format("lagtrap list-markers {} lists all", path);
         const std::string near = nearest_name(full_name, names);
         const bool library = source.marker.kind == MarkerKind::Library;
-        std::string allowed =
-            names.empty() ? "expected a file that has USDT probes" : "expected one of its USDT probes";
-        if (library) allowed = "expected a file with the markers of lagtrap.h for this event";
+        std::string allowed = names.empty() ? "expected a file with USDT probes" : "expected one of its USDT probes";
+        if (library) allowed = "expected a file with lagtrap.h markers for this event";
         std::string hint = near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list);
-        if (names.empty()) hint = "it has no USDT probes at all";
+        if (names.empty()) hint = "it has no USDT probes";
         diagnostics_.add(source.name_place,
                          fmt::format("{} has no {} {}", path, library ? "marker" : "probe", shortened(full_name)),
                          std::move(allowed), std::move(hint));
@@ -68,14 +67,14 @@ class ProbeCheck {
         diagnostics_.add(source.name_place,
                          fmt::format("probe {} of {}: {}", shortened(full_name), shortened(source.marker.binary),
                                      printable(error.message)),
-                         "expected a probe in the code of its file");
+                         "expected a probe inside the file's code");
     }
 
     void report_missing_key(const MarkerSource& source) {
         diagnostics_.add(
             source.key_place,
-            fmt::format("lagtrap:{} in {} carries no key", source.marker.name, shortened(source.marker.binary)),
-            "expected markers with a key, such as LAGTRAP_BEGIN_KEY, wherever the program marks the event");
+            fmt::format("lagtrap:{} in {} has no key", source.marker.name, shortened(source.marker.binary)),
+            "expected a key at every marker of the event, as with LAGTRAP_BEGIN_KEY");
     }
 
     void check_argument(const std::optional<ArgumentRef>& argument, std::string_view name, Place place,

@@ -13,9 +13,9 @@ namespace lagtrap::settings {
 namespace {
 
 constexpr const char* about =
-    "\n  The shape of settings files: elements, attributes, forms of values. Rules that a schema of version 1.0 cannot "
-    "say\n  (ranges of durations, one form of markers in an event, keys on all markers or none, what the machine has) "
-    "are\n  checked by `lagtrap check FILE`.\n";
+    "\n  The structure of settings files: elements, attributes, value formats. Rules that XML Schema 1.0 cannot express\n"
+    "  (ranges of durations, one kind of markers per event, keys on all markers or none, what the machine has) are\n"
+    "  checked by `lagtrap check FILE`.\n";
 
 // The form of values of one kind; empty or 0: without this limit.
 struct Form {

@@ -26,7 +26,7 @@ std::variant<std::string, Diagnostic> read_settings_file(const std::filesystem::
             0, 0, fmt::format("the file cannot be opened ({})", std::strerror(fd.error().system_errno)), expected, {}};
     struct stat facts {};
     if (fstat(fd->get(), &facts) != 0 || !S_ISREG(facts.st_mode))
-        return Diagnostic{0, 0, "this is no regular file", expected, {}};
+        return Diagnostic{0, 0, "not a regular file", expected, {}};
     if (static_cast<std::uint64_t>(facts.st_size) > file_bytes_limit)
         return too_large(static_cast<std::uint64_t>(facts.st_size));
     auto text = read_all(fd->get(), file_bytes_limit);

@@ -22,8 +22,7 @@ constexpr int offset_limit_bytes = 4096;
 Result<UniqueFd> mount_detached() {
     const UniqueFd context(::fsopen("tracefs", FSOPEN_CLOEXEC));
     if (!context.valid()) return system_error("fsopen tracefs");
-    if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
-        return system_error("create a tracefs");
+    if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return system_error("create tracefs");
     UniqueFd root(::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
     if (!root.valid()) return system_error("fsmount tracefs");
     return root;
@@ -101,8 +100,7 @@ Result<std::uint64_t> TraceFs::tracepoint_id(const std::string& category, const 
     if (!text) return text.error();
     std::uint64_t id = 0;
     const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), id);
-    if (failure != std::errc{})
-        return make_error(ErrorKind::Invalid, "tracefs gives no number for " + category + ":" + name);
+    if (failure != std::errc{}) return make_error(ErrorKind::Invalid, "tracefs has no id for " + category + ":" + name);
     return id;
 }
 
@@ -121,7 +119,8 @@ Result<TracepointField> TraceFs::field(const std::string& category, const std::s
         if (!common_to_all(candidate)) known += (known.empty() ? "" : ", ") + candidate.name;
         if (candidate.name != field) continue;
         if (candidate.number) return std::move(candidate);
-        return make_error(ErrorKind::Unsupported, "field " + field + " of " + category + ":" + name + " is no number");
+        return make_error(ErrorKind::Unsupported,
+                          "field " + field + " of " + category + ":" + name + " is not a number");
     }
     return make_error(ErrorKind::NotFound, category + ":" + name + " has no field " + field + "; it has " + known);
 }

@@ -45,7 +45,7 @@ void TracepointCheck::refuse(Place place, const Marker& marker, const Error& err
     const std::string what = "tracepoint " + full_name(marker);
     if (root_may_know(error)) return diagnostics_.note(place, what, error);
     diagnostics_.add(place, fmt::format("{}: {}", shortened(what), printable(error.message)),
-                     "expected a kernel that lists its tracepoints (tracefs)");
+                     "expected a kernel with tracefs");
 }
 
 void TracepointCheck::report_missing(const MarkerSource& source, const TraceFs& tracefs) {
@@ -73,7 +73,7 @@ void TracepointCheck::check_field(const std::string& field, const std::string& a
     for (const std::string& name : numbers) list += (list.empty() ? "" : ", ") + printable(name);
     diagnostics_.add(
         place,
-        fmt::format("{} is {}, which is no number in {}", attribute, in_quotes(field), shortened(full_name(marker))),
+        fmt::format("{} is {}, which is not a number in {}", attribute, in_quotes(field), shortened(full_name(marker))),
         numbers.empty() ? fmt::format("expected no {}", attribute) : "expected one of " + list,
         did_you_mean(nearest_name(field, numbers)));
 }

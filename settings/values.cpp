@@ -103,7 +103,7 @@ Problem check_duration_range(const AttributeSpec& attribute, std::string_view te
     std::uint64_t longest = 0;
     if (auto wrong = check_duration(attribute, sides->first, shortest)) return wrong;
     if (auto wrong = check_duration(attribute, sides->second, longest)) return wrong;
-    if (longest < shortest) return problem(attribute, "the shorter one comes first");
+    if (longest < shortest) return problem(attribute, "put the shorter one first");
     number = shortest;
     return {};
 }
@@ -142,7 +142,7 @@ std::optional<std::uint64_t> millionths_of(std::string_view text) {
 Problem check_share(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
     const auto value = millionths_of(text);
     if (!value || *value < attribute.low || *value > attribute.high)
-        return problem(attribute, text.ends_with('%') ? "" : "a share has a % sign");
+        return problem(attribute, text.ends_with('%') ? "" : "write a share with a % sign");
     number = *value;
     return {};
 }
@@ -156,9 +156,9 @@ Problem check_choice_list(const AttributeSpec& attribute, std::string_view text)
             return problem(attribute, word.size() < 100 ? did_you_mean(nearest_name(word, known)) : "");
     std::sort(given.begin(), given.end());
     if (const auto twice = std::adjacent_find(given.begin(), given.end()); twice != given.end())
-        return problem(attribute, *twice + " stands twice");
+        return problem(attribute, *twice + " is listed twice");
     if (given.size() > 1 && std::find(given.begin(), given.end(), "none") != given.end())
-        return problem(attribute, "none stands alone");
+        return problem(attribute, "none cannot be combined with others");
     return {};
 }
 
@@ -167,7 +167,7 @@ Problem check_names(const AttributeSpec& attribute, std::string_view text) {
     if (given.empty() || !std::all_of(given.begin(), given.end(), is_name)) return problem(attribute);
     std::sort(given.begin(), given.end());
     const auto twice = std::adjacent_find(given.begin(), given.end());
-    return twice == given.end() ? Problem{} : problem(attribute, *twice + " stands twice");
+    return twice == given.end() ? Problem{} : problem(attribute, *twice + " is listed twice");
 }
 
 Problem check_line(const AttributeSpec& attribute, std::string_view text) {
@@ -176,12 +176,10 @@ Problem check_line(const AttributeSpec& attribute, std::string_view text) {
 }
 
 Problem check_path(const AttributeSpec& attribute, std::string_view text, std::size_t limit_bytes) {
-    if (!text.starts_with('/'))
-        return problem(attribute,
-                       text.empty() ? "" : "a path begins with / because the daemon has a working folder of its own");
-    if (has_control_character(text)) return problem(attribute, "it holds a control character");
+    if (!text.starts_with('/')) return problem(attribute, text.empty() ? "" : "paths must begin with /");
+    if (has_control_character(text)) return problem(attribute, "it contains a control character");
     if (text.size() > limit_bytes)
-        return problem(attribute, fmt::format("it has {} bytes, {} are allowed", text.size(), limit_bytes));
+        return problem(attribute, fmt::format("it has {} bytes; the limit is {}", text.size(), limit_bytes));
     return {};
 }
 
@@ -193,18 +191,18 @@ Problem check_program(const AttributeSpec& attribute, std::string_view text) {
         if (hexadecimal && digits.size() % 2 == 0 && digits.size() >= build_id_least_digits &&
             digits.size() <= build_id_most_digits)
             return {};
-        return problem(attribute, fmt::format("a build id has {} to {} digits of 0 to 9 and a to f, an even number",
+        return problem(attribute, fmt::format("a build id has {} to {} hexadecimal digits (0-9, a-f), an even number",
                                               build_id_least_digits, build_id_most_digits));
     }
     if (text.starts_with(package_prefix)) {
         if (is_package_name(text.substr(package_prefix.size()))) return {};
-        return problem(attribute, "the name of a package is as dpkg has it, such as package:redis-server");
+        return problem(attribute, "use the package name of dpkg, such as package:redis-server");
     }
     if (kind_of_program(text) == ProgramName::Path) return check_path(attribute, text, path_bytes_limit);
     if (!text.starts_with('/') && !text.starts_with("*/"))
-        return problem(attribute, "a pattern begins with / or */ and means whole paths");
+        return problem(attribute, "a pattern must begin with / or */, and match whole paths");
     if (file_name_of(text).find_first_not_of("*?") == std::string_view::npos)
-        return problem(attribute, "after its last / a pattern has some part of a name");
+        return problem(attribute, "a pattern needs part of a name after its last /");
     return check_path(attribute, text.substr(text.find('/')), path_bytes_limit);
 }
 
@@ -216,33 +214,33 @@ Problem check_pattern(const AttributeSpec& attribute, std::string_view text) {
 Problem check_label(const AttributeSpec& attribute, std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string_view::npos)
-        return problem(attribute, "for example app=web; app=* means any value");
+        return problem(attribute, "for example app=web; app=* matches any value");
     return check_pattern(attribute, text);
 }
 
 // "HOST", "HOST:PORT", "[IPv6]:PORT". Says what is wrong, or nothing.
 std::string authority_problem(std::string_view authority) {
     if (authority.find('@') != std::string_view::npos)
-        return "user names and passwords do not belong here: every bundle carries a copy of this file";
+        return "do not put user names and passwords here: every bundle contains a copy of this file";
     std::string_view host = authority.substr(0, authority.rfind(':'));
     std::string_view port = authority.substr(host.size());
     if (authority.starts_with('[')) {
         const std::size_t bracket = authority.find(']');
-        if (bracket == std::string_view::npos) return "the bracket of the IPv6 address is not closed";
+        if (bracket == std::string_view::npos) return "the IPv6 address has no closing bracket";
         host = authority.substr(1, bracket - 1);
         port = authority.substr(bracket + 1);
         if (host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string_view::npos)
-            return "the brackets hold no IPv6 address";
+            return "the brackets contain no IPv6 address";
     } else if (!all_of(host, ".-_")) {
-        return "the host has characters that a host name cannot have";
+        return "the host has characters that are not allowed in a host name";
     }
-    if (host.empty()) return "it names no host";
+    if (host.empty()) return "it has no host";
     if (port.empty()) return {};
     std::uint32_t number = 0;
     const char* end = port.data() + port.size();
     const auto [rest, failure] = std::from_chars(port.data() + 1, end, number);
     const bool whole = port.front() == ':' && failure == std::errc{} && rest == end;
-    return whole && number >= 1 && number <= 65535 ? "" : "the port is a number from 1 to 65535";
+    return whole && number >= 1 && number <= 65535 ? "" : "the port must be a number from 1 to 65535";
 }
 
 std::string_view authority_of(std::string_view url) {
@@ -256,10 +254,10 @@ Problem check_url(const AttributeSpec& attribute, std::string_view text,
     if (colon == std::string_view::npos ||
         std::find(schemes.begin(), schemes.end(), text.substr(0, colon)) == schemes.end())
         return problem(attribute,
-                       fmt::format("it begins with one of {}://", fmt::format("{}", fmt::join(schemes, "://, "))));
+                       fmt::format("it must begin with one of {}://", fmt::format("{}", fmt::join(schemes, "://, "))));
     if (text.size() > address_bytes_limit) return problem(attribute, fmt::format("it has {} bytes", text.size()));
     if (text.find_first_of(" \"<>\\^`{|}?#") != std::string_view::npos || has_control_character(text))
-        return problem(attribute, "it holds a character that such an address cannot have");
+        return problem(attribute, "it contains a character that is not allowed in an address");
     const std::string wrong = authority_problem(authority_of(text));
     if (!wrong.empty()) return problem(attribute, wrong);
     return {};
@@ -276,7 +274,7 @@ Problem check_pair(const AttributeSpec& attribute, std::string_view text, std::s
 
 Problem check_symbol(const AttributeSpec& attribute, std::string_view text) {
     if (text.empty() || text.front() == ' ' || text.back() == ' ') return problem(attribute);
-    if (has_control_character(text)) return problem(attribute, "it holds a control character");
+    if (has_control_character(text)) return problem(attribute, "it contains a control character");
     if (text.size() > symbol_bytes_limit) return problem(attribute, fmt::format("it has {} bytes", text.size()));
     return {};
 }

@@ -75,19 +75,17 @@ class SyntaxErrors {
         switch (result.status) {
             case pugi::status_end_element_mismatch:
             case pugi::status_bad_end_element: return report_end_tag(at);
-            case pugi::status_bad_comment: return add(last("<!--", at), "a comment that does not end", "expected -->");
-            case pugi::status_bad_cdata:
-                return add(last("<![", at), "a CDATA section that does not end", "expected ]]>");
+            case pugi::status_bad_comment: return add(last("<!--", at), "unterminated comment", "expected -->");
+            case pugi::status_bad_cdata: return add(last("<![", at), "unterminated CDATA section", "expected ]]>");
             case pugi::status_bad_pi:
                 return add(last("<?", at), "a malformed XML declaration",
                            "expected <?xml version=\"1.0\"?> at the very start");
             case pugi::status_bad_doctype:
-                return add(last("<!", at), "a document type declaration", "expected none: settings have no DTD");
+                return add(last("<!", at), "a document type declaration", "expected none: settings cannot have a DTD");
             case pugi::status_bad_start_element:
             case pugi::status_bad_attribute: return report_start_tag(at);
             default:
-                return add(at, "no tag that XML knows", "expected an element, such as <event>",
-                           "a < in a text is written &lt;");
+                return add(at, "not an XML tag", "expected an element such as <event>", "write a < in text as &lt;");
         }
     }
 
@@ -105,9 +103,9 @@ class SyntaxErrors {
     void report_start_tag(std::size_t at) {
         const std::size_t tag = last("<", at > 0 ? at - 1 : 0);
         const std::string name = shortened(name_at(text_, std::min(tag + 1, text_.size())));
-        add(tag, fmt::format("the start tag of <{}> is malformed", name),
+        add(tag, fmt::format("malformed start tag <{}>", name),
             "expected attributes such as threshold=\"50ms\", then > or />",
-            fmt::format("the tag goes wrong at line {}, column {}", index_.place_of(at).line,
+            fmt::format("the tag breaks off at line {}, column {}", index_.place_of(at).line,
                         index_.place_of(at).column));
     }
 
@@ -124,10 +122,10 @@ class SyntaxErrors {
         const std::vector<OpenTag> open = open_tags(text_, tag);
         const std::string name = shortened(name_at(text_, std::min(tag + 2, text_.size())));
         if (open.empty())
-            return add(tag, fmt::format("</{}> closes nothing", name), "expected an element that is open");
+            return add(tag, fmt::format("</{}> has no start tag", name), "expected the end tag of an open element");
         const std::string expected = shortened(open.back().name);
         if (name == expected)
-            return add(tag, fmt::format("the end tag of <{}> is malformed", name), fmt::format("expected </{}>", name));
+            return add(tag, fmt::format("malformed end tag </{}>", name), fmt::format("expected </{}>", name));
         add(tag, fmt::format("</{}> while <{}> is open", name, expected), fmt::format("expected </{}>", expected),
             fmt::format("<{}> opens at line {}", expected, index_.place_of(open.back().offset).line));
     }
@@ -161,21 +159,20 @@ class TreeCheck : public pugi::xml_tree_walker {
         switch (node.type()) {
             case pugi::node_doctype:
                 add(index_.text().rfind("<!", offset), "a document type declaration",
-                    "expected none: settings have no DTD");
+                    "expected none: settings cannot have a DTD");
                 break;
             case pugi::node_pi:
                 add(offset - 2, fmt::format("a processing instruction <?{}?>", shortened(node.name())),
                     "expected none");
                 break;
             case pugi::node_declaration:
-                if (offset != 2)
-                    add(offset - 2, "an XML declaration", "expected it at the very start of the file, or nowhere");
+                if (offset != 2) add(offset - 2, "an XML declaration", "expected only at the very start of the file");
                 break;
             case pugi::node_element: check_element(node, offset - 1); break;
             case pugi::node_pcdata:
             case pugi::node_cdata:
                 if (depth() == 0)
-                    add(skip_spaces(index_.text(), offset), "text outside of the outermost element", "expected none");
+                    add(skip_spaces(index_.text(), offset), "text outside the root element", "expected none");
                 break;
             default: break;
         }
@@ -191,7 +188,7 @@ class TreeCheck : public pugi::xml_tree_walker {
 
     void check_element(const pugi::xml_node& node, std::size_t offset) {
         if (depth() == 0 && ++elements_ == 2)
-            add(offset, fmt::format("a second outermost element <{}>", shortened(node.name())), "expected one");
+            add(offset, fmt::format("a second root element <{}>", shortened(node.name())), "expected one");
         if (static_cast<std::size_t>(depth()) == depth_limit)
             add(offset, fmt::format("<{}> is nested too deep", shortened(node.name())),
                 fmt::format("expected at most {} levels", depth_limit));
@@ -202,15 +199,15 @@ class TreeCheck : public pugi::xml_tree_walker {
 
     void check_attribute(const RawAttribute& attribute) {
         if (attribute.value.find('<') != std::string_view::npos)
-            add(attribute.offset, fmt::format("{} holds a <", shortened(attribute.name)), "expected &lt; instead");
+            add(attribute.offset, fmt::format("{} contains a <", shortened(attribute.name)), "expected &lt;");
         for (std::size_t at = attribute.value.find('&'); at != std::string_view::npos;
              at = attribute.value.find('&', at + 1)) {
             const std::size_t end = attribute.value.find(';', at);
             const std::string_view rest = attribute.value.substr(at + 1);
             if (end != std::string_view::npos && is_known_reference(rest.substr(0, end - at - 1))) continue;
             add(attribute.offset,
-                fmt::format("{} holds an & that begins no known reference", shortened(attribute.name)),
-                "expected &amp; or another of &lt; &gt; &quot; &apos;");
+                fmt::format("{} contains an & that starts no known reference", shortened(attribute.name)),
+                "expected &amp;, &lt;, &gt;, &quot; or &apos;");
             return;
         }
     }
@@ -256,7 +253,7 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 bool parse_xml(const LineIndex& index, pugi::xml_document& document, Diagnostics& diagnostics) {
     if (!check_encoding(index, diagnostics)) return false;
-    // parse_fragment keeps text outside of the outermost element, which is otherwise dropped in silence.
+    // parse_fragment keeps text outside the root element, which is otherwise dropped in silence.
     constexpr unsigned options =
         pugi::parse_default | pugi::parse_fragment | pugi::parse_doctype | pugi::parse_pi | pugi::parse_declaration;
     const std::string_view text = index.text();
@@ -268,7 +265,7 @@ bool parse_xml(const LineIndex& index, pugi::xml_document& document, Diagnostics
     TreeCheck check(index, diagnostics);
     document.traverse(check);
     if (!check.found_element() && diagnostics.empty())
-        diagnostics.add({}, "the file holds no element", "expected <lagtrap version=\"1\">");
+        diagnostics.add({}, "the file has no elements", "expected <lagtrap version=\"1\">");
     return diagnostics.empty();
 }
 

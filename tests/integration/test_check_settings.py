@@ -33,7 +33,7 @@ FAULTS = {
     "idle": (function_event("idle", "idle"), "does nothing but return", "watch its caller"),
     "endless": (function_event("endless", "serve_for_ever"), "never returns", "watch what it calls"),
     "missing": (function_event("missing", "serv"), 'has no function "serv"', "did you mean serve?"),
-    "ambiguous": (function_event("ambiguous", "store::get"), "6 functions", "expected a name that only one has"),
+    "ambiguous": (function_event("ambiguous", "store::get"), "6 functions", "expected a unique name"),
     "probe": (event("probe", '<begin usdt="forms:constnt__begin"/><end usdt="forms:constant__end"/>', f'binary="{ARGUMENTS}"'),
               "has no probe forms:constnt__begin", "did you mean forms:constant__begin?"),
     "argument": (event("argument", '<key/><begin usdt="forms:unreadable__begin" key="arg0"/>'
@@ -46,9 +46,9 @@ TRACEPOINT_FAULTS = {
     "unknown": (tracepoint_event("unknown", "syscalls:sys_enter_wrtev", "syscalls:sys_exit_writev"),
                 "the kernel has no tracepoint syscalls:sys_enter_wrtev", "did you mean syscalls:sys_enter_writev?"),
     "field": (tracepoint_event("field", "syscalls:sys_enter_writev", "syscalls:sys_enter_readv", "fdd"),
-              'key is "fdd", which is no number', "expected one of __syscall_nr, fd, vec, vlen"),
+              'key is "fdd", which is not a number', "expected one of __syscall_nr, fd, vec, vlen"),
     "string": (tracepoint_event("string", "sched:sched_switch", "sched:sched_wakeup", "prev_comm"),
-               'key is "prev_comm", which is no number', "did you mean prev_pid?"),
+               'key is "prev_comm", which is not a number', "did you mean prev_pid?"),
 }
 GOOD = "".join((
     function_event("function", "store::put"), function_event("overload", "store::get(int)"), library_event("frame", MARKED, "1s"),
@@ -120,7 +120,7 @@ def a_program_may_be_installed_later():
     later = function_event("later", "f", "/usr/bin/nothing-of-this-name")
     with Settings(later) as settings:
         checked = settings.checked()
-        check(checked.returncode == 0 and "warning: there is no file \"/usr/bin/nothing-of-this-name\" yet" in checked.stderr,
+        check(checked.returncode == 0 and "warning: \"/usr/bin/nothing-of-this-name\" does not exist yet" in checked.stderr,
               f"{checked}")
     with Daemon(later) as daemon:
         event_status = daemon.status()["events"][0]

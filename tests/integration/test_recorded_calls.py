@@ -103,7 +103,7 @@ def functions_of_go_are_refused_at_their_place():
                             f'    <function name="main.(*Server).handle" binary="{program}"/>\n    <calls/>\n  </event>\n</lagtrap>\n')
         done = subprocess.run([LAGTRAPD, "--check-settings", settings], capture_output=True, text=True)
         said = done.stdout + done.stderr
-        check(done.returncode != 0 and "settings.xml:4:5: <calls> with a function of" in said and "a program of Go" in said, said)
+        check(done.returncode != 0 and "settings.xml:4:5: <calls> with a function of" in said and "a Go program" in said, said)
 
 
 run(slow_runs_have_their_calls_in_the_bundle, runs_under_the_threshold_have_no_tree,

@@ -43,7 +43,7 @@ TEST(Insertion, IsNotMisledByComments) {
 
 TEST(Insertion, RefusesWhatWouldBeWrong) {
     EXPECT_THAT(added("<lagtrap version='1'>\n<evnt/>\n</lagtrap>\n"),
-                HasSubstr("the settings have errors already:\nsettings.xml:2:1: unknown element <evnt>"));
+                HasSubstr("the settings already have errors:\nsettings.xml:2:1: unknown element <evnt>"));
     const std::string once = added("<lagtrap version='1'>\n</lagtrap>\n");
     EXPECT_THAT(added(once), HasSubstr("settings.xml:3:10: a second event \"a\""));
     EXPECT_THAT(added("<lagtrap version='1'/>", "<event/>"), HasSubstr("would have errors"));

@@ -34,11 +34,10 @@ TEST(Functions, AreFoundByDemangledName) {
 
 TEST(Functions, OfSeveralOverloadsAreAmbiguous) {
     const std::string problems = check(event("<function name='store::get'/>", marked), BinaryCheck::Look);
-    EXPECT_THAT(problems,
-                AllOf(HasSubstr("settings.xml:3:11: 6 functions of "),
-                      HasSubstr(" are called \"store::get\"; expected a name that only one has, such as its symbol"),
-                      HasSubstr("hint: these are: "), HasSubstr("store::get(int) (_ZN5store3getEi)"),
-                      HasSubstr(" and 1 more")));
+    EXPECT_THAT(problems, AllOf(HasSubstr("settings.xml:3:11: 6 functions in "),
+                                HasSubstr(" are named \"store::get\"; expected a unique name, such as its symbol"),
+                                HasSubstr("hint: these are: "), HasSubstr("store::get(int) (_ZN5store3getEi)"),
+                                HasSubstr(" and 1 more")));
 }
 
 TEST(Functions, ThatAreMissingHaveANearestName) {
@@ -85,8 +84,10 @@ TEST(LibraryMarkers, MustCarryTheKeyThatTheEventIsPairedBy) {
         check("<lagtrap version='1'><event name='frame' threshold='1s' trace-length='1s'><key/><library " + marked +
                   "/></event></lagtrap>",
               BinaryCheck::Look);
-    EXPECT_THAT(problems, AllOf(HasSubstr("lagtrap:frame__begin in "),
-                                HasSubstr(" carries no key; expected markers with a key, such as LAGTRAP_BEGIN_KEY")));
+    EXPECT_THAT(
+        problems,
+        AllOf(HasSubstr("lagtrap:frame__begin in "),
+              HasSubstr(" has no key; expected a key at every marker of the event, as with LAGTRAP_BEGIN_KEY")));
 }
 
 // A tracefs with the tracepoints that these tests name.
@@ -165,8 +166,8 @@ TEST_F(Tracepoints, FieldsMustExist) {
     EXPECT_THAT(
         problems,
         AllOf(HasSubstr(
-                  "key is \"df\", which is no number in syscalls:sys_enter_fsync; expected one of __syscall_nr, fd"),
-              HasSubstr("begin-time is \"when\", which is no number"), Not(HasSubstr("sector\""))));
+                  "key is \"df\", which is not a number in syscalls:sys_enter_fsync; expected one of __syscall_nr, fd"),
+              HasSubstr("begin-time is \"when\", which is not a number"), Not(HasSubstr("sector\""))));
 }
 
 TEST_F(Tracepoints, ArraysAndStringsAreNoKeys) {
@@ -174,21 +175,22 @@ TEST_F(Tracepoints, ArraysAndStringsAreNoKeys) {
                                                "tracepoint='syscalls:sys_enter_fsync' key='fd'", "<key/>");
     EXPECT_THAT(
         problems,
-        HasSubstr("key is \"rwbs\", which is no number in block:block_rq_issue; expected one of dev, sector, page\n"));
+        HasSubstr(
+            "key is \"rwbs\", which is not a number in block:block_rq_issue; expected one of dev, sector, page\n"));
 }
 
 TEST_F(Tracepoints, BothFieldsOfAKeyMustExist) {
     EXPECT_THAT(check_markers("tracepoint='block:block_rq_issue' key='dev,rwbs'",
                               "tracepoint='syscalls:sys_enter_fsync' key='df,fd'", "<key/>"),
-                AllOf(HasSubstr("key is \"rwbs\", which is no number in block:block_rq_issue"),
-                      HasSubstr("key is \"df\", which is no number in syscalls:sys_enter_fsync"),
+                AllOf(HasSubstr("key is \"rwbs\", which is not a number in block:block_rq_issue"),
+                      HasSubstr("key is \"df\", which is not a number in syscalls:sys_enter_fsync"),
                       Not(HasSubstr("key is \"dev\"")), Not(HasSubstr("key is \"fd\""))));
 }
 
 TEST_F(Tracepoints, StringsInTheRecordAreNoKeys) {
     EXPECT_THAT(check_markers("tracepoint='block:block_rq_issue' key='cmd'",
                               "tracepoint='syscalls:sys_enter_fsync' key='fd'", "<key/>"),
-                HasSubstr("key is \"cmd\", which is no number in block:block_rq_issue"));
+                HasSubstr("key is \"cmd\", which is not a number in block:block_rq_issue"));
 }
 
 TEST_F(Tracepoints, FoldersWithoutANumberAreNone) {
@@ -226,10 +228,10 @@ TEST(Programs, MayBeInstalledLater) {
                                         "binary='/nonexistent/app'/></event></lagtrap>");
     const ParseOutcome outcome = parse_settings(settings, BinaryCheck::Look);
     EXPECT_TRUE(outcome.ok());
-    EXPECT_EQ(
-        format_notes("settings.xml", outcome),
-        "settings.xml:2:72: warning: there is no file \"/nonexistent/app\" yet; it is watched once a process runs it, "
-        "in containers too (binary=\"*/app\" means each file of that name)\n");
+    EXPECT_EQ(format_notes("settings.xml", outcome),
+              "settings.xml:2:72: warning: \"/nonexistent/app\" does not exist yet; it will be watched once a process "
+              "runs it, "
+              "including in a container (binary=\"*/app\" matches every file of that name)\n");
 }
 
 TEST(Scopes, NameAProgramThatIsThere) {
@@ -239,19 +241,17 @@ TEST(Scopes, NameAProgramThatIsThere) {
     EXPECT_THAT(
         check(event("<function name='call' binary='/usr/bin/redis-server'/>\n<scope binary='/usr/bin/nothing'/>"),
               BinaryCheck::Look),
-        HasSubstr("settings.xml:4:8: there is no file \"/usr/bin/nothing\"; expected the program"));
+        HasSubstr("settings.xml:4:8: \"/usr/bin/nothing\" does not exist; expected the program"));
 }
 
 TEST(Functions, ThatCanNotBeWatchedAreToldWithTheReason) {
     const std::string library = build_folder() + "/settings/libsettings_test_marked.so";
-    EXPECT_THAT(
-        check(event("<function name='idle' " + marked + "/>"), BinaryCheck::Look),
-        AllOf(HasSubstr("settings.xml:3:11: function \"idle\" of "),
-              HasSubstr(" cannot be watched: does nothing but return, so no time passes in it; expected one that takes "
-                        "time and whose end can be found\n"),
-              HasSubstr("hint: watch its caller (lagtrap list-markers --functions " + library +
-                        " says which can be "
-                        "watched)\n")));
+    EXPECT_THAT(check(event("<function name='idle' " + marked + "/>"), BinaryCheck::Look),
+                AllOf(HasSubstr("settings.xml:3:11: function \"idle\" of "),
+                      HasSubstr(" cannot be watched: does nothing but return, so no time passes in it; expected a "
+                                "function that takes time and whose return can be probed\n"),
+                      HasSubstr("hint: watch its caller (lagtrap list-markers --functions " + library +
+                                " shows which can be watched)\n")));
     EXPECT_THAT(check(event("<begin function='store::put'/><end function='serve_for_ever' side='return'/>", marked),
                       BinaryCheck::Look),
                 AllOf(HasSubstr("settings.xml:3:36: function \"serve_for_ever\" of "), HasSubstr("never returns")));
@@ -267,9 +267,9 @@ TEST(Paths, OfSpoolAndSocketAreNotOtherThings) {
     EXPECT_EQ(said("<spool path='/tmp'/><control socket='/tmp/nothing-of-this-name'/>"), "");
     EXPECT_EQ(said("<spool path='/tmp/not/yet/there'/>"), "");
     EXPECT_THAT(said("<spool path='/etc/passwd/spool'/>"),
-                HasSubstr("settings.xml:2:8: \"/etc/passwd\" is there and no folder; expected a folder"));
+                HasSubstr("settings.xml:2:8: \"/etc/passwd\" is not a folder; expected a folder"));
     EXPECT_THAT(said("<control socket='/etc/passwd'/>"),
-                HasSubstr("settings.xml:2:10: \"/etc/passwd\" is there and no socket; expected a path"));
+                HasSubstr("settings.xml:2:10: \"/etc/passwd\" is not a socket; expected an unused path"));
 }
 
 TEST(Markers, AreNoMoreThanTheKernelsProgramsKnow) {
@@ -282,8 +282,7 @@ TEST(Markers, AreNoMoreThanTheKernelsProgramsKnow) {
                   "' threshold='1s' trace-length='1s' binary='/bin/a'><begin usdt='a:b'/>" + stages +
                   "<end usdt='a:c'/></event>\n";
     const std::string problems = check("<lagtrap version='1'>\n" + events + "</lagtrap>", BinaryCheck::Skip);
-    EXPECT_THAT(problems,
-                HasSubstr("settings.xml:242:1: with this event there are 4097 markers; expected at most 4096"));
+    EXPECT_THAT(problems, HasSubstr("settings.xml:242:1: this event makes 4097 markers; expected at most 4096"));
     EXPECT_THAT(problems, Not(HasSubstr("settings.xml:243:")));
 }
 

@@ -92,7 +92,7 @@ TEST_F(Presets, AreUsedTwiceWithAPrefix) {
                 HasSubstr("settings.xml:3:1: a second event \"buy\""));
     EXPECT_EQ(good("<use preset='shop'/>\n<use preset='shop' prefix='b-'/>").events.size(), 4);
     EXPECT_THAT(check(with("<use preset='shop' prefix='" + std::string(61, 'a') + "'/>"), BinaryCheck::Skip),
-                HasSubstr("settings.xml:2:20: with it an event is \"aaa"));
+                HasSubstr("settings.xml:2:20: this makes an event name \"aaa"));
 }
 
 TEST_F(Presets, ThatAreNotThereAreNamedWithTheNearest) {
@@ -112,7 +112,7 @@ TEST_F(Presets, WithErrorsNameTheirFileAndTheUse) {
     EXPECT_THAT(check(with("<use preset='empty'/>"), BinaryCheck::Skip), HasSubstr("the preset has no events"));
     std::ofstream(folder_ / "settings.xml") << "<lagtrap version='1'/>";
     EXPECT_THAT(check(with("<use preset='settings'/>"), BinaryCheck::Skip),
-                HasSubstr("the outermost element is <lagtrap>; expected <preset version=\"1\">"));
+                HasSubstr("the root element is <lagtrap>; expected <preset version=\"1\">"));
 }
 
 TEST_F(Presets, RefuseParametersThatMeanNothing) {
@@ -125,8 +125,9 @@ TEST_F(Presets, RefuseParametersThatMeanNothing) {
     EXPECT_THAT(check(with("<use preset='shop'><scope pid='1'/></use>"), BinaryCheck::Skip),
                 HasSubstr("settings.xml:2:20: a <scope> for preset shop"));
     EXPECT_THAT(check(with("<use preset='kernel' binary='/a'/>"), BinaryCheck::Skip),
-                HasSubstr("binary for preset kernel, whose markers are the kernel's"));
-    EXPECT_THAT(check(with("<use preset='shop' events='buy buy'/>"), BinaryCheck::Skip), HasSubstr("buy stands twice"));
+                HasSubstr("binary for preset kernel, whose markers are in the kernel"));
+    EXPECT_THAT(check(with("<use preset='shop' events='buy buy'/>"), BinaryCheck::Skip),
+                HasSubstr("buy is listed twice"));
 }
 
 TEST_F(Presets, WithoutTheirProgramAreNoted) {
@@ -135,7 +136,7 @@ TEST_F(Presets, WithoutTheirProgramAreNoted) {
     EXPECT_TRUE(outcome.ok());
     ASSERT_EQ(outcome.notes.size(), 1);
     EXPECT_EQ(outcome.notes[0].line, 2);
-    EXPECT_THAT(outcome.notes[0].text, HasSubstr("no program of it is installed here (/no/such/shop)"));
+    EXPECT_THAT(outcome.notes[0].text, HasSubstr("none of its programs is installed (/no/such/shop)"));
 }
 
 // This test's own program stands for one that is installed: it has no such function.
@@ -153,7 +154,7 @@ TEST_F(Presets, WhoseProgramChangedSaySo) {
     EXPECT_EQ(changed.diagnostics[0].column, 3);
     EXPECT_THAT(changed.diagnostics[0].found, HasSubstr("preset shop: "));
     EXPECT_THAT(changed.diagnostics[0].found, HasSubstr("has no function \"no_such_function\""));
-    EXPECT_THAT(changed.diagnostics[0].hint, HasSubstr("the preset was tried with shop 1.0"));
+    EXPECT_THAT(changed.diagnostics[0].hint, HasSubstr("the preset was tested with shop 1.0"));
 }
 
 TEST_F(Presets, FindTheInstalledProgramsByTheirPaths) {
