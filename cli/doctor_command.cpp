@@ -44,8 +44,8 @@ std::string as_text(const std::vector<Finding>& findings, const Paint& paint) {
     const auto unknown = std::count_if(findings.begin(), findings.end(),
                                        [](const Finding& finding) { return finding.health == Health::Unknown; });
     text += lacks_needed(findings) ? "\nSomething that lagtrap needs is missing.\n"
-            : unknown > 0          ? "\nNothing that lagtrap needs was found missing; some of it only root may ask.\n"
-                                   : "\nAll that lagtrap needs is there.\n";
+            : unknown > 0          ? "\nNothing that lagtrap needs was found missing; only root can check the rest.\n"
+                                   : "\nEverything that lagtrap needs is available.\n";
     return text;
 }
 

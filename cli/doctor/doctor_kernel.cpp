@@ -30,30 +30,31 @@ struct FeatureText {
 };
 
 constexpr FeatureText texts[] = {
-    {"btf", "kernel types (BTF)", "the BPF programs fit themselves to this kernel",
-     "the kernel is to be built with CONFIG_DEBUG_INFO_BTF, as those of distributions are", Health::Missing},
-    {"kprobe-programs", "probes in programs", "BPF programs of probes load",
-     "the kernel is to be built with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and CONFIG_UPROBE_EVENTS", Health::Missing},
-    {"uprobe-events", "uprobes", "a probe can be put into a program",
-     "the kernel is to be built with CONFIG_UPROBE_EVENTS", Health::Missing},
-    {"uprobe-multi", "many probes at once", "one attachment holds many probes",
-     "works without: probes are attached one by one, at 0.1 s each when they go; Linux 6.6 has it", Health::Otherwise},
-    {"cookies", "cookies of probes", "a program knows which probe it was called for", "Linux 5.15 or newer has them",
+    {"btf", "kernel types (BTF)", "BPF programs adapt to this kernel",
+     "rebuild the kernel with CONFIG_DEBUG_INFO_BTF=y (distribution kernels have it)", Health::Missing},
+    {"kprobe-programs", "probes in programs", "BPF programs for probes load",
+     "rebuild the kernel with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_EVENTS=y and CONFIG_UPROBE_EVENTS=y", Health::Missing},
+    {"uprobe-events", "uprobes", "probes can be set in programs", "rebuild the kernel with CONFIG_UPROBE_EVENTS=y",
      Health::Missing},
-    {"loops", "loops in BPF", "bpf_loop() is there", "Linux 5.17 or newer has it", Health::Missing},
+    {"uprobe-multi", "many probes at once", "one attachment covers many probes",
+     "not required: probes are attached one by one, and detaching takes 0.1 s each; Linux 6.6 has it",
+     Health::Otherwise},
+    {"cookies", "cookies of probes", "a BPF program knows which probe called it", "Linux 5.15 or newer has them",
+     Health::Missing},
+    {"loops", "loops in BPF", "bpf_loop() is available", "Linux 5.17 or newer has it", Health::Missing},
     {"ring-buffer", "BPF ring buffer", "records reach the daemon", "Linux 5.8 or newer has it", Health::Missing},
-    {"tracepoint-programs", "tracepoint programs", "events of the kernel can be watched",
-     "the kernel is to be built with CONFIG_BPF_EVENTS", Health::Missing},
-    {"detached-tracefs", "names of tracepoints", "tracefs can be opened without a mount",
-     "without it events on tracepoints are not armed; others are", Health::Otherwise},
-    {"tracing-programs", "context switches", "who waits for whom can be recorded",
-     "the kernel is to be built with CONFIG_DEBUG_INFO_BTF", Health::Missing},
-    {"perf-event-programs", "programs of samplers", "BPF programs of samplers load",
-     "the kernel is to be built with CONFIG_PERF_EVENTS and CONFIG_BPF_EVENTS", Health::Missing},
-    {"sampler", "sampling of CPUs", "the clock of each CPU can be sampled",
-     "the kernel is to be built with CONFIG_PERF_EVENTS", Health::Missing},
-    {"run-time-statistics", "run time of BPF programs", "what lagtrap costs is counted by the kernel",
-     "works without: the budget reckons with assumed times", Health::Otherwise},
+    {"tracepoint-programs", "tracepoint programs", "kernel events can be watched",
+     "rebuild the kernel with CONFIG_BPF_EVENTS=y", Health::Missing},
+    {"detached-tracefs", "names of tracepoints", "tracefs can be opened without being mounted",
+     "without it, only events on tracepoints cannot be armed", Health::Otherwise},
+    {"tracing-programs", "context switches", "which thread waits for which can be recorded",
+     "rebuild the kernel with CONFIG_DEBUG_INFO_BTF=y", Health::Missing},
+    {"perf-event-programs", "programs of samplers", "BPF programs for sampling load",
+     "rebuild the kernel with CONFIG_PERF_EVENTS=y and CONFIG_BPF_EVENTS=y", Health::Missing},
+    {"sampler", "sampling of CPUs", "every CPU can be sampled", "rebuild the kernel with CONFIG_PERF_EVENTS=y",
+     Health::Missing},
+    {"run-time-statistics", "run time of BPF programs", "the kernel measures what lagtrap costs",
+     "not required: the budget uses estimates instead", Health::Otherwise},
 };
 
 Finding feature_finding(const FeatureText& text, const bpf::Feature& feature) {
@@ -61,7 +62,7 @@ Finding feature_finding(const FeatureText& text, const bpf::Feature& feature) {
     switch (feature.answer) {
         case bpf::Answer::Has: return {text.name, Health::Works, text.works, {}, needed};
         case bpf::Answer::Refused:
-            return {text.name, Health::Unknown, "the kernel does not let this user ask (" + feature.reason + ")",
+            return {text.name, Health::Unknown, "the kernel does not allow this user to check (" + feature.reason + ")",
                     "run `lagtrap doctor` as root", needed};
         case bpf::Answer::Lacks: break;
     }
@@ -81,21 +82,21 @@ Finding kernel_version() {
     const std::string machine = names.machine;
     const std::string version = fmt::format("Linux {} on {}", printable(names.release), machine);
     if (machine == "x86_64") return {"kernel", Health::Works, version, {}, true};
-    return {"kernel", Health::Missing, version, "lagtrap is made for x86_64", true};
+    return {"kernel", Health::Missing, version, "lagtrap supports only x86_64", true};
 }
 
 Finding privileges(const std::vector<std::string>& missing) {
-    if (missing.empty()) return {"your privileges", Health::Works, "all that the daemon needs", {}, false};
-    return {"your privileges", Health::Otherwise, fmt::format("without {}", fmt::join(missing, ", ")),
-            "lines below that say so can only be answered as root; the daemon has what its service gives it", false};
+    if (missing.empty()) return {"your privileges", Health::Works, "everything that the daemon needs", {}, false};
+    return {"your privileges", Health::Otherwise, fmt::format("missing {}", fmt::join(missing, ", ")),
+            "only root can check the lines marked so below; the daemon gets its privileges from its service", false};
 }
 
 Finding lockdown(const fs::path& root) {
     const auto mode = line_of(root / "sys/kernel/security/lockdown");
-    if (!mode) return {"lockdown", Health::Works, "none, or not shown", {}, true};
+    if (!mode) return {"lockdown", Health::Works, "none, or not visible", {}, true};
     if (mode->find("[confidentiality]") != std::string::npos)
-        return {"lockdown", Health::Missing, "the kernel is locked down for confidentiality: BPF may not read memory",
-                "boot with lockdown=integrity, or without Secure Boot's lockdown", true};
+        return {"lockdown", Health::Missing, "kernel lockdown is in confidentiality mode: BPF cannot read memory",
+                "boot with lockdown=integrity, or disable Secure Boot's lockdown", true};
     return {"lockdown", Health::Works, *mode, {}, true};
 }
 
@@ -111,7 +112,7 @@ Finding paranoia(const fs::path& root) {
     const auto value = line_of(root / "proc/sys/kernel/perf_event_paranoid");
     return {"perf_event_paranoid",
             Health::Works,
-            value.value_or("not shown") + "; with CAP_PERFMON, as the daemon has it, it does not count",
+            value.value_or("not shown") + "; irrelevant to the daemon, which has CAP_PERFMON",
             {},
             false};
 }
@@ -129,7 +130,7 @@ Finding ptrace_scope(const fs::path& root) {
     const auto value = line_of(root / "proc/sys/kernel/yama/ptrace_scope");
     return {"ptrace_scope",
             Health::Works,
-            value ? *value + "; the daemon reads processes, it attaches to none" : "no Yama: nothing restricts",
+            value ? *value + "; the daemon reads processes but does not attach to them" : "no Yama: no restriction",
             {},
             false};
 }
@@ -137,8 +138,8 @@ Finding ptrace_scope(const fs::path& root) {
 Finding statistics_switch(const fs::path& root) {
     const auto value = line_of(root / "proc/sys/kernel/bpf_stats_enabled");
     if (value && *value == "1")
-        return {"bpf_stats_enabled", Health::Otherwise, "1: every BPF program of the machine is timed, all the time",
-                "sysctl kernel.bpf_stats_enabled=0; lagtrap switches it on where it needs it", false};
+        return {"bpf_stats_enabled", Health::Otherwise, "1: the kernel times every BPF program all the time",
+                "sysctl kernel.bpf_stats_enabled=0; lagtrap enables it when needed", false};
     return {"bpf_stats_enabled", Health::Works, value.value_or("not shown"), {}, false};
 }
 
@@ -147,7 +148,7 @@ Finding locked_memory() {
     ::getrlimit(RLIMIT_MEMLOCK, &limit);
     const std::string shown =
         limit.rlim_cur == RLIM_INFINITY ? "no limit" : fmt::format("{} KiB", limit.rlim_cur / 1024);
-    return {"locked memory", Health::Works, shown + "; BPF memory does not count since Linux 5.11", {}, false};
+    return {"locked memory", Health::Works, shown + "; does not limit BPF memory since Linux 5.11", {}, false};
 }
 
 Finding clock_source(const fs::path& root) {
@@ -155,22 +156,22 @@ Finding clock_source(const fs::path& root) {
     if (!value) return {"clock source", Health::Works, "not shown", {}, false};
     if (*value == "tsc" || value->starts_with("kvm") || value->starts_with("hyperv"))
         return {"clock source", Health::Works, *value, {}, false};
-    return {"clock source", Health::Otherwise, *value + ": each look at the clock costs about a microsecond",
-            "markers cost more; choose tsc where the machine has a steady one", false};
+    return {"clock source", Health::Otherwise, *value + ": reading the clock takes about a microsecond",
+            "markers cost more; use tsc if it is stable on this machine", false};
 }
 
 Finding cgroups(const fs::path& root) {
     std::error_code ignored;
     if (fs::exists(root / "sys/fs/cgroup/cgroup.controllers", ignored))
-        return {"cgroup v2", Health::Works, "the service manager can hold the daemon to its limits", {}, false};
+        return {"cgroup v2", Health::Works, "the service manager can limit the daemon", {}, false};
     return {"cgroup v2", Health::Otherwise, "not mounted at /sys/fs/cgroup",
-            "works without; limits of the service may not hold", false};
+            "not required, but limits of the service may not apply", false};
 }
 
 Finding processes() {
-    if (sees_all_processes()) return {"processes", Health::Works, "all of the machine are seen", {}, true};
-    return {"processes", Health::Missing, "this container sees its own alone",
-            "start it with the machine's: --pid=host, or hostPID: true (docs/containers.md)", true};
+    if (sees_all_processes()) return {"processes", Health::Works, "all processes of the machine are visible", {}, true};
+    return {"processes", Health::Missing, "this container cannot see host processes",
+            "start it in the host's PID namespace: --pid=host, or hostPID: true (docs/containers.md)", true};
 }
 
 Finding processors(const fs::path& root) {

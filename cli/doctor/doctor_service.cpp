@@ -43,28 +43,28 @@ Finding settings_finding(const std::string& file, const settings::ParseOutcome& 
     const std::string events = fmt::format("{}: {} events", file, outcome.settings.events.size());
     if (outcome.ok() && !outcome.notes.empty())
         return {"settings", Health::Unknown,
-                fmt::format("{}; {} markers or files of them could not be looked at", events, outcome.notes.size()),
+                fmt::format("{}; {} of their markers or files could not be checked", events, outcome.notes.size()),
                 "run `lagtrap doctor` as root", true};
     if (outcome.ok()) return {"settings", Health::Works, events, {}, true};
     std::error_code failure;
     if (!fs::exists(file, failure))
-        return {"settings", Health::Missing, file + " is not there", "write it, or name another with --settings", true};
+        return {"settings", Health::Missing, file + " does not exist", "create it, or use --settings", true};
     if (::access(file.c_str(), R_OK) != 0 && errno == EACCES)
-        return {"settings", Health::Unknown, "you may not read " + file, "run `lagtrap doctor` as root", true};
+        return {"settings", Health::Unknown, "no permission to read " + file, "run `lagtrap doctor` as root", true};
     const settings::Diagnostic& first = outcome.diagnostics.front();
     return {"settings", Health::Missing,
-            fmt::format("{}:{}:{}: {} ({} in all)", file, first.line, first.column, printable(first.found),
+            fmt::format("{}:{}:{}: {} ({} in total)", file, first.line, first.column, printable(first.found),
                         outcome.diagnostics.size()),
-            "`lagtrap check` shows each error and how to mend it", true};
+            "`lagtrap check` shows every error and how to fix it", true};
 }
 
 Finding files_finding(const settings::ParseOutcome& outcome) {
     const char* const name = "watched files";
     if (outcome.warnings.empty())
-        return {name, Health::Works, "root and their owners alone can change or replace them", {}, false};
+        return {name, Health::Works, "only root and the owners can change or replace them", {}, false};
     return {name, Health::Otherwise,
-            fmt::format("{} ({} in all)", printable(outcome.warnings.front().text), outcome.warnings.size()),
-            "they are watched all the same; take the right to write from others, or from the folder", false};
+            fmt::format("{} ({} in total)", printable(outcome.warnings.front().text), outcome.warnings.size()),
+            "they are still watched; remove write permission for others from the file or its folder", false};
 }
 
 // The folder that is there, from `path` upwards.
@@ -83,10 +83,11 @@ Finding room_finding(const settings::Settings& settings) {
     const std::string found = fmt::format("{} free at {}; the spool may take {}", format_byte_size(free_bytes),
                                           place.string(), format_byte_size(settings.spool.size_limit_bytes));
     if (free_bytes < (64ULL << 20))
-        return {"room for recordings", Health::Missing, found, "make room: a recording takes some megabytes", true};
+        return {"room for recordings", Health::Missing, found, "free some space: a recording takes some megabytes",
+                true};
     if (free_bytes < settings.spool.size_limit_bytes)
         return {"room for recordings", Health::Otherwise, found,
-                "the disk may be full before old bundles go: lower <spool size-limit>", false};
+                "the disk may fill up before old bundles are deleted: lower <spool size-limit>", false};
     return {"room for recordings", Health::Works, found, {}, true};
 }
 
@@ -120,19 +121,18 @@ Finding upload_finding(const settings::Settings& settings) {
     if (!ready.readable || !sent.readable) {
         std::error_code failure;
         if (!fs::exists(spool, failure) && !failure)
-            return {"sending", Health::Otherwise, "there is no spool yet", "the daemon makes it", false};
-        return {"sending", Health::Unknown, "you may not read the spool " + spool.string(),
-                "be root or in the group lagtrap", false};
+            return {"sending", Health::Otherwise, "the spool does not exist yet", "the daemon creates it", false};
+        return {"sending", Health::Unknown, "no permission to read the spool " + spool.string(),
+                "run as root or join the group lagtrap", false};
     }
-    std::string found = "nothing was sent yet";
+    std::string found = "nothing sent yet";
     if (sent.newest) {
         const auto ago = fs::file_time_type::clock::now() - *sent.newest;
         found = fmt::format("last sent {} ago", format_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                     std::max(ago, fs::file_time_type::duration::zero()))));
     }
-    found += fmt::format("; {} wait, {} rejected", ready.entries, rejected.entries);
-    if (rejected.entries > 0)
-        return {"sending", Health::Otherwise, found, "rejected/*.reason in the spool says why", false};
+    found += fmt::format("; {} waiting, {} rejected", ready.entries, rejected.entries);
+    if (rejected.entries > 0) return {"sending", Health::Otherwise, found, "see rejected/*.reason in the spool", false};
     return {"sending", Health::Works, found, {}, false};
 }
 
@@ -145,19 +145,18 @@ Finding uploader_finding(const fs::path& root, const settings::Settings& setting
         const auto name = read_file(entry->path() / "comm", 64);
         // The kernel keeps 15 bytes of it.
         if (name && name->starts_with("lagtrap-uploade"))
-            return {"uploader", Health::Works, "runs, process " + entry->path().filename().string(), {}, false};
+            return {"uploader", Health::Works, "running, process " + entry->path().filename().string(), {}, false};
     }
-    return {"uploader", Health::Missing, "does not run", "systemctl enable --now lagtrap-uploader", false};
+    return {"uploader", Health::Missing, "not running", "systemctl enable --now lagtrap-uploader", false};
 }
 
 Finding reader_of_disk() {
     const std::string program = binaries::find_reader_program("");
     if (program.empty())
-        return {"reader of files", Health::Missing, "lagtrap-reader is not installed", "it comes with lagtrapd", false};
+        return {"reader of files", Health::Missing, "lagtrap-reader is not installed", "it is part of lagtrapd", false};
     if (::access(program.c_str(), X_OK) != 0)
-        return {"reader of files", Health::Missing, program + ": " + std::strerror(errno), "install lagtrapd anew",
-                false};
-    return {"reader of files", Health::Unknown, program + " is there; the daemon starts it", {}, false};
+        return {"reader of files", Health::Missing, program + ": " + std::strerror(errno), "reinstall lagtrapd", false};
+    return {"reader of files", Health::Unknown, program + " exists; the daemon starts it", {}, false};
 }
 
 // The processes without privileges that read others' files for the daemon.
@@ -165,11 +164,11 @@ Finding reader_finding(const Result<boost::json::object>& answer) {
     if (!answer) return reader_of_disk();
     const auto& reader = part(*answer, "file_reader");
     if (const std::string problem = text(reader, "problem"); !problem.empty())
-        return {"reader of files", Health::Missing, problem, "install lagtrapd anew; it is tried again by itself",
-                true};
+        return {"reader of files", Health::Missing, problem, "reinstall lagtrapd; the daemon retries by itself", true};
     if (truth(reader, "as_root"))
-        return {"reader of files", Health::Otherwise, "is root without capabilities, behind its system call filter",
-                "let the daemon have CAP_SETUID and CAP_SETGID, then it becomes a user of its own", true};
+        return {"reader of files", Health::Otherwise,
+                "runs as root, without capabilities and with a system call filter",
+                "give the daemon CAP_SETUID and CAP_SETGID, so that it can use a separate user", true};
     return {"reader of files",
             Health::Works,
             fmt::format("runs as user {}, without capabilities", number(reader, "user")),
@@ -189,8 +188,8 @@ Finding daemon_finding(const Result<boost::json::object>& answer) {
            : truth(event, "shed")                                             ? shed
                                                                               : off);
     }
-    const std::string found =
-        fmt::format("runs, process {}: {} events armed, {} shed, {} off", number(*answer, "pid"), armed, shed, off);
+    const std::string found = fmt::format("running, process {}: {} events armed, {} disabled by the budget, {} off",
+                                          number(*answer, "pid"), armed, shed, off);
     if (shed + off > 0) return {"daemon", Health::Otherwise, found, "`lagtrap status` says why", false};
     return {"daemon", Health::Works, found, {}, false};
 }
@@ -199,15 +198,15 @@ Finding debug_files(const fs::path& root) {
     const char* const servers = std::getenv("DEBUGINFOD_URLS");
     std::error_code failure;
     const bool folder = fs::exists(root / on_machine("/usr/lib/debug/.build-id").relative_path(), failure);
-    if (folder) return {"debug files", Health::Works, "/usr/lib/debug has some", {}, false};
+    if (folder) return {"debug files", Health::Works, "found in /usr/lib/debug", {}, false};
     if (servers != nullptr && *servers != '\0')
         return {"debug files",
                 Health::Works,
-                "`lagtrap symbolize --debuginfod` may ask the servers of DEBUGINFOD_URLS",
+                "`lagtrap symbolize --debuginfod` can ask the servers in DEBUGINFOD_URLS",
                 {},
                 false};
-    return {"debug files", Health::Otherwise, "none installed: stripped programs have no names of functions",
-            "install their -dbgsym packages, or add names later with `lagtrap symbolize`", false};
+    return {"debug files", Health::Otherwise, "none installed: stripped programs have no function names",
+            "install -dbgsym packages, or add names later with `lagtrap symbolize`", false};
 }
 
 // Whether somebody listens there.
@@ -216,7 +215,7 @@ Status connect_to(const std::string& host, const std::string& port) {
     wanted.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     if (const int failed = ::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found); failed != 0)
-        return make_error(ErrorKind::NotFound, fmt::format("{} is not known: {}", host, ::gai_strerror(failed)));
+        return make_error(ErrorKind::NotFound, fmt::format("cannot resolve {}: {}", host, ::gai_strerror(failed)));
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
     int number = ETIMEDOUT;
     for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
@@ -251,10 +250,10 @@ Finding server_finding(const settings::Settings& settings) {
     const std::string what = by_proxy ? "the proxy " : "";
     if (!connected)
         return {"server", Health::Missing, what + printable(connected.error().message),
-                "check <upload>, the network and the server; `lagtrap upload` tries all of it", false};
+                "check <upload>, the network and the server; `lagtrap upload` tests all of it", false};
     return {"server",
             Health::Works,
-            what + address + " takes connections; `lagtrap upload` tries certificate and token",
+            what + address + " accepts connections; `lagtrap upload` tests certificate and token",
             {},
             false};
 }

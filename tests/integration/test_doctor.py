@@ -40,7 +40,7 @@ def beside_a_daemon():
         check("1 events" in findings["settings"]["reason"], f"{findings['settings']}")
         text = subprocess.run([LAGTRAP, "doctor", "--settings", daemon.settings_path, "--socket", daemon.socket_path],
                               capture_output=True, text=True, timeout=120)
-        check(text.returncode == 0 and "All that lagtrap needs is there." in text.stdout, text.stdout)
+        check(text.returncode == 0 and "Everything that lagtrap needs is available." in text.stdout, text.stdout)
 
 
 def without_privileges():

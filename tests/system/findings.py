@@ -41,7 +41,7 @@ def check_doctor(name, lines, daemon):
     said = findings["daemon"]
     expect(said["state"] == daemon, f"lagtrap doctor: {said}")
     if daemon == "ok":
-        expect("1 events armed, 0 shed, 0 off" in said["reason"], f"lagtrap doctor: {said}")
+        expect("1 events armed, 0 disabled by the budget, 0 off" in said["reason"], f"lagtrap doctor: {said}")
         expect(findings["uploader"]["state"] == "ok", f"lagtrap doctor: {findings['uploader']}")
     else:
         expect("systemctl start" in said["reason"], f"lagtrap doctor: {said}")

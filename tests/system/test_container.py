@@ -238,7 +238,7 @@ def record(folder):
         wait_for(lambda: json.loads(lagtrap("status", "--json"))["arming"] is None, "the events to be armed", 30)
         check(event("work")["armed"], event("work"))
         doctor = podman("exec", DAEMON, "lagtrap", "doctor").stdout
-        check("All that lagtrap needs is there." in doctor, doctor)
+        check("Everything that lagtrap needs is available." in doctor, doctor)
 
         outside = delay_of(folder, [PROGRAM], "cpu", lambda: event("work")["processes"] == 1)
         check_delay(outside, "spin")
