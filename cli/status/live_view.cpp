@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 
+#include "cli/console/name_column.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
 #include "cli/status/status_events.hpp"
@@ -22,6 +23,8 @@ constexpr std::size_t notes_kept = 200;
 // Beside events: two lines of the daemon, a blank, the head, a blank, the head of what happened, message, keys.
 constexpr std::size_t other_lines = 8;
 constexpr std::size_t least_notes = 4;
+constexpr std::size_t least_name_width = 16;
+constexpr std::size_t number_columns = 2 + 4 * 9 + 3 * 8;  // of the table of events
 
 LiveFigures figures_of(const object& event) {
     const object& timed = part(event, "timed");
@@ -62,7 +65,7 @@ std::string rate(double per_second) {
     return text;
 }
 
-std::string event_row(const LiveEvent& event, const Paint& paint, bool chosen) {
+std::string event_row(const LiveEvent& event, const NameColumn& names, const Paint& paint, bool chosen) {
     const LiveFigures& recent = event.recent;
     const auto time = [&](double share) {
         return pad_left(recent.runs > 0 ? duration(percentile_ns(recent.histogram, share)) : "-", 9);
@@ -75,7 +78,7 @@ std::string event_row(const LiveEvent& event, const Paint& paint, bool chosen) {
             8);
     };
     const Colour name = !event.trouble.empty() ? Colour::Yellow : chosen ? Colour::Bold : Colour::None;
-    return std::string(chosen ? "> " : "  ") + paint(name, pad_right(event.name, 16)) +
+    return std::string(chosen ? "> " : "  ") + paint(name, names.cell(event.name)) +
            pad_left(duration(event.threshold_ns), 9) +
            pad_left(event.trouble.empty() ? rate(event.runs_per_second) : event.trouble, 9) +
            paint(recent.delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(event.delays), 8)) + time(0.5) +
@@ -211,13 +214,17 @@ std::vector<std::string> LiveState::screen(const Paint& paint, ScreenSize size, 
                     with_commas(number(cost, "memory_bytes") >> 20) + " MiB  " + clock_of(realtime_ns_));
     lines.push_back(state_of(answer_, problem_, paint));
     lines.emplace_back();
-    lines.push_back(
-        paint(Colour::Bold, "  event           threshold   runs/s  delays      p50      p99  on CPU blocked"));
+    std::vector<std::string> event_names;
+    for (const LiveEvent& event : events_) event_names.push_back(event.name);
+    const NameColumn names(event_names, least_name_width, size.columns - std::min(size.columns, number_columns));
+    lines.push_back(paint(Colour::Bold, "  " + pad_right("event", names.width()) +
+                                            "threshold   runs/s  delays      p50      p99  on CPU blocked"));
     const std::size_t room = size.rows > other_lines + least_notes ? size.rows - other_lines - least_notes : 1;
     const std::size_t shown = std::min(events_.size(), room);
     // The chosen one stays in sight.
     const std::size_t first = chosen_ < shown ? 0 : chosen_ + 1 - shown;
-    for (std::size_t i = first; i < first + shown; ++i) lines.push_back(event_row(events_[i], paint, i == chosen_));
+    for (std::size_t i = first; i < first + shown; ++i)
+        lines.push_back(event_row(events_[i], names, paint, i == chosen_));
     if (events_.empty()) lines.emplace_back("  no events: the settings name none");
     lines.emplace_back();
     std::string head = "What happened";

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "cli/bundles/delay_classes.hpp"
+#include "cli/console/name_column.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
 #include "cli/status/limited_party.hpp"
@@ -146,25 +147,62 @@ std::vector<std::string> problems_of(const object& event) {
     return problems;
 }
 
-std::string event_row(const object& event, const Paint& paint) {
+// Behind the row of an event that is not simply watched.
+std::string state_of(const object& event) {
+    if (truth(event, "arming")) return "arming";
+    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed"))) return "in part";
+    if (truth(event, "armed")) return {};
+    return truth(event, "counting") ? "counted" : truth(event, "shed") ? "shed" : "off";
+}
+
+std::vector<std::string> event_names(const object& answer) {
+    std::vector<std::string> names;
+    for (const auto& entry : list(answer, "events"))
+        if (entry.is_object()) names.push_back(text(entry.as_object(), "name"));
+    return names;
+}
+
+constexpr std::size_t least_name_width = 16;
+
+struct EventColumns {
+    NameColumn names;
+    std::size_t runs_width;
+};
+
+// Long names take what the table has left of the screen: behind the rows, and before the numbers of runs.
+EventColumns event_columns(const object& answer) {
+    constexpr std::size_t usual_runs_width = 14, other_columns = 2 + 9 + 8 + 3 * 9;
+    std::size_t runs_width = width_of("runs"), state_width = 0;
+    for (const auto& entry : list(answer, "events")) {
+        if (!entry.is_object()) continue;
+        runs_width = std::max(runs_width, width_of(with_commas(number(entry.as_object(), "runs"))));
+        const std::string state = state_of(entry.as_object());
+        if (!state.empty()) state_width = std::max(state_width, 1 + width_of(state));
+    }
+    runs_width += 2;
+    const std::size_t taken = other_columns + runs_width + state_width;
+    NameColumn names(event_names(answer), least_name_width, screen_width - std::min(screen_width, taken));
+    const bool is_usual = names.width() == least_name_width;
+    return {std::move(names), is_usual ? std::max(runs_width, usual_runs_width) : runs_width};
+}
+
+std::string event_row(const object& event, const EventColumns& columns, const Paint& paint) {
     const auto histogram = histogram_of(event);
     const std::uint64_t runs = number(event, "runs");
     const std::uint64_t delays = number(event, "delays");
     const auto cell = [&](std::uint64_t length_ns) { return pad_left(runs > 0 ? duration(length_ns) : "-", 9); };
-    std::string row = "  " + pad_right(text(event, "name"), 16);
+    std::string row = "  " + columns.names.cell(text(event, "name"));
     row += pad_left(duration(number(event, "threshold_ns")), 9);
-    row += pad_left(with_commas(runs), 14);
+    row += pad_left(with_commas(runs), columns.runs_width);
     row += paint(delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(delays), 8));
     // Percentiles are ends of the histogram's buckets: no run took longer than the longest.
     const std::uint64_t longest_ns = number(event, "max_ns");
     for (const double share : {0.5, 0.99}) row += cell(std::min(percentile_ns(histogram, share), longest_ns));
     row += cell(longest_ns);
-    if (truth(event, "arming")) return row + paint(Colour::Yellow, " arming") + "\n";
-    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed")))
-        return row + paint(Colour::Yellow, " in part") + "\n";
-    if (!truth(event, "armed"))
-        row += paint(Colour::Red, truth(event, "counting") ? " counted" : truth(event, "shed") ? " shed" : " off");
-    return row + "\n";
+    const std::string state = state_of(event);
+    if (state.empty()) return row + "\n";
+    const bool is_watched = state == "arming" || state == "in part";
+    return row + paint(is_watched ? Colour::Yellow : Colour::Red, " " + state) + "\n";
 }
 
 std::string event_table(const object& answer, const Paint& paint) {
@@ -172,13 +210,16 @@ std::string event_table(const object& answer, const Paint& paint) {
     if (value == nullptr || !value->is_array() || value->as_array().empty()) {
         return "  no events: the settings name none\n";
     }
+    const EventColumns columns = event_columns(answer);
     std::string table =
-        paint(Colour::Bold, "  event           threshold          runs  delays      p50      p99      max") + "\n";
+        paint(Colour::Bold, "  " + pad_right("event", columns.names.width()) + "threshold" +
+                                pad_left("runs", columns.runs_width) + "  delays      p50      p99      max") +
+        "\n";
     std::string problems;
     for (const auto& entry : value->as_array()) {
         if (!entry.is_object()) continue;
         const object& event = entry.as_object();
-        table += event_row(event, paint);
+        table += event_row(event, columns, paint);
         for (const std::string& problem : problems_of(event)) {
             problems += "  " + paint(Colour::Yellow, text(event, "name")) + ": " + problem + "\n";
         }
@@ -186,18 +227,31 @@ std::string event_table(const object& answer, const Paint& paint) {
     return table + (problems.empty() ? "" : "\n" + problems);
 }
 
+std::string point_of(const object& marker) {
+    std::string stage = text(marker, "stage");
+    return stage.empty() ? text(marker, "role") : stage;
+}
+
 // Begin, stages and end of each event: a marker that is not reached looks like a program with nothing to do, but for these.
 std::string marker_table(const object& answer, const Paint& paint) {
+    constexpr std::size_t most_width = 24;
     std::string rows;
+    std::vector<std::string> points;
+    for (const auto& entry : list(answer, "events")) {
+        if (!entry.is_object()) continue;
+        for (const auto& value : list(entry.as_object(), "markers"))
+            if (value.is_object()) points.push_back(point_of(value.as_object()));
+    }
+    const NameColumn names(event_names(answer), least_name_width, most_width);
+    const NameColumn markers(points, least_name_width, most_width);
     for (const auto& entry : list(answer, "events")) {
         if (!entry.is_object()) continue;
         std::string name = text(entry.as_object(), "name");
         for (const auto& value : list(entry.as_object(), "markers")) {
             if (!value.is_object()) continue;
             const object& marker = value.as_object();
-            const std::string stage = text(marker, "stage");
             const std::uint64_t last_ns = number(marker, "last_realtime_ns");
-            rows += "  " + pad_right(name, 16) + pad_right(stage.empty() ? text(marker, "role") : stage, 16) +
+            rows += "  " + names.cell(name) + markers.cell(point_of(marker)) +
                     pad_left(with_commas(number(marker, "hits")), 14) +
                     pad_left(with_commas(number(marker, "unmatched")), 11) + "  " +
                     (last_ns == 0 ? "never" : format_utc(last_ns)) + "\n";
@@ -205,13 +259,16 @@ std::string marker_table(const object& answer, const Paint& paint) {
         }
     }
     if (rows.empty()) return {};
-    return "\n" + paint(Colour::Bold, "  event           marker                    hits  unmatched  last hit") + "\n" +
-           rows;
+    return "\n" +
+           paint(Colour::Bold, "  " + pad_right("event", names.width()) + pad_right("marker", markers.width()) +
+                                   "          hits  unmatched  last hit") +
+           "\n" + rows;
 }
 
 // In how many files each event is watched, and of how many processes; with the containers and units of those that are copies.
 std::string file_table(const object& answer, const Paint& paint) {
-    constexpr std::size_t places_shown = 3;
+    constexpr std::size_t places_shown = 3, number_columns = 2 + 9 + 11;
+    const NameColumn names(event_names(answer), least_name_width, screen_width - number_columns);
     std::string rows;
     for (const auto& entry : list(answer, "events")) {
         if (!entry.is_object() || !entry.as_object().contains("files")) continue;
@@ -223,11 +280,13 @@ std::string file_table(const object& answer, const Paint& paint) {
             if (++shown <= places_shown) places += (places.empty() ? "" : ", ") + place_of(value.as_object());
         }
         if (shown > places_shown) places += ", ...";
-        rows += "  " + pad_right(text(event, "name"), 16) + pad_left(with_commas(number(event, "files")), 9) +
+        rows += "  " + names.cell(text(event, "name")) + pad_left(with_commas(number(event, "files")), 9) +
                 pad_left(with_commas(number(event, "processes")), 11) + (places.empty() ? "" : "  " + places) + "\n";
     }
     if (rows.empty()) return {};
-    return "\n" + paint(Colour::Bold, "  event               files  processes  copies of its files") + "\n" + rows;
+    return "\n" +
+           paint(Colour::Bold, "  " + pad_right("event", names.width()) + "    files  processes  copies of its files") +
+           "\n" + rows;
 }
 
 // "    delays mostly: lock (futex) 3, on a CPU 1", the most frequent first.
@@ -245,6 +304,8 @@ std::string mostly_text(const object& event) {
 
 // Where the time of the runs went, of events whose threads' time is counted.
 std::string time_table(const object& answer, const Paint& paint) {
+    constexpr std::size_t number_columns = 2 + 9 + 3 * 12;
+    const NameColumn names(event_names(answer), least_name_width, screen_width - number_columns);
     std::string rows;
     for (const auto& entry : list(answer, "events")) {
         if (!entry.is_object()) continue;
@@ -258,7 +319,7 @@ std::string time_table(const object& answer, const Paint& paint) {
         const auto share = [&](std::uint64_t part_ns) {
             return pad_left(all_ns == 0 ? "" : percent(static_cast<double>(part_ns) / static_cast<double>(all_ns)), 12);
         };
-        rows += "  " + pad_right(text(event, "name"), 16) + pad_left(duration(all_ns), 9) + share(on_cpu_ns) +
+        rows += "  " + names.cell(text(event, "name")) + pad_left(duration(all_ns), 9) + share(on_cpu_ns) +
                 share(runnable_ns) + share(all_ns - on_cpu_ns - runnable_ns);
         if (handed_over_ns > 0) rows += "  and " + duration(handed_over_ns) + " from thread to thread";
         if (const std::uint64_t left_out = number(timed, "left_out"); left_out > 0)
@@ -266,7 +327,10 @@ std::string time_table(const object& answer, const Paint& paint) {
         rows += "\n" + mostly_text(event);
     }
     if (rows.empty()) return {};
-    return "\n" + paint(Colour::Bold, "  event           its time    on a CPU   for a CPU     blocked") + "\n" + rows;
+    return "\n" +
+           paint(Colour::Bold,
+                 "  " + pad_right("event", names.width()) + " its time    on a CPU   for a CPU     blocked") +
+           "\n" + rows;
 }
 
 }  // namespace

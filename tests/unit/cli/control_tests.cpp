@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/console/name_column.hpp"
 #include "cli/status/status_events.hpp"
 #include "cli/status/status_text.hpp"
 #include "core/unique_fd.hpp"
@@ -256,6 +257,43 @@ TEST(StatusEvents, no_percentile_is_above_the_longest_run) {
     const std::string text = cli::event_lines(answer, cli::Paint(false));
     const std::string row = text.substr(text.find("query"));
     EXPECT_THAT(row.substr(0, row.find('\n')), testing::EndsWith("33.0 ms  33.0 ms  33.0 ms"));
+}
+
+TEST(NameColumn, cuts_no_two_names_to_the_same_text) {
+    using cli::distinct_names;
+    EXPECT_EQ(distinct_names({"query", "fsync"}, 16), (std::vector<std::string>{"query", "fsync"}));
+    EXPECT_EQ(distinct_names({"postgresql-checkpoint"}, 16), (std::vector<std::string>{"post...heckpoint"}));
+    const std::vector<std::string> alike{"shop-a-request-of-customers", "shop-b-request-of-customers"};
+    const std::vector<std::string> shown = distinct_names(alike, 12);
+    EXPECT_NE(shown[0], shown[1]);
+    EXPECT_EQ(distinct_names({"same-long-name", "same-long-name"}, 8).size(), 2);
+    EXPECT_TRUE(distinct_names({}, 8).empty());
+}
+
+TEST(NameColumn, is_as_wide_as_its_names_and_a_space) {
+    EXPECT_EQ(cli::NameColumn({"query"}, 16, 30).cell("query"), "query" + std::string(11, ' '));
+    EXPECT_EQ(cli::NameColumn({"postgresql-checkpoint"}, 16, 30).cell("postgresql-checkpoint"),
+              "postgresql-checkpoint ");
+    EXPECT_EQ(cli::NameColumn({"postgresql-checkpoint"}, 16, 20).width(), 20);
+}
+
+// Names of presets: they share their first letters, and the table has room for them.
+TEST(StatusEvents, long_names_stay_distinct_within_the_screen) {
+    boost::json::array events;
+    for (const char* name : {"postgresql-checkpoint", "postgresql-checkpoint-sync", "postgresql-execute"})
+        events.push_back({{"name", name},
+                          {"armed", true},
+                          {"runs", 1'234'567},
+                          {"delays", 12},
+                          {"threshold_ns", 50'000'000},
+                          {"max_ns", 312'000'000},
+                          {"files", 1},
+                          {"timed", {{"ns", 1'000'000'000}}}});
+    const std::string text = cli::event_lines({{"events", std::move(events)}}, cli::Paint(false));
+    EXPECT_THAT(text, testing::HasSubstr("\n  postgresql-checkpoint "));
+    EXPECT_THAT(text, testing::HasSubstr("\n  postgresql-execute "));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80) << line;
 }
 
 }  // namespace
