@@ -8,6 +8,8 @@
 
 namespace lagtrap::cli {
 
+inline constexpr std::size_t usual_name_width = 16;
+
 // Each of `names` in at most `width` characters, cut in the middle. If two different names would then look the same, the
 // limit for all of them grows until they differ.
 [[nodiscard]] std::vector<std::string> distinct_names(const std::vector<std::string>& names, std::size_t width);

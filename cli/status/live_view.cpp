@@ -23,8 +23,7 @@ constexpr std::size_t notes_kept = 200;
 // Beside events: two lines of the daemon, a blank, the head, a blank, the head of what happened, message, keys.
 constexpr std::size_t other_lines = 8;
 constexpr std::size_t least_notes = 4;
-constexpr std::size_t least_name_width = 16;
-constexpr std::size_t number_columns = 2 + 4 * 9 + 3 * 8;  // of the table of events
+constexpr std::size_t event_number_columns = 2 + 4 * 9 + 3 * 8;  // of the table of events
 
 LiveFigures figures_of(const object& event) {
     const object& timed = part(event, "timed");
@@ -49,13 +48,6 @@ LiveFigures since(const LiveFigures& now, const LiveFigures& before) {
         if (bucket.count > 0) recent.histogram.push_back(bucket);
     }
     return recent;
-}
-
-std::string trouble_of(const object& event) {
-    if (truth(event, "arming")) return "arming";
-    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed"))) return "in part";
-    if (truth(event, "armed")) return {};
-    return truth(event, "counting") ? "counted" : truth(event, "shed") ? "shed" : "off";
 }
 
 std::string rate(double per_second) {
@@ -94,7 +86,7 @@ std::string state_of(const object& answer, const std::string& problem, const Pai
         return paint(Colour::Yellow, text(answer, "state") + " " + text(capture, "event")) + ", " +
                seconds_text(capture, "seconds_left") + " left";
     if (!text(part(answer, "settings"), "reload_error").empty())
-        return paint(Colour::Yellow, "the settings could not be read anew; \"lagtrap status\" says why");
+        return paint(Colour::Yellow, "reloading the settings failed; see \"lagtrap status\"");
     return text(answer, "state") + ", " + counted(number(part(answer, "captures"), "done"), "recording", "recordings") +
            " made";
 }
@@ -190,9 +182,8 @@ bool LiveState::take(object answer, std::uint64_t now_ns, std::uint64_t realtime
 void LiveState::add_delays(const trace::SystemFile& system) {
     for (const trace::Delay& delay : system.delays) {
         const std::uint64_t began_ns = system.started_realtime_ns + (delay.begin_ns - system.started_boottime_ns);
-        note(began_ns, printable(delay.event) + " took " + duration(delay.duration_ns) +
-                           (delay.open ? " and goes on" : "") + ": " + printable(delay.process) + " (" +
-                           std::to_string(delay.begin_tid) + ")");
+        note(began_ns, printable(delay.event) + " took " + duration(delay.duration_ns) + (delay.open ? " so far" : "") +
+                           ": " + printable(delay.process) + " (" + std::to_string(delay.begin_tid) + ")");
     }
     note(realtime_ns_, "recorded " + counted(system.delays.size(), "delay", "delays") + "; r opens the report");
 }
@@ -214,9 +205,9 @@ std::vector<std::string> LiveState::screen(const Paint& paint, ScreenSize size, 
                     with_commas(number(cost, "memory_bytes") >> 20) + " MiB  " + clock_of(realtime_ns_));
     lines.push_back(state_of(answer_, problem_, paint));
     lines.emplace_back();
-    std::vector<std::string> event_names;
-    for (const LiveEvent& event : events_) event_names.push_back(event.name);
-    const NameColumn names(event_names, least_name_width, size.columns - std::min(size.columns, number_columns));
+    std::vector<std::string> all_names;
+    for (const LiveEvent& event : events_) all_names.push_back(event.name);
+    const NameColumn names(all_names, usual_name_width, size.columns - std::min(size.columns, event_number_columns));
     lines.push_back(paint(Colour::Bold, "  " + pad_right("event", names.width()) +
                                             "threshold   runs/s  delays      p50      p99  on CPU blocked"));
     const std::size_t room = size.rows > other_lines + least_notes ? size.rows - other_lines - least_notes : 1;
@@ -225,17 +216,17 @@ std::vector<std::string> LiveState::screen(const Paint& paint, ScreenSize size, 
     const std::size_t first = chosen_ < shown ? 0 : chosen_ + 1 - shown;
     for (std::size_t i = first; i < first + shown; ++i)
         lines.push_back(event_row(events_[i], names, paint, i == chosen_));
-    if (events_.empty()) lines.emplace_back("  no events: the settings name none");
+    if (events_.empty()) lines.emplace_back("  no events in the settings");
     lines.emplace_back();
     std::string head = "What happened";
     if (shown < events_.size())
-        head += "  (" + counted(events_.size() - shown, "event", "events") + " above or below: up and down)";
+        head += "  (" + counted(events_.size() - shown, "event", "events") + " more: up and down)";
     lines.push_back(paint(Colour::Bold, head));
     for (const std::string& note : notes_) {
         if (lines.size() + 2 >= size.rows) break;
         lines.push_back("  " + note);
     }
-    if (notes_.empty() && lines.size() + 2 < size.rows) lines.emplace_back("  no delay since this was opened");
+    if (notes_.empty() && lines.size() + 2 < size.rows) lines.emplace_back("  no delays since start");
     lines.resize(size.rows >= 2 ? size.rows - 2 : 0);
     lines.push_back(paint(Colour::Yellow, message));
     lines.push_back(paint(Colour::Dim, "q quit  up/down choose  t record now  e explain  r last report  p pause"));

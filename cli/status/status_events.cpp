@@ -33,33 +33,33 @@ void add_group_problems(const object& event, std::vector<std::string>& problems)
     const object& groups = part(event, "scope_groups");
     if (groups.empty()) return;
     if (const std::string problem = text(groups, "problem"); !problem.empty())
-        problems.push_back("control groups of its scope are not followed: " + problem);
-    if (number(groups, "groups") == 0) problems.push_back("no unit or container is in its scope now");
+        problems.push_back("the control groups of its scope cannot be followed: " + problem);
+    if (number(groups, "groups") == 0) problems.push_back("no unit or container matches its scope now");
     for (const auto& [what, containers] : part(groups, "not_known"))
         problems.push_back(counted(containers.is_number() ? containers.to_number<std::uint64_t>() : 0, "container is",
                                    "containers are") +
-                           " left out of its scope: the files of their manager do not say the " + std::string(what));
+                           " not in its scope: the container manager's files lack the " + std::string(what));
 }
 
 // Of the files that the event is watched in, and of those that it is not.
 void add_file_problems(const object& event, std::vector<std::string>& problems) {
     if (const std::string problem = text(event, "copies_problem"); !problem.empty())
-        problems.push_back("files that processes have mapped are not looked at, in containers too: " + problem);
+        problems.push_back("mapped files cannot be inspected, including in containers: " + problem);
     if (number(event, "files") == 0)
         for (const auto& path : list(event, "absent"))
             if (path.is_string()) problems.push_back("no program at " + std::string(path.as_string()) + " yet");
     const object& namesake = part(event, "namesake");
     if (const std::string path = text(namesake, "path"); truth(event, "armed") && !path.empty())
         problems.push_back("no process uses its file, but " + place_of(namesake) +
-                           " is another of that name: binary=\"*" + path.substr(path.rfind('/')) +
-                           "\" watches all of them");
+                           " is a different file of that name; use binary=\"*" + path.substr(path.rfind('/')) +
+                           "\" to watch all of them");
     for (const auto& entry : list(event, "copies")) {
         if (!entry.is_object() || text(entry.as_object(), "problem").empty()) continue;
         problems.push_back(place_of(entry.as_object()) + " is not watched: " + text(entry.as_object(), "problem"));
     }
     if (const std::uint64_t left_out = number(event, "files_left_out"); left_out > 0)
         problems.push_back(counted(left_out, "file is", "files are") +
-                           " not watched: as many as an event, or one user, may have are");
+                           " not watched: the limit per event or user is reached");
 }
 
 // The traces of functions that it has now: one is watched all the time, or a recording wants it.
@@ -70,19 +70,19 @@ void add_function_notes(const object& event, std::vector<std::string>& notes) {
         const object& trace = entry.as_object();
         const std::string process = text(trace, "process") + " (" + std::to_string(number(trace, "pid")) + ")";
         if (number(trace, "watched") == 0) {
-            notes.push_back("functions of process " + std::to_string(number(trace, "pid")) + " are looked for");
+            notes.push_back("functions of process " + std::to_string(number(trace, "pid")) + " are being searched");
             continue;
         }
-        notes.push_back(fmt::format(
-            "functions of {}: {} watched, {} taken out as they are called too often; calls from {} on are kept{}",
-            process, with_commas(number(trace, "watched")), with_commas(number(trace, "taken_out")),
-            duration(number(trace, "least_ns")), truth(trace, "recording") ? ", into the recording" : ""));
+        notes.push_back(
+            fmt::format("functions of {}: {} traced, {} detached (called too often); calls of at least {} are kept{}",
+                        process, with_commas(number(trace, "watched")), with_commas(number(trace, "taken_out")),
+                        duration(number(trace, "least_ns")), truth(trace, "recording") ? ", in the recording" : ""));
     }
     if (const std::uint64_t without = number(functions, "processes_without"); without > 0)
         notes.push_back(counted(without, "further process is", "further processes are") +
-                        " watched from a breach on only: as many as may be are watched already");
+                        " traced only after a breach: the limit is reached");
     if (const std::string problem = text(functions, "problem"); !problem.empty())
-        notes.push_back("functions are not traced: " + problem);
+        notes.push_back("functions cannot be traced: " + problem);
 }
 
 // What went wrong with an event, for the lines below the table.
@@ -90,32 +90,32 @@ std::vector<std::string> problems_of(const object& event) {
     std::vector<std::string> problems;
     if (is_watched_in_part(event)) {
         const double share = real(event, "watched_share");
-        problems.push_back(fmt::format(
-            "watched {:.0f} % of the time: it costs too much to be watched always; one run of {:.0f} is timed; {}",
-            100 * share, 1 / share,
-            text(part(event, "precision"), "count") == "exact" ? "those in between are counted, each of them"
-                                                               : "how many there are is estimated"));
+        problems.push_back(
+            fmt::format("watched {:.0f} % of the time to stay within the budget; one run in {:.0f} is timed; {}",
+                        100 * share, 1 / share,
+                        text(part(event, "precision"), "count") == "exact" ? "the others are counted"
+                                                                           : "the number of others is estimated"));
     }
     if (!text(event, "problem").empty() && !(is_watched_in_part(event) && truth(event, "shed"))) {
         const bool shed = truth(event, "shed");
         problems.push_back(text(event, "problem") +
-                           (shed ? "; tried again in " + seconds_text(event, "again_in_seconds") : ""));
+                           (shed ? "; retry in " + seconds_text(event, "again_in_seconds") : ""));
     }
     if (truth(event, "stages_shed"))
-        problems.push_back("its stages are off since " +
+        problems.push_back("its stages are shed since " +
                            format_utc(number(part(event, "precision"), "stages_off_since_realtime_ns")) +
-                           ": they cost too much; runs are timed without them; tried again in " +
+                           ": they exceed the budget; runs are timed without them; retry in " +
                            seconds_text(event, "stages_again_in_seconds"));
     if (const std::uint64_t counted = number(event, "counted"); counted > 0)
-        problems.push_back(with_commas(counted) + " begins were counted while runs were not timed");
+        problems.push_back(with_commas(counted) + " begins were only counted, not timed");
     if (truth(event, "stacks_shed"))
-        problems.push_back("stacks at its markers are shed: they cost too much; tried again in " +
+        problems.push_back("stacks at its markers are shed: they exceed the budget; retry in " +
                            seconds_text(event, "again_in_seconds"));
     for (const auto& entry : list(event, "limits")) {
         if (!entry.is_object()) continue;
         const object& limit = entry.as_object();
         problems.push_back("not watched for " + party_text(limit) + ": " + text(limit, "reason") +
-                           "; others are; tried again in " + seconds_text(limit, "again_in_seconds"));
+                           "; other users are; retry in " + seconds_text(limit, "again_in_seconds"));
     }
     add_function_notes(event, problems);
     add_group_problems(event, problems);
@@ -127,32 +127,23 @@ std::vector<std::string> problems_of(const object& event) {
     for (const auto& finding : list(event, "pairing"))
         if (finding.is_object()) problems.push_back(text(finding.as_object(), "sentence"));
     if (const std::uint64_t overdue = number(event, "open_overdue"); overdue > 0)
-        problems.push_back(counted(overdue, "run is", "runs are") +
-                           " open beyond the threshold, the oldest open run for " +
+        problems.push_back(counted(overdue, "run is", "runs are") + " open beyond the threshold, the oldest for " +
                            duration(number(event, "oldest_open_ns")));
-    add("unmatched_begins", "begins without end");
-    add("unmatched_ends", "ends without begin");
-    add("unmatched_stages", "stages without begin");
+    add("unmatched_begins", "begins without an end");
+    add("unmatched_ends", "ends without a begin");
+    add("unmatched_stages", "stages without a begin");
     add("failed", "runs failed");
-    add("cancelled", "runs were cancelled");
+    add("cancelled", "runs cancelled");
     const std::uint64_t left = number(event, "left_by_exception"), abandoned = number(event, "abandoned");
     if (left > 0) problems.push_back(counted(left, "call", "calls") + " left by an exception or longjmp");
     if (abandoned > left)
         problems.push_back(with_commas(abandoned - left) + " runs abandoned by their thread or process");
-    add("lost", "runs lost: more were open than fit");
-    add("expired", "runs given up: their end did not come");
+    add("lost", "runs lost: too many were open");
+    add("expired", "runs expired: their end did not come");
     add("too_deep", "runs nested too deep");
-    add("trace_texts_lost", "texts of trace ids that could not be read, or were lost");
-    add("limited", "hits of limited users and processes");
+    add("trace_texts_lost", "trace ids lost or unreadable");
+    add("limited", "hits by limited users and processes");
     return problems;
-}
-
-// Behind the row of an event that is not simply watched.
-std::string state_of(const object& event) {
-    if (truth(event, "arming")) return "arming";
-    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed"))) return "in part";
-    if (truth(event, "armed")) return {};
-    return truth(event, "counting") ? "counted" : truth(event, "shed") ? "shed" : "off";
 }
 
 std::vector<std::string> event_names(const object& answer) {
@@ -161,8 +152,6 @@ std::vector<std::string> event_names(const object& answer) {
         if (entry.is_object()) names.push_back(text(entry.as_object(), "name"));
     return names;
 }
-
-constexpr std::size_t least_name_width = 16;
 
 struct EventColumns {
     NameColumn names;
@@ -176,13 +165,13 @@ EventColumns event_columns(const object& answer) {
     for (const auto& entry : list(answer, "events")) {
         if (!entry.is_object()) continue;
         runs_width = std::max(runs_width, width_of(with_commas(number(entry.as_object(), "runs"))));
-        const std::string state = state_of(entry.as_object());
+        const std::string state = trouble_of(entry.as_object());
         if (!state.empty()) state_width = std::max(state_width, 1 + width_of(state));
     }
     runs_width += 2;
     const std::size_t taken = other_columns + runs_width + state_width;
-    NameColumn names(event_names(answer), least_name_width, screen_width - std::min(screen_width, taken));
-    const bool is_usual = names.width() == least_name_width;
+    NameColumn names(event_names(answer), usual_name_width, screen_width - std::min(screen_width, taken));
+    const bool is_usual = names.width() == usual_name_width;
     return {std::move(names), is_usual ? std::max(runs_width, usual_runs_width) : runs_width};
 }
 
@@ -199,7 +188,7 @@ std::string event_row(const object& event, const EventColumns& columns, const Pa
     const std::uint64_t longest_ns = number(event, "max_ns");
     for (const double share : {0.5, 0.99}) row += cell(std::min(percentile_ns(histogram, share), longest_ns));
     row += cell(longest_ns);
-    const std::string state = state_of(event);
+    const std::string state = trouble_of(event);
     if (state.empty()) return row + "\n";
     const bool is_watched = state == "arming" || state == "in part";
     return row + paint(is_watched ? Colour::Yellow : Colour::Red, " " + state) + "\n";
@@ -208,7 +197,7 @@ std::string event_row(const object& event, const EventColumns& columns, const Pa
 std::string event_table(const object& answer, const Paint& paint) {
     const auto* value = answer.if_contains("events");
     if (value == nullptr || !value->is_array() || value->as_array().empty()) {
-        return "  no events: the settings name none\n";
+        return "  no events in the settings\n";
     }
     const EventColumns columns = event_columns(answer);
     std::string table =
@@ -242,8 +231,8 @@ std::string marker_table(const object& answer, const Paint& paint) {
         for (const auto& value : list(entry.as_object(), "markers"))
             if (value.is_object()) points.push_back(point_of(value.as_object()));
     }
-    const NameColumn names(event_names(answer), least_name_width, most_width);
-    const NameColumn markers(points, least_name_width, most_width);
+    const NameColumn names(event_names(answer), usual_name_width, most_width);
+    const NameColumn markers(points, usual_name_width, most_width);
     for (const auto& entry : list(answer, "events")) {
         if (!entry.is_object()) continue;
         std::string name = text(entry.as_object(), "name");
@@ -268,7 +257,7 @@ std::string marker_table(const object& answer, const Paint& paint) {
 // In how many files each event is watched, and of how many processes; with the containers and units of those that are copies.
 std::string file_table(const object& answer, const Paint& paint) {
     constexpr std::size_t places_shown = 3, number_columns = 2 + 9 + 11;
-    const NameColumn names(event_names(answer), least_name_width, screen_width - number_columns);
+    const NameColumn names(event_names(answer), usual_name_width, screen_width - number_columns);
     std::string rows;
     for (const auto& entry : list(answer, "events")) {
         if (!entry.is_object() || !entry.as_object().contains("files")) continue;
@@ -284,8 +273,7 @@ std::string file_table(const object& answer, const Paint& paint) {
                 pad_left(with_commas(number(event, "processes")), 11) + (places.empty() ? "" : "  " + places) + "\n";
     }
     if (rows.empty()) return {};
-    return "\n" +
-           paint(Colour::Bold, "  " + pad_right("event", names.width()) + "    files  processes  copies of its files") +
+    return "\n" + paint(Colour::Bold, "  " + pad_right("event", names.width()) + "    files  processes  copies") +
            "\n" + rows;
 }
 
@@ -305,7 +293,7 @@ std::string mostly_text(const object& event) {
 // Where the time of the runs went, of events whose threads' time is counted.
 std::string time_table(const object& answer, const Paint& paint) {
     constexpr std::size_t number_columns = 2 + 9 + 3 * 12;
-    const NameColumn names(event_names(answer), least_name_width, screen_width - number_columns);
+    const NameColumn names(event_names(answer), usual_name_width, screen_width - number_columns);
     std::string rows;
     for (const auto& entry : list(answer, "events")) {
         if (!entry.is_object()) continue;
@@ -321,7 +309,7 @@ std::string time_table(const object& answer, const Paint& paint) {
         };
         rows += "  " + names.cell(text(event, "name")) + pad_left(duration(all_ns), 9) + share(on_cpu_ns) +
                 share(runnable_ns) + share(all_ns - on_cpu_ns - runnable_ns);
-        if (handed_over_ns > 0) rows += "  and " + duration(handed_over_ns) + " from thread to thread";
+        if (handed_over_ns > 0) rows += "  and " + duration(handed_over_ns) + " between threads";
         if (const std::uint64_t left_out = number(timed, "left_out"); left_out > 0)
             rows += "  without " + counted(left_out, "run", "runs");
         rows += "\n" + mostly_text(event);
@@ -351,6 +339,13 @@ std::vector<HistogramBucket> histogram_of(const object& event) {
         buckets.push_back({number(bucket, "from_ns"), number(bucket, "to_ns"), number(bucket, "count")});
     }
     return buckets;
+}
+
+std::string trouble_of(const object& event) {
+    if (truth(event, "arming")) return "arming";
+    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed"))) return "in part";
+    if (truth(event, "armed")) return {};
+    return truth(event, "counting") ? "counted" : truth(event, "shed") ? "shed" : "off";
 }
 
 std::string event_lines(const object& answer, const Paint& paint) {

@@ -29,11 +29,10 @@ std::string points_text(const object& early) {
 
 std::string window_lines(const object& window, const Paint& paint) {
     if (window.empty()) return {};
-    std::string lines = "  history     before a breach the last " + duration(number(window, "length_ns")) +
-                        " are kept, now " + format_byte_size(number(window, "size_bytes")) + "\n";
+    std::string lines = "  history     keeps the last " + duration(number(window, "length_ns")) +
+                        " before a breach, now " + format_byte_size(number(window, "size_bytes")) + "\n";
     const std::uint64_t lost = number(window, "lost") + number(window, "cut");
-    if (lost > 0)
-        lines += indent + paint(Colour::Yellow, "parts of it were lost for want of room: " + with_commas(lost)) + "\n";
+    if (lost > 0) lines += indent + paint(Colour::Yellow, "parts lost, buffer full: " + with_commas(lost)) + "\n";
     return lines;
 }
 
@@ -49,10 +48,9 @@ std::string early_lines(const object& history, const Paint& paint) {
                  " of the time";
     lines += "\n" + points_text(early);
     if (const std::uint64_t outgrown = number(early, "outgrown"); outgrown > 0)
-        lines +=
-            indent + paint(Colour::Yellow, counted(outgrown, "was", "were") + " dropped for want of memory") + "\n";
+        lines += indent + paint(Colour::Yellow, counted(outgrown, "was", "were") + " dropped: out of memory") + "\n";
     if (const std::uint64_t held_back = number(early, "held_back"); held_back > 0)
-        lines += indent + counted(held_back, "was", "were") + " not begun: early-share of <history> was used up\n";
+        lines += indent + counted(held_back, "was", "were") + " not begun: early-share of <history> used up\n";
     return lines;
 }
 
@@ -61,15 +59,15 @@ std::string early_lines(const object& history, const Paint& paint) {
 std::string history_lines(const object& answer, const Paint& paint) {
     const object& history = part(answer, "history");
     const auto given_up = [&](const char* label, const char* what, const char* until) {
-        return label + paint(Colour::Yellow, what + std::string(", to keep the budget")) + "; tried again in " +
+        return label + paint(Colour::Yellow, what + std::string(", to stay within the budget")) + "; retry in " +
                seconds_text(history, until) + "\n";
     };
     const std::string times =
         real(history, "times_again_in_seconds") > 0
-            ? given_up("  times       ", "where the time of runs goes is not counted", "times_again_in_seconds")
+            ? given_up("  times       ", "the time of runs is not broken down", "times_again_in_seconds")
             : "";
     if (real(history, "again_in_seconds") > 0)
-        return given_up("  history     ", "what happens before a breach is not kept", "again_in_seconds") + times;
+        return given_up("  history     ", "the time before a breach is not kept", "again_in_seconds") + times;
     return window_lines(part(history, "window"), paint) + early_lines(history, paint) + times;
 }
 

@@ -49,14 +49,14 @@ std::string captures_line(const object& answer) {
             line += ", " + with_commas(count) + " " + what;
     };
     add("failed", "failed");
-    add("without_names", "without names of functions (their merge took too long)");
-    add("waiting", "waiting for their merge");
-    add("set_aside", "set aside (no merge of them ends)");
-    add("removed", "removed while they waited");
+    add("without_names", "without function names (merge took too long)");
+    add("waiting", "waiting to be merged");
+    add("set_aside", "set aside (cannot be merged)");
+    add("removed", "removed before merging");
     add("declined", "declined");
-    add("skipped_cool_down", "left out (cool-down)");
-    add("skipped_hourly_limit", "left out (hourly limit)");
-    add("skipped_user_share", "left out (the user's share)");
+    add("skipped_cool_down", "skipped (cool-down)");
+    add("skipped_hourly_limit", "skipped (hourly limit)");
+    add("skipped_user_share", "skipped (user limit)");
     return line;
 }
 
@@ -67,7 +67,7 @@ std::string held_up_line(const object& answer, const Paint& paint) {
     const auto* user = held_up.if_contains("user");
     const bool known = user != nullptr && !user->is_null();
     return "              " +
-           paint(Colour::Yellow, "a merge gave up waiting for a file of user " +
+           paint(Colour::Yellow, "a merge timed out waiting for a file of user " +
                                      (known ? user_text(static_cast<std::uint32_t>(number(held_up, "user")))
                                             : std::string("unknown"))) +
            "\n              " + text(held_up, "path") + "\n";
@@ -80,8 +80,7 @@ std::string share_lines(const object& answer, const Paint& paint) {
         if (!entry.is_object()) continue;
         const object& user = entry.as_object();
         lines += "              " +
-                 paint(Colour::Yellow, limited_party(user) +
-                                           " has had half of the recordings of an hour: others have the rest for " +
+                 paint(Colour::Yellow, limited_party(user) + " reached half of captures-per-hour: no recordings for " +
                                            seconds_text(user, "seconds_left")) +
                  "\n";
     }
@@ -113,10 +112,10 @@ std::string recorded_lines(const object& answer, const Paint& paint) {
     };
     const std::uint64_t lost = number(batches, "lost_runs");
     const std::uint64_t removed = number(batches, "removed");
-    warn(lost, counted(lost, "run", "runs") + " lost: not written, for an error or as a daemon was killed");
+    warn(lost, counted(lost, "run", "runs") + " lost: write error, or the daemon was killed");
     warn(removed, counted(removed, "batch", "batches") + " removed unsent: the spool was full");
-    warn(ring_full, counted(ring_full, "time", "times") + " no room for a report: the next stood for it");
-    warn(stacks_lost, counted(stacks_lost, "marker", "markers") + " without their stack");
+    warn(ring_full, counted(ring_full, "report", "reports") + " did not fit: the next ones count for them");
+    warn(stacks_lost, counted(stacks_lost, "marker", "markers") + " without a stack");
     if (const std::string problem = text(batches, "problem"); !problem.empty())
         lines += "              " + paint(Colour::Red, "no reports: ") + problem + "\n";
     return lines;
@@ -137,10 +136,10 @@ std::string budget_lines(const object& answer, const Paint& paint) {
         std::snprintf(digits, sizeof digits, "%.1f %%", static_cast<double>(number(budget, key)) / 10'000);
         return std::string(digits);
     };
-    std::string lines = "  watching    " + share("used_ppm") + " of a CPU; it may take " + share("share_ppm") + "\n";
+    std::string lines = "  watching    " + share("used_ppm") + " of a CPU, limit " + share("share_ppm") + "\n";
     if (truth(budget, "exhausted"))
-        lines +=
-            "              " + paint(Colour::Yellow, "more than it may: what the settings let go does not help") + "\n";
+        lines += "              " +
+                 paint(Colour::Yellow, "over the limit: what the settings allow to shed is not enough") + "\n";
     return lines;
 }
 
@@ -149,14 +148,14 @@ std::string memory_lines(const object& answer, const Paint& paint) {
     const object& memory = part(answer, "memory");
     if (memory.empty()) return {};
     std::string lines = "  memory      " + format_byte_size(number(memory, "used_bytes")) + " of " +
-                        format_byte_size(number(memory, "limit_bytes")) + " that the unit may use\n";
+                        format_byte_size(number(memory, "limit_bytes")) + ", the unit's limit\n";
     const auto warn = [&](bool is, const std::string& what) {
         if (is) lines += "              " + paint(Colour::Yellow, what) + "\n";
     };
-    warn(truth(memory, "tables_held"), "short: programs that start now get no unwind tables");
-    warn(truth(memory, "merges_held"), "short: recordings wait on the disk for their merge");
+    warn(truth(memory, "tables_held"), "low: new programs get no unwind tables");
+    warn(truth(memory, "merges_held"), "low: recordings wait to be merged");
     const std::uint64_t killed = number(memory, "killed");
-    warn(killed > 0, counted(killed, "process", "processes") + " of the unit ended by the kernel at the limit");
+    warn(killed > 0, counted(killed, "process", "processes") + " of the unit killed by the kernel at the limit");
     return lines;
 }
 
@@ -169,19 +168,19 @@ std::string unwinding_lines(const object& answer, const Paint& paint) {
                         format_byte_size(number(unwinder, "used_bytes")) + " of " +
                         format_byte_size(number(unwinder, "budget_bytes"));
     if (const std::uint64_t waiting = number(unwinder, "tables_waiting"); waiting > 0)
-        lines += ", " + with_commas(waiting) + " to be made";
+        lines += ", " + with_commas(waiting) + " to build";
     if (const std::uint64_t kept = number(unwinder, "tables_kept"); kept > 0)
-        lines += ", " + with_commas(kept) + " kept for what is watched";
+        lines += ", " + with_commas(kept) + " kept for watched programs";
     lines += "\n";
     const auto warn = [&](const char* key, const char* what) {
         if (const std::uint64_t count = number(unwinder, key); count > 0)
             lines += "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
     };
-    warn("tables_without_room", "tables found no room: stacks end in these files (<unwinding memory>)");
-    warn("processes_left_out", "processes beyond the limit: their stacks are not walked");
-    warn("spaces_without_room", "times no room for the mappings of a process (<unwinding memory>)");
-    warn("mappings_left_out", "mappings beyond the limit of 512 per process");
-    warn("lost", "events of processes lost: all were read again");
+    warn("tables_without_room", "tables did not fit: stacks end in these files (<unwinding memory>)");
+    warn("processes_left_out", "processes over the limit: their stacks are not unwound");
+    warn("spaces_without_room", "processes with mappings that did not fit (<unwinding memory>)");
+    warn("mappings_left_out", "mappings over the limit of 512 per process");
+    warn("lost", "process events lost: all processes were read again");
     const auto* largest = unwinder.if_contains("largest");
     if (largest == nullptr || !largest->is_array()) return lines;
     std::size_t shown = 0;
@@ -199,18 +198,18 @@ std::string limited_lines(const object& answer, const Paint& paint) {
     const object& inspections = part(answer, "inspections");
     if (const std::uint64_t stuck = number(inspections, "stuck"); stuck > 0)
         lines += "              " +
-                 paint(Colour::Yellow, counted(stuck, "look", "looks") +
-                                           " into processes still held up by a file system that does not answer") +
+                 paint(Colour::Yellow, counted(stuck, "inspection", "inspections") +
+                                           " blocked by a file system that does not respond") +
                  "\n";
     if (const std::string problem = text(inspections, "problem"); !problem.empty())
-        lines += "              " + paint(Colour::Red, "processes are not looked into: " + problem) + "\n";
+        lines += "              " + paint(Colour::Red, "processes cannot be inspected: " + problem) + "\n";
     constexpr std::array<std::pair<const char*, const char*>, 8> kinds{{
-        {"mappings_left_out", "mappings beyond the share"},
-        {"files_left_out", "files with code beyond the share"},
-        {"files_unreadable", "files not read (no local file system, or no answer)"},
-        {"tables_given_up", "tables given up for users who have fewer"},
-        {"tables_slow", "tables that took long, made last"},
-        {"looks_held_up", "looks into processes held up"},
+        {"mappings_left_out", "mappings over the limit"},
+        {"files_left_out", "code files over the limit"},
+        {"files_unreadable", "files not read (not a local file system, or no response)"},
+        {"tables_given_up", "tables dropped for users with fewer"},
+        {"tables_slow", "slow tables, built last"},
+        {"looks_held_up", "process inspections timed out"},
         {"sightings_left_out", "uses of watched files not followed"},
         {"copies_left_out", "copies of watched files not opened"},
     }};
@@ -235,11 +234,11 @@ std::string watched_file_lines(const object& answer, const Paint& paint) {
         if (!entry.is_object()) continue;
         const object& file = entry.as_object();
         const std::string whose = text(file, "path") + " of user " + text(file, "owner");
-        if (truth(file, "slow")) add(whose + " takes longer to be read than an event may");
+        if (truth(file, "slow")) add(whose + " is too slow to read for an event");
         if (const std::uint64_t times = number(file, "rearmed"); times > 0)
-            add(whose + " changed: armed anew " + counted(times, "time", "times") +
+            add(whose + " changed: rearmed " + counted(times, "time", "times") +
                 (number(file, "again_in_seconds") > 0
-                     ? ", once more in " + std::to_string(number(file, "again_in_seconds")) + " s at the earliest"
+                     ? ", again in " + std::to_string(number(file, "again_in_seconds")) + " s at the earliest"
                      : ""));
         if (!text(file, "other_writers").empty()) add(text(file, "other_writers"));
     }
@@ -254,10 +253,10 @@ std::string limited_look_lines(const object& answer, const Paint& paint) {
         const object& user = entry.as_object();
         lines += (lines.empty() ? "  stacks      " : "              ") +
                  paint(Colour::Yellow,
-                       "looking at processes of " +
+                       "inspecting processes of " +
                            (user.contains("namespace") ? limited_party(user) : "user " + text(user, "user")) +
-                           " takes long (much code, or busy CPUs): " + with_commas(number(user, "put_off")) +
-                           " addresses were not looked up") +
+                           " is slow (much code, or busy CPUs): " + with_commas(number(user, "put_off")) +
+                           " addresses were skipped") +
                  "\n";
     }
     return lines;
@@ -275,7 +274,7 @@ std::string control_lines(const object& answer) {
     const object& control = part(answer, "control");
     if (text(control, "read").empty()) return {};
     std::string lines = "  control     " + who_may(control, "read") + " may read, " + who_may(control, "change") +
-                        " may start and decide\n              " + who_may(control, "trace") +
+                        " may start recordings\n              " + who_may(control, "trace") +
                         " may trace other users' processes\n";
     const std::uint64_t denied = number(control, "denied"), turned_away = number(control, "turned_away");
     if (denied + turned_away > 0)
@@ -290,19 +289,20 @@ std::string reader_lines(const object& answer, const Paint& paint) {
     if (reader.empty()) return {};
     std::string lines = "  files       read by " + counted(number(reader, "started"), "process", "processes");
     if (number(reader, "user") > 0) lines += " of user " + std::to_string(number(reader, "user"));
-    lines += "; " + with_commas(number(reader, "ended")) + " ended by a file, " +
+    lines += "; " + with_commas(number(reader, "ended")) + " crashed on a file, " +
              with_commas(number(reader, "stopped")) + " stopped\n";
     const auto add = [&](Colour colour, const std::string& line) {
         lines += "              " + paint(colour, line) + "\n";
     };
-    if (truth(reader, "as_root")) add(Colour::Yellow, "they are root without capabilities: no CAP_SETUID, CAP_SETGID");
+    if (truth(reader, "as_root"))
+        add(Colour::Yellow, "run as root without capabilities: CAP_SETUID, CAP_SETGID missing");
     if (const std::string problem = text(reader, "problem"); !problem.empty()) {
         add(Colour::Red, problem);
         add(Colour::Red, counted(number(reader, "not_started"), "failed attempt", "failed attempts"));
     }
     if (const auto stuck = number(reader, "stuck"); stuck > 0)
         add(Colour::Yellow,
-            counted(stuck, "stopped process", "stopped processes") + " still held by file systems that do not answer");
+            counted(stuck, "stopped process", "stopped processes") + " blocked by file systems that do not respond");
     std::size_t shown = 0;
     for (const auto& file : list(reader, "unreadable")) {
         if (!file.is_object() || ++shown > 3) break;
@@ -341,7 +341,7 @@ std::string status_text(const object& answer, const Paint& paint) {
     shown += "  settings    " + text(settings, "path") + ", read " +
              format_utc(number(settings, "loaded_realtime_ns")) + "\n";
     if (!text(settings, "reload_error").empty()) {
-        shown += "              " + paint(Colour::Red, "last reload refused: ") + text(settings, "reload_error") + "\n";
+        shown += "              " + paint(Colour::Red, "last reload failed: ") + text(settings, "reload_error") + "\n";
     }
     shown += "  recordings  " + captures_line(answer) + "\n" + share_lines(answer, paint);
     if (!bundle.empty()) {
@@ -349,7 +349,7 @@ std::string status_text(const object& answer, const Paint& paint) {
     }
     shown += held_up_line(answer, paint);
     if (const std::string problem = text(part(answer, "spool"), "problem"); !problem.empty())
-        shown += "  spool       " + paint(Colour::Red, "not kept within its limits: ") + problem + "\n";
+        shown += "  spool       " + paint(Colour::Red, "limits cannot be enforced: ") + problem + "\n";
     shown += recorded_lines(answer, paint);
     shown += "  own cost    " + cost_line(answer) + "\n";
     shown += memory_lines(answer, paint);

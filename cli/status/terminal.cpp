@@ -112,7 +112,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1 || kind == nullptr ||
         std::string_view(kind) == "dumb")
         return make_error(ErrorKind::Unsupported, "this needs a terminal; \"lagtrap status\" prints the same once");
-    if (::tcgetattr(STDIN_FILENO, &terminal_before) != 0) return system_error("asking the terminal for its settings");
+    if (::tcgetattr(STDIN_FILENO, &terminal_before) != 0) return system_error("reading the terminal settings");
     terminal_raw = terminal_before;
     terminal_raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     terminal_raw.c_cc[VMIN] = 0;

@@ -269,8 +269,8 @@ std::chrono::nanoseconds OverheadWatch::times_again_in() const { return until_ba
 std::vector<std::string> OverheadWatch::shed_now() const {
     std::vector<std::string> sentences;
     if (listener_ == nullptr) return sentences;
-    if (budget_.history_again_ns() != 0) sentences.emplace_back("what happens before a breach is not kept");
-    if (budget_.times_again_ns() != 0) sentences.emplace_back("where the time of runs goes is not counted");
+    if (budget_.history_again_ns() != 0) sentences.emplace_back("the time before a breach is not kept");
+    if (budget_.times_again_ns() != 0) sentences.emplace_back("the time of runs is not broken down");
     for (const EventStatus& event : listener_->status()) {
         if (event.shed) sentences.push_back("event " + event.name + " is not watched: " + event.problem);
         if (event.stages_shed) sentences.push_back("event " + event.name + " has no stages");

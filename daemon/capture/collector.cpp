@@ -122,7 +122,7 @@ void Collector::keep_history(bool wanted) {
         return recorder_->end_history();
     }
     if (const Status ready = recorder_->get_ready(*listener_); !ready)
-        options_.warn("what happens before a breach is not kept: " + ready.error().message);
+        options_.warn("the time before a breach is not kept: " + ready.error().message);
     follow_history();
 }
 
@@ -132,7 +132,7 @@ void Collector::follow_history() {
     if (calls_fd < 0) return;
     boost::system::error_code failed;
     history_calls_.assign(::fcntl(calls_fd, F_DUPFD_CLOEXEC, 0), failed);
-    if (failed) return options_.warn("what happens before a breach is not kept: " + failed.message());
+    if (failed) return options_.warn("the time before a breach is not kept: " + failed.message());
     await_history();
 }
 

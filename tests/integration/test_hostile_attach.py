@@ -139,7 +139,7 @@ def slow_to_read():
                 check(not event["armed"] and "reading the file took " in event["problem"] and
                       "the file belongs to user nobody (65534)" in event["problem"], f"event {name}: {event['problem']}")
             for path in slow:
-                said = f"{path} of user nobody (65534) takes longer to be read than an event may"
+                said = f"{path} of user nobody (65534) is too slow to read for an event"
                 check(said in status_text(daemon), f"not in the status: {status_text(daemon)}")
             check_neighbour(daemon)
             check_limits(daemon)
@@ -170,7 +170,7 @@ def rearm_beside(mode):
         hostile = library_event("hostile", own, "10s").replace('name="hostile"', 'name="work"', 1)
         with Daemon(step_event() + hostile) as daemon, in_two_runs() as program, Hostile(mode, own):
             wait_for(lambda: daemon.log().count("was replaced on disk") == 2, "the file to be armed anew twice", 120)
-            said = re.escape(f"{own} of user nobody (65534) changed: armed anew ") + "[2-4] times, once more in "
+            said = re.escape(f"{own} of user nobody (65534) changed: rearmed ") + "[2-4] times, again in "
             end_both(program)
             check_both_counted(daemon)
             delays = report(daemon.wait_for_bundles(1)[0])["delays"]
@@ -233,7 +233,7 @@ def maps_much_code():
         # Time is by the clock, as a look may wait for what the process holds: on busy CPUs one at anybody's process may take long.
         others = [user for user in daemon.status()["limited_looks"] if user["user"] != "nobody (65534)"]
         check(all(100 * user["put_off"] < later["put_off"] for user in others), f"others are limited too: {others}, {later}")
-        check("looking at processes of user nobody (65534) takes long" in status_text(daemon), status_text(daemon))
+        check("inspecting processes of user nobody (65534) is slow" in status_text(daemon), status_text(daemon))
         check_limits(daemon)
 
 

@@ -98,7 +98,7 @@ def code_made_and_dropped():
     with limited_daemon() as daemon, Neighbour("churn-code", 6000):
         wait_for(lambda: daemon.status()["unwinder"]["read_anew"] > 0, "the code to be read anew")
         check_delay_is_explained(daemon)
-        check_is_named(daemon, "mappings_left_out", "mappings beyond the share")
+        check_is_named(daemon, "mappings_left_out", "mappings over the limit")
         unwinder = daemon.status()["unwinder"]
         # 4,096 pieces of 256 bytes are kept of a process.
         check(unwinder["mapping_bytes"] < 4 << 20, f"{unwinder['mapping_bytes']} bytes are kept of mappings")
@@ -108,7 +108,7 @@ def long_names():
     """300 MB of names, at the start and in the capture."""
     with folder_for() as folder, Neighbour("long-names", 12, 7000, folder), limited_daemon() as daemon:
         check_delay_is_explained(daemon)
-        check_is_named(daemon, "mappings_left_out", "mappings beyond the share")
+        check_is_named(daemon, "mappings_left_out", "mappings over the limit")
 
 
 @contextlib.contextmanager
@@ -147,7 +147,7 @@ def files_that_seem_to_be_local():
                 server.process.send_signal(signal.SIGSTOP)
                 with limited_daemon() as daemon:
                     check_delay_is_explained(daemon)
-                    check_is_named(daemon, "looks_held_up", "looks into processes held up")
+                    check_is_named(daemon, "looks_held_up", "process inspections timed out")
                     server.process.send_signal(signal.SIGCONT)
                     wait_for(lambda: not daemon.status()["inspections"]["stuck"], "what was stuck to end")
         finally:
@@ -179,7 +179,7 @@ def a_user_holds_up_their_own_looks_alone():
         with limited_daemon() as daemon:
             wait_for(lambda: daemon.status()["inspections"]["stuck"], "a look to be held up")
             check_delay_is_explained(daemon)
-            check_is_named(daemon, "looks_held_up", "looks into processes held up")
+            check_is_named(daemon, "looks_held_up", "process inspections timed out")
             wait_for(lambda: daemon.status()["inspections"]["refused"], "a look that is not tried")
             inspections = daemon.status()["inspections"]
             check(0 < inspections["stuck"] <= 2, f"one user's processes hold up more than two helpers, or none: {inspections}")

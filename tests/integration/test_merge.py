@@ -62,7 +62,7 @@ def explained_without_names(daemon, bundle):
     check("sleep" in [part["reason"] for part in split["blocked"]], f"{split}")
     captures = daemon.captures()
     check(captures["without_names"] == 1 and captures["merges_over_limit"] == 1 and captures["set_aside"] == 0, f"{captures}")
-    check("1 without names of functions" in status_text(daemon), status_text(daemon))
+    check("1 without function names" in status_text(daemon), status_text(daemon))
     check(len(daemon.log_lines("is merged without names of functions: lagtrap-merge took longer than 8")) == 1, daemon.log())
     left = sorted(path.name for path in (daemon.spool / "captures").iterdir())
     check(not left, f"captures are left: {left}")
@@ -150,7 +150,7 @@ def a_dead_mount_keeps_nobody_from_a_report():
             check(f"; it waited for {path} of user 65534" in hanging[0], daemon.log())
             held_up = daemon.status()["merge_held_up"]
             check((held_up["path"], held_up["user"]) == (path, 65534), f"{held_up}")
-            check("a merge gave up waiting for a file of user nobody (65534)" in status_text(daemon), status_text(daemon))
+            check("a merge timed out waiting for a file of user nobody (65534)" in status_text(daemon), status_text(daemon))
             slow_run()
             check(report(daemon.wait_for_newest_bundle(2))["delays"], "the next recording is not explained")
 

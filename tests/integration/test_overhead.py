@@ -78,7 +78,7 @@ def a_hot_event_is_shed():
         wait_for(lambda: daemon.event("calm")["runs"] > calm["runs"] + 20, "the other event to count on")
         check("is shed" in daemon.log(), "the log says nothing")
         text = lagtrap(daemon, "status")
-        check("shed" in text and "tried again" in text, f"the status says nothing: {text}")
+        check("shed" in text and "retry in" in text, f"the status says nothing: {text}")
         metrics = lagtrap(daemon, "metrics")
         check('lagtrap_event_shed{event="hot"} 1' in metrics and 'lagtrap_event_shed{event="calm"} 0' in metrics, metrics)
         check(daemon.ask("trigger", event="calm")["ok"], "no recording can be made")
@@ -110,7 +110,7 @@ def turns_in_part(daemon):
         said, one = lagtrap(daemon, "status"), daemon.event("work")
         if shed_for_good() or not one["shed"]:
             return "more" if shed_for_good() else "less"
-        check("in part" in said and "of the time: it costs too much" in said, said)
+        check("in part" in said and "of the time to stay within the budget" in said, said)
         check("of the time, not just now: its markers took" in one["problem"], one)
         wait_for(lambda: daemon.event("work")["armed"] or shed_for_good(), "a turn with it")
         wait_for(lambda runs=one["runs"]: daemon.event("work")["runs"] > runs + 100 or shed_for_good(), "runs of that turn")
@@ -183,7 +183,7 @@ def stages_go_before_runs_do():
                 one = daemon.event("work")
                 check(one["armed"] and not one["shed"] and one["watched_share"] == 1, f"the event went with its stages: {one}")
                 said = lagtrap(daemon, "status")
-                check("its stages are off since 20" in said and "runs are timed without them" in said, said)
+                check("its stages are shed since 20" in said and "runs are timed without them" in said, said)
                 precision = one["precision"]
                 check(precision["stages"] == "off" and precision["stages_off_since_realtime_ns"] > 0 and precision["timed_share"] == 1
                       and precision["count"] == "exact", precision)
@@ -359,17 +359,17 @@ def what_explains_the_time_before_a_breach_goes_first_and_comes_back():
                 others.enter_context(Switching(cpu))
             wait_for(lambda: given_up(daemon), "history and times to be given up")
             shown = lagtrap(daemon, "status")
-            check("what happens before a breach is not kept, to keep the budget" in shown
-                  and "where the time of runs goes is not counted, to keep the budget" in shown, f"status says {shown}")
+            check("the time before a breach is not kept, to stay within the budget" in shown
+                  and "the time of runs is not broken down, to stay within the budget" in shown, f"status says {shown}")
             one_delay()
             daemon.wait_until_recorded()
         bundle = daemon.wait_for_bundles(1)[0]
         told = report(bundle)
-        check(any("where the time of runs goes is not counted" in sentence for sentence in told["quality"]["shed"]), f"{told['quality']['shed']}")
+        check(any("the time of runs is not broken down" in sentence for sentence in told["quality"]["shed"]), f"{told['quality']['shed']}")
         split = told["delays"][0]["split"]
         check(split["not_recorded_ns"] > 50e6 and not any(split["without_stacks"].values()), f"something was counted: {split}")
         log = daemon.log_path.read_text()
-        check(log.find("what happens before a breach is not kept") < log.find("where the time of runs goes is not counted"), log)
+        check(log.find("the time before a breach is not kept") < log.find("the time of runs is not broken down"), log)
         wait_for(lambda: not daemon.status()["history"]["times_again_in_seconds"]
                  and not daemon.status()["history"]["again_in_seconds"], "what was given up to come back")
         one_delay()

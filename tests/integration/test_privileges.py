@@ -569,7 +569,7 @@ def a_reload_changes_who_may_do_what():
         status = reload(daemon, f'group="{GROUP}" read="anyone" change="group"')
         check(status["control"]["read"] == "anyone" and status["control"]["change"] == "group"
               and status["control"]["group"] == GROUP, f"{status['control']}")
-        for line in (f"anyone may read, root and the group {GROUP} may start and decide", "root may trace other users' processes"):
+        for line in (f"anyone may read, root and the group {GROUP} may start recordings", "root may trace other users' processes"):
             check(line in status_text(daemon), status_text(daemon))
         check(json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "anyone may read, but could not")
         check(not json.loads(ask_as(daemon, NOBODY, [], TRIGGER))["ok"], "one who is not in the group may change")

@@ -94,7 +94,7 @@ def a_users_group_is_no_unit():
 
 def of_a_control_group():
     with Daemon(event('control-group="/lagtrap-test-*/batch/*"')) as daemon:
-        check("no unit or container is in its scope now" in shown(daemon), shown(daemon))
+        check("no unit or container matches its scope now" in shown(daemon), shown(daemon))
         with group("batch", "a") as a, group("batch", "b", "below") as b, group("night") as night:
             scoped(daemon, 3)
             for folder in (a, b, night):
@@ -172,7 +172,7 @@ def reports_name_units_and_containers():
 def not_known():
     with group(f"docker-{ID}.scope") as folder, Daemon(event('image="shop"')) as daemon:
         check(work(daemon)["scope_groups"]["not_known"] == {"image": 1}, work(daemon))
-        check("1 container is left out of its scope: the files of their manager do not say the image" in shown(daemon),
+        check("1 container is not in its scope: the container manager's files lack the image" in shown(daemon),
               shown(daemon))
         work_in(folder)
         check(work(daemon)["runs"] == 0, work(daemon))

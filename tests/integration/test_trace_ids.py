@@ -54,7 +54,7 @@ def requests_name_their_traces():
         lost = [daemon.event(name)["trace_texts_lost"] for name in ("by-function", "by-probe")]
         check(lost == [1, 1], f"one address of each event is where nothing is, counted: {lost}")
         status = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, timeout=60).stdout
-        check("1 texts of trace ids that could not be read, or were lost" in status, status)
+        check("1 trace ids lost or unreadable" in status, status)
         delays = report(bundle)["delays"]
         spans = spans_of(bundle)
         for event in ("by-function", "by-probe"):

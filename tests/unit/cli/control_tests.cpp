@@ -94,16 +94,15 @@ TEST(Status, says_what_held_a_merge_up_and_who_holds_the_spool) {
     const std::string held_up =
         shown(R"("captures":{"done":3,"without_names":2,"set_aside":1},)"
               R"("merge_held_up":{"session":"s","path":"/proc/7/exe","user":4000000000})");  // nobody's name
-    EXPECT_NE(held_up.find("2 without names of functions"), std::string::npos) << held_up;
+    EXPECT_NE(held_up.find("2 without function names"), std::string::npos) << held_up;
     EXPECT_NE(held_up.find("1 set aside"), std::string::npos) << held_up;
-    EXPECT_NE(held_up.find("a merge gave up waiting for a file of user 4000000000\n              /proc/7/exe\n"),
+    EXPECT_NE(held_up.find("a merge timed out waiting for a file of user 4000000000\n              /proc/7/exe\n"),
               std::string::npos)
         << held_up;
     const std::string unknown = shown(R"("merge_held_up":{"session":"s","path":"/x","user":null})");
     EXPECT_NE(unknown.find("of user unknown"), std::string::npos) << unknown;
     const std::string spool = shown(R"("spool":{"problem":"process 17 of user 1000 holds /s/ready/.retention"})");
-    EXPECT_NE(spool.find("spool       not kept within its limits: process 17 of user 1000"), std::string::npos)
-        << spool;
+    EXPECT_NE(spool.find("spool       limits cannot be enforced: process 17 of user 1000"), std::string::npos) << spool;
 }
 
 TEST(Status, gives_the_answer_as_json) {
@@ -138,9 +137,9 @@ TEST(Status, names_whose_processes_were_held_to_their_share) {
         ask({"status"}, R"({"ok":true,"inspections":{"stuck":1,"problem":""},"limited_users":[)"
                         R"({"uid":4000000000,"mappings_left_out":12345,"looks_held_up":2},1,{"uid":0}]})"
                         "\n");
-    EXPECT_THAT(outcome.out, testing::HasSubstr("  limited     1 look into processes still held up by a file system"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("  limited     1 inspection blocked by a file system"));
     EXPECT_THAT(outcome.out,
-                testing::HasSubstr("4000000000: 12,345 mappings beyond the share, 2 looks into processes held up"));
+                testing::HasSubstr("4000000000: 12,345 mappings over the limit, 2 process inspections timed out"));
     EXPECT_THAT(ask({"status"}, "{\"ok\":true,\"limited_users\":[]}\n").out,
                 testing::Not(testing::HasSubstr("limited")));
 }

@@ -37,7 +37,7 @@ TEST(Live, figures_are_those_of_the_last_seconds) {
     EXPECT_EQ(state.events()[0].recent.runs, 0);
     EXPECT_THAT(all_of(state),
                 testing::HasSubstr("> work              50.0 ms      0.0       5        -        -       -       -\n"));
-    EXPECT_THAT(all_of(state), testing::HasSubstr("no delay since this was opened"));
+    EXPECT_THAT(all_of(state), testing::HasSubstr("no delays since start"));
     // As much in each second: what lies more than ten seconds back does not count.
     for (std::uint64_t at = 1; at <= 30; ++at)
         (void)state.take(answer(1'000'000 + at * 10, 5 + at), at * second, at * second);
