@@ -69,7 +69,7 @@ int explain_event(const ControlOptions& options, Console& console) {
     const object* const event = find_event(*answer, options.event, names);
     if (event == nullptr) {
         const std::string nearest = nearest_name(options.event, names);
-        return console.fail("the settings in force have no event \"" + printable(options.event) + "\"" +
+        return console.fail("the active settings have no event \"" + printable(options.event) + "\"" +
                             (nearest.empty() ? "; \"lagtrap status\" lists them" : "; did you mean " + nearest + "?"));
     }
     std::map<std::string, ProgramProcesses> processes;

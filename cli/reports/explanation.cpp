@@ -34,7 +34,7 @@ const object& marker_of(const object& event, std::string_view role) {
 std::string name_of(const ProgramProcess& process) {
     std::string name = process.path + " (process " + std::to_string(process.pid);
     if (process.elsewhere) {
-        name += ", in a container or another view of the file system";
+        name += ", in a container or another mount namespace";
         if (!process.control_group.empty()) name += ": " + process.control_group;
     }
     return name + ")";
@@ -68,7 +68,7 @@ class Explainer {
         look_at_runs();
         look_at_limits();
         look_at_recordings();
-        if (result_.findings.empty()) add("waiting", "It is armed, and nothing is wrong with it.");
+        if (result_.findings.empty()) add("waiting", "It is armed and works normally.");
         return std::move(result_);
     }
 
@@ -80,37 +80,37 @@ class Explainer {
     void describe() {
         const auto what = [](const object& marker) {
             const std::string binary = text(marker, "binary");
-            return text(marker, "marker") + (binary.empty() ? "" : " of " + binary);
+            return text(marker, "marker") + (binary.empty() ? "" : " in " + binary);
         };
         const object& begin = marker_of(event_, "begin");
         const object& end = marker_of(event_, "end");
-        result_.event =
-            text(event_, "name") + ": from " + what(begin) + " to " +
-            (text(begin, "binary") == text(end, "binary") ? text(end, "marker") : what(end)) + ", paired by " +
-            (text(event_, "key") == "argument" ? "a value that both carry" : text(event_, "key")) + ", nesting \"" +
-            text(event_, "nesting") + "\"; a delay takes longer than " + duration(number(event_, "threshold_ns"));
+        result_.event = text(event_, "name") + ": from " + what(begin) + " to " +
+                        (text(begin, "binary") == text(end, "binary") ? text(end, "marker") : what(end)) +
+                        ", paired by " + (text(event_, "key") == "argument" ? "key" : text(event_, "key")) +
+                        ", nesting \"" + text(event_, "nesting") + "\"; runs longer than " +
+                        duration(number(event_, "threshold_ns"));
     }
 
     void look_at_problem() {
         if (truth(event_, "shed") && is_watched_in_part(event_))
             return add("watched-in-part", "It is " + text(event_, "problem") + ".",
-                       "Its runs in the share that is watched are counted. To see all of them, watch something that "
-                       "is reached less often, or let watching take more (<budget share>).");
+                       "Only runs in the watched part of the time are timed. To time all of them, choose markers that "
+                       "are hit less often, or raise <budget share>.");
         if (truth(event_, "shed"))
             return add("shed",
-                       "It is not watched now, for it cost too much: " + text(event_, "problem") +
-                           ". It is tried again in " + seconds_text(event_, "again_in_seconds") + ".",
-                       "Watch something that is reached less often, or let watching take more (<budget share>).");
+                       "It is not watched now because it exceeded the budget: " + text(event_, "problem") +
+                           ". Retry in " + seconds_text(event_, "again_in_seconds") + ".",
+                       "Choose markers that are hit less often, or raise <budget share>.");
         add("not-armed", "It is not armed: " + text(event_, "problem") + ".",
-            "Mend the settings (\"lagtrap check\" shows the place; \"lagtrap list-markers\" what there is) and "
+            "Fix the settings (\"lagtrap check\" shows where, \"lagtrap list-markers\" lists what can be watched) and "
             "reload.");
     }
 
     void look_at_processes() {
         const std::string binary = text(marker_of(event_, "begin"), "binary");
         if (binary.empty())
-            return add("not-reached", "It is armed; the kernel has reached none of its markers since.",
-                       "Look whether this machine uses what the tracepoints belong to.");
+            return add("not-reached", "It is armed, but the kernel has not hit any of its markers since.",
+                       "Check that this machine uses what the tracepoints belong to.");
         if (const std::uint64_t processes = number(event_, "processes"); processes > 0)
             return tell_not_reached(processes, binary, std::to_string(number(event_, "pid")));
         const auto known = processes_.find(binary);
@@ -124,20 +124,20 @@ class Explainer {
         };
         std::stable_partition(others.begin(), others.end(), was_there);
         if (!others.empty()) return tell_other_files(binary, others);
-        std::string sentence = "It is armed; no process uses " + binary + " now.";
+        std::string sentence = "It is armed, but no process uses " + binary + " now.";
         if (known->second.hidden > 0)
-            sentence += " " + counted(known->second.hidden, "process", "processes") + " could not be looked at" +
-                        (::geteuid() == 0 ? "." : ": ask as root.");
-        add("no-process", sentence, "Start the program; what runs it is watched from its first call on.");
+            sentence += " " + counted(known->second.hidden, "process", "processes") + " could not be inspected" +
+                        (::geteuid() == 0 ? "." : ": try as root.");
+        add("no-process", sentence, "Start the program; it is watched from its first call on.");
     }
 
     // `pid`: of one of them.
     void tell_not_reached(std::uint64_t processes, const std::string& binary, const std::string& pid) {
         add("not-reached",
             "It is armed, and " + counted(processes, "process uses", "processes use") + " " + binary + " (" + pid +
-                (processes > 1 ? ", ..." : "") + ")" + ", but no marker was reached since it was armed.",
-            "Let the program do what is to be watched. If it does: the code may take another way, or the "
-            "function may be inlined; \"lagtrap list-markers " +
+                (processes > 1 ? ", ..." : "") + ")" + ", but none has hit a marker since it was armed.",
+            "Make the program do what you want to watch. If it does so already, it may take a different code path, or "
+            "the function may be inlined; \"lagtrap list-markers " +
                 pid + "\" lists what can be watched.");
     }
 
@@ -147,11 +147,11 @@ class Explainer {
         if (first.deleted && !first.elsewhere)
             return add("other-file",
                        "It is armed in " + binary +
-                           ", but what runs is the file that was there before: " + names_of(others) + ".",
-                       "Start the program anew.");
+                           ", but the running processes use the previous file: " + names_of(others) + ".",
+                       "Restart the program.");
         add("other-file",
-            "It is armed in " + binary + ", but another file of that name runs: " + names_of(others) + ".",
-            "Watch each file of that name: binary=\"*" + binary.substr(binary.rfind('/')) + "\".");
+            "It is armed in " + binary + ", but a different file of that name runs: " + names_of(others) + ".",
+            "To watch every file of that name, use binary=\"*" + binary.substr(binary.rfind('/')) + "\".");
     }
 
     void look_at_copies() {
@@ -180,30 +180,26 @@ class Explainer {
         for (const auto& value : list(event_, "markers")) {
             if (!value.is_object() || text(value.as_object(), "role") != "stage") continue;
             if (number(value.as_object(), "hits") > 0 || number(event_, "runs") < few_runs) continue;
-            add("stage-not-reached", "Its stage " + text(value.as_object(), "stage") + " was never reached (" +
+            add("stage-not-reached", "Its stage " + text(value.as_object(), "stage") + " was never hit (" +
                                          text(value.as_object(), "marker") + ").");
         }
     }
 
     static std::string remedy_of(const std::string& kind) {
         if (kind == "no-end")
-            return "Choose another end: this one is not on the way that the program takes. A function that never "
-                   "returns "
-                   "has none.";
-        if (kind == "no-begin") return "Choose another begin: this one is not on the way that the program takes.";
-        if (kind == "out-of-scope") return "Widen <scope>, or take it away.";
+            return "Choose another end: the program does not reach this one. A function that never returns has no end.";
+        if (kind == "no-begin") return "Choose another begin: the program does not reach this one.";
+        if (kind == "out-of-scope") return "Widen or remove <scope>.";
         if (kind == "begins-unended")
-            return "Look for ways through the program that pass no end (errors, early returns) and for begins that are "
-                   "passed "
-                   "twice. Where several operations run on a thread at once, pair them by a key.";
+            return "Look for code paths without an end (errors, early returns) and for begins that are hit twice. If "
+                   "several operations run on a thread at once, pair them by a key.";
         if (kind == "ends-unbegun")
-            return "Look for ways that pass the end twice, or reach it without the begin. Where another thread ends "
-                   "what "
-                   "one began, pair them by a key.";
-        if (kind == "crowded") return "Find why its runs do not end: the end marker, or the key, may be wrong.";
+            return "Look for code paths that hit the end twice, or without a begin. If a different thread ends the "
+                   "operation, pair them by a key.";
+        if (kind == "crowded") return "Find out why its runs do not end: the end marker or the key may be wrong.";
         if (kind == "semaphore-unseen")
             return "Link it with -Wl,-z,separate-loadable-segments, or watch functions. "
-                   "What ran when the event was armed is watched until it ends.";
+                   "Processes that ran when the event was armed are watched until they exit.";
         return {};
     }
 
@@ -229,9 +225,9 @@ class Explainer {
                 if (found.is_object() && text(found.as_object(), "kind") == "crowded")
                     crowding += (crowding.empty() ? "" : ", ") + text(value.as_object(), "name");
         add("lost",
-            counted(lost, "run was", "runs were") + " lost: more were open at once than fit" +
-                (crowding.empty() ? "." : ", most of them of " + crowding + "."),
-            crowding.empty() ? "Watch something that fewer threads do at once."
+            counted(lost, "run was", "runs were") + " lost: too many were open at once" +
+                (crowding.empty() ? "." : ", most of them by " + crowding + "."),
+            crowding.empty() ? "Choose an operation that fewer threads do at once."
                              : "See \"lagtrap explain " + crowding + "\".");
     }
 
@@ -242,22 +238,22 @@ class Explainer {
             add("open", counted(overdue, "run is", "runs are") + " open beyond the threshold; the oldest began " +
                             duration(number(event_, "oldest_open_ns")) + " ago. Runs are counted when they end.");
         else if (const std::uint64_t open = number(event_, "open"); open > 0 && runs == 0)
-            add("open", counted(open, "run is", "runs are") + " open, and none has ended.");
+            add("open", counted(open, "run is", "runs are") + " open; none has ended.");
         if (runs == 0) return;
         if (delays > 0)
             return add("delays", with_commas(delays) + " of " + counted(runs, "run", "runs") + " took longer than " +
                                      threshold + "; the longest took " + duration(number(event_, "max_ns")) + ".");
         const auto histogram = histogram_of(event_);
-        std::string sentence = (runs == 1 ? "Its one run was" : "All " + with_commas(runs) + " runs were") +
-                               " under the threshold of " + threshold + ": ";
+        std::string sentence = (runs == 1 ? "Its only run was" : "All " + with_commas(runs) + " runs were") +
+                               " below the threshold of " + threshold + ": ";
         if (runs >= few_runs) {
             const std::uint64_t most_ns = std::min(percentile_ns(histogram, 0.99), number(event_, "max_ns"));
-            sentence += "99 of 100 took at most " + duration(most_ns) + ", ";
+            sentence += "99 % took at most " + duration(most_ns) + ", ";
         }
         sentence += "the longest " + duration(number(event_, "max_ns")) + ".";
         add("fast", sentence,
-            runs < few_runs ? "These are few; let it run on before the threshold is chosen."
-                            : "Nothing is slow as the threshold has it. A threshold below " +
+            runs < few_runs ? "These are few; collect more runs before you choose a threshold."
+                            : "No run is slow by this threshold. A threshold below " +
                                   duration(number(event_, "max_ns")) + " would have caught the longest.");
     }
 
@@ -266,33 +262,31 @@ class Explainer {
             if (entry.is_object())
                 add("limited",
                     "It is not watched for " + party_text(entry.as_object()) + ": " +
-                        text(entry.as_object(), "reason") + ". It is for others; this one is tried again in " +
+                        text(entry.as_object(), "reason") + ". Other users are; retry in " +
                         seconds_text(entry.as_object(), "again_in_seconds") + ".",
-                    "If nobody else is to be watched, name whose runs are (<scope user>); if all are, let watching "
-                    "take more "
-                    "(<budget share>).");
+                    "To watch only some users, set <scope user>. To watch all of them, raise <budget share>.");
     }
 
     void look_at_recordings() {
         const std::string state = text(answer_, "state");
         const object& cool_down = part(answer_, "cool_down");
         if (const std::uint64_t recordings = number(event_, "recordings"); recordings > 0)
-            add("recordings", counted(recordings, "recording was", "recordings were") + " begun for it.",
+            add("recordings", counted(recordings, "recording was", "recordings were") + " made for it.",
                 "\"lagtrap report\" shows the newest.");
         if (!cool_down.empty() && truth(cool_down, "hourly_limit"))
             add("hourly-limit",
-                "No recording begins for the next " + seconds_text(cool_down, "seconds_left") +
-                    ": as many as an hour may have were made.",
-                "Raise <recording captures-per-hour>, or the threshold of the event that takes them.");
+                "No recording starts for the next " + seconds_text(cool_down, "seconds_left") +
+                    ": the hourly limit is reached.",
+                "Raise <recording captures-per-hour>, or the threshold of the event that uses them up.");
         else if (!cool_down.empty())
-            add("cool-down", "No recording begins for the next " + seconds_text(cool_down, "seconds_left") +
-                                 ": the last one has only just ended (<recording cool-down>).");
+            add("cool-down", "No recording starts for the next " + seconds_text(cool_down, "seconds_left") +
+                                 ": the last one has just ended (<recording cool-down>).");
         for (const auto& entry : list(part(answer_, "captures"), "users_without"))
             if (entry.is_object())
                 add("user-share",
-                    "Delays of " + limited_party(entry.as_object()) + " begin no recording for the next " +
-                        seconds_text(entry.as_object(), "seconds_left") + ": half of an hour's recordings were theirs.",
-                    "Delays of others do. Raise <recording captures-per-hour>, or the threshold of the event.");
+                    "Delays of " + limited_party(entry.as_object()) + " start no recording for the next " +
+                        seconds_text(entry.as_object(), "seconds_left") + ": they reached half of captures-per-hour.",
+                    "Delays of other users do. Raise <recording captures-per-hour>, or the threshold of the event.");
         if (state == "confirming" && text(part(answer_, "pending"), "event") == text(event_, "name"))
             add("asked", "A breach waits for an answer.", "\"lagtrap approve\" or \"lagtrap decline\".");
     }

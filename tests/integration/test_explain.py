@@ -70,7 +70,7 @@ def who_runs_the_program():
                 os.kill(daemon.process.pid, signal.SIGHUP)
                 wait_for(lambda: "other-file" in explain(daemon, "request")[0], "the new file to be armed")
                 kinds, text = explain(daemon, "request")
-                check(kinds == ["other-file"] and "Start the program anew" in text, text)
+                check(kinds == ["other-file"] and "Restart the program" in text, text)
 
 
 def what_the_runs_were():
@@ -83,7 +83,7 @@ def what_the_runs_were():
                 if kind == "leave-early":
                     kinds, text = explain(daemon, "request")
                     check(kinds == ["hits", "fast"] and "5 begins" in text and "4 ends" in text, text)
-                    check("All 4 runs were under the threshold of 10.0 s" in text, text)
+                    check("All 4 runs were below the threshold of 10.0 s" in text, text)
                 else:
                     kinds, text = explain(daemon, "leaky")
                     check({"hits", "no-end", "crowded"} <= set(kinds) and "Choose another end" in text, text)

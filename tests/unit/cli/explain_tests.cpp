@@ -59,9 +59,8 @@ std::vector<std::string> kinds_of(const Explanation& explanation) {
 
 TEST(Explain, SaysWhatIsWatched) {
     EXPECT_EQ(explained(event_of(5, 5, 5)).event,
-              "query: from USDT probe app:begin of /opt/app to USDT probe app:end, paired by thread, nesting \"each\"; "
-              "a delay takes "
-              "longer than 50.0 ms");
+              "query: from USDT probe app:begin in /opt/app to USDT probe app:end, paired by thread, nesting \"each\"; "
+              "runs longer than 50.0 ms");
 }
 
 TEST(Explain, WhyItIsNotWatched) {
@@ -75,7 +74,7 @@ TEST(Explain, WhyItIsNotWatched) {
     event["again_in_seconds"] = 42.0;
     found = explained(event);
     EXPECT_THAT(kinds_of(found), ElementsAre("shed"));
-    EXPECT_THAT(found.findings[0].sentence, HasSubstr("tried again in 42"));
+    EXPECT_THAT(found.findings[0].sentence, HasSubstr("Retry in 42"));
 }
 
 TEST(Explain, WhoRunsTheProgram) {
@@ -91,7 +90,7 @@ TEST(Explain, WhoRunsTheProgram) {
     EXPECT_THAT(found.findings[0].next, HasSubstr("binary=\"*/app\""));
     processes.found = {process_of(77, "/opt/app")};
     processes.found[0].deleted = true;
-    EXPECT_THAT(explained(event_of(0, 0, 0), processes).findings[0].next, HasSubstr("Start the program anew"));
+    EXPECT_THAT(explained(event_of(0, 0, 0), processes).findings[0].next, HasSubstr("Restart the program"));
     processes.found.push_back(process_of(78, "/opt/app"));
     processes.found.back().same_file = true;
     found = explained(event_of(0, 0, 0), processes);
@@ -102,7 +101,7 @@ TEST(Explain, WhoRunsTheProgram) {
 TEST(Explain, RunsThatAreFastAndRunsThatAreNot) {
     auto found = explained(event_of(1000, 1000, 1000));
     EXPECT_THAT(kinds_of(found), ElementsAre("hits", "fast"));
-    EXPECT_THAT(found.findings[1].sentence, HasSubstr("All 1,000 runs were under the threshold of 50.0 ms"));
+    EXPECT_THAT(found.findings[1].sentence, HasSubstr("All 1,000 runs were below the threshold of 50.0 ms"));
     EXPECT_THAT(found.findings[1].sentence, HasSubstr("the longest 9.00 ms"));
     EXPECT_THAT(explained(event_of(3, 3, 3)).findings[1].next, HasSubstr("few"));
     object event = event_of(1000, 1000, 1000);
