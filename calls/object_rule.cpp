@@ -49,11 +49,10 @@ Result<ValuePlace> parse_place(std::string_view text) {
     ValuePlace place;
     if (text == "result") return place;
     const auto wrong = [&] {
-        return make_error(
-            ErrorKind::Invalid,
-            fmt::format("\"{}\" is no place of an object: expected arg0 to arg{}, with a * behind it where the "
-                        "argument points to the object's place, or result",
-                        printable(text), most_arguments - 1));
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("\"{}\" is not an object position: expected arg0 to arg{}, with a * if the "
+                                      "argument points to the object's address, or result",
+                                      printable(text), most_arguments - 1));
     };
     std::string_view number = text;
     if (!number.starts_with("arg")) return wrong();
@@ -122,11 +121,12 @@ class RuleReader {
         for (const auto& [name, value] : attributes_) {
             if (std::find(known.begin(), known.end(), std::string_view(name)) == known.end())
                 return make_error(ErrorKind::Invalid,
-                                  fmt::format("\"{}\" is no attribute of an object; known are {}",
+                                  fmt::format("\"{}\" is not an object attribute; expected one of {}",
                                               printable(std::string_view(name)), fmt::join(known, ", ")));
             if (!value.is_string() || value.as_string().size() > most_text_bytes)
-                return make_error(ErrorKind::Invalid, fmt::format("{} of an object is no text of at most {} bytes",
-                                                                  std::string_view(name), most_text_bytes));
+                return make_error(ErrorKind::Invalid,
+                                  fmt::format("object attribute {}: expected a text of at most {} bytes",
+                                              std::string_view(name), most_text_bytes));
         }
         return success();
     }
@@ -169,13 +169,12 @@ class RuleReader {
             if (number == 0 || rule.excepts.size() >= most_excepts)
                 return make_error(
                     ErrorKind::Invalid,
-                    fmt::format("except: \"{}\": expected at most {} names of errno, as EAGAIN EINPROGRESS", all,
+                    fmt::format("except: \"{}\": expected at most {} errno names, such as EAGAIN EINPROGRESS", all,
                                 most_excepts));
             rule.excepts.push_back(number);
         }
         if (rule.excepts.empty() || fails_by_errno(rule)) return success();
-        return make_error(ErrorKind::Invalid,
-                          "except: errno is looked at where it says the failure; expected error=\"errno\" too");
+        return make_error(ErrorKind::Invalid, "except: needs error=\"errno\"");
     }
 
     static bool fails_by_errno(const ObjectRule& rule) {
@@ -191,7 +190,7 @@ class RuleReader {
         if (text("title").empty()) return success();
         TRY_ASSIGN(const ValuePlace place, parse_place(text("title")));
         if (!place.argument || place.behind)
-            return make_error(ErrorKind::Invalid, "title: expected an argument that is a text, as arg0");
+            return make_error(ErrorKind::Invalid, "title: expected a text argument such as arg0");
         rule.title = place.argument;
         return success();
     }
@@ -210,7 +209,7 @@ Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view tex
         if (colon == std::string_view::npos || colon == 0)
             return make_error(
                 ErrorKind::Invalid,
-                fmt::format("\"{}\": expected FUNCTION:PLACE, as fopen:result or close:arg0", printable(word)));
+                fmt::format("\"{}\": expected FUNCTION:PLACE, such as fopen:result or close:arg0", printable(word)));
         const std::string_view rest = word.substr(colon + 1);
         TRY_ASSIGN(const ValuePlace place, parse_place(rest.substr(0, rest.find(':'))));
         std::optional<Failure> failure;
@@ -219,7 +218,7 @@ Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view tex
         }
         functions.push_back({std::string(word.substr(0, colon)), place, failure});
         if (functions.size() > most_patterns)
-            return make_error(ErrorKind::TooLarge, fmt::format("there are more than {} functions", most_patterns));
+            return make_error(ErrorKind::TooLarge, fmt::format("expected at most {} functions", most_patterns));
     }
     return functions;
 }
@@ -277,7 +276,7 @@ Result<ObjectRule> parse_object_rule(const json::object& attributes) { return Ru
 const std::vector<ObjectPreset>& object_presets() {
     static const std::vector<ObjectPreset> presets{
         {"sqlite",
-         "databases and statements of SQLite",
+         "SQLite databases and statements",
          {preset_rule({{"name", "sqlite3"},
                        {"create", "sqlite3_open:arg1* sqlite3_open_v2:arg1*"},
                        {"use", "sqlite3_exec:arg0 sqlite3_wal_checkpoint_v2:arg0 sqlite3_busy_timeout:arg0"},
@@ -296,7 +295,7 @@ const std::vector<ObjectPreset>& object_presets() {
                        {"success", "100 101"},
                        {"title", "arg1"}})}},
         {"openssl",
-         "connections of OpenSSL",
+         "OpenSSL connections",
          {preset_rule(
              {{"name", "SSL"},
               // libssl and libcrypto, which has the texts of errors.
@@ -312,7 +311,7 @@ const std::vector<ObjectPreset>& object_presets() {
               // SSL_ERROR_WANT_READ, WANT_WRITE, WANT_X509_LOOKUP and ZERO_RETURN: to be called again, or the end.
               {"success", "2 3 4 6"}})}},
         {"stdio",
-         "files of the C library (FILE)",
+         "C library files (FILE)",
          {preset_rule({{"name", "FILE"},
                        {"library", "libc.so*"},
                        {"create", "fopen:result fopen64:result fdopen:result popen:result tmpfile:result"},
@@ -335,7 +334,7 @@ const std::vector<ObjectPreset>& object_presets() {
                        {"except", "EAGAIN EINPROGRESS EALREADY EINTR"},
                        {"reused", "yes"}})}},
         {"curl",
-         "transfers of libcurl",
+         "libcurl transfers",
          {preset_rule({{"name", "CURL"},
                        {"library", "libcurl*"},
                        {"create", "curl_easy_init:result"},
@@ -354,7 +353,7 @@ Result<std::vector<ObjectRule>> object_preset(std::string_view name) {
         known += (known.empty() ? "" : ", ") + std::string(preset.name);
     }
     return make_error(ErrorKind::NotFound,
-                      fmt::format("there is no object preset \"{}\"; known are {}", printable(name), known));
+                      fmt::format("no object preset \"{}\"; expected one of {}", printable(name), known));
 }
 
 }  // namespace lagtrap::calls

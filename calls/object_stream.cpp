@@ -251,7 +251,7 @@ json::object to_json(const ObjectsEnded& ended) {
 
 Result<ObjectsReply> parse_objects_reply(const std::string& line) {
     const auto wrong = [](const char* why) {
-        return make_error(ErrorKind::Invalid, std::string("the trace of objects ") + why);
+        return make_error(ErrorKind::Invalid, std::string("the object trace ") + why);
     };
     try {
         const json::value value = json::parse(line);
@@ -286,7 +286,7 @@ Result<ObjectsReply> parse_objects_reply(const std::string& line) {
         if (const auto* ended = object.if_contains("ended_objects")) reply.ended = objects_ended_of(ended->as_object());
         if (!reply.started && !reply.calls && !reply.messages && !reply.counts && !reply.failures && !reply.taken_out &&
             !reply.ended)
-            return wrong("has a line that says nothing that is known");
+            return wrong("has a line of unknown kind");
         return reply;
     } catch (const std::exception&) {
         return wrong("has a line that cannot be read");

@@ -93,7 +93,7 @@ Status ObjectsSummary::check(const ObjectsReply& reply) const {
             good = good && is_known(one) && one.class_number < started_.classes.size() &&
                    one.stack <= reply.ended->stacks.size();
     }
-    return good ? success() : Status(make_error(ErrorKind::Invalid, "a line names a function that is not known"));
+    return good ? success() : Status(make_error(ErrorKind::Invalid, "a line has an unknown function number"));
 }
 
 Status ObjectsSummary::add(ObjectsReply reply, std::vector<ObjectNode>* ended) {

@@ -64,11 +64,11 @@ class Add {
         }
         chosen = chosen == 0 ? 1 : chosen;
         if (chosen > offers_.size())
-            return console_.fail(
-                fmt::format("--choose {}: there are {}", chosen, counted(offers_.size(), "offer", "offers")));
+            return console_.fail(fmt::format("--choose {}: there are only {}", chosen,
+                                             counted(offers_.size(), "proposal", "proposals")));
         const std::string xml =
             settings_elements(offers_[chosen - 1], {options_.threshold, options_.prefix, target_.unit});
-        if (!options_.json) console_.out << "\n" << console_.paint(Colour::Bold, "For the settings") << "\n" << xml;
+        if (!options_.json) console_.out << "\n" << console_.paint(Colour::Bold, "Add to the settings") << "\n" << xml;
         bool writes = options_.write;
         if (!writes && asks) writes = ask_whether_to_write();
         std::string said;
@@ -99,7 +99,7 @@ class Add {
     Status measure(bool with_functions) {
         const std::string seconds = format_duration(time_);
         const std::string first = with_functions ? recording_event(time_) : trial_elements(offers_, target_);
-        tell(fmt::format("Looking at {} {}for {} ...", target_.name, with_functions ? "twice " : "", seconds));
+        tell(fmt::format("Measuring {} {}for {} ...", target_.name, with_functions ? "twice " : "", seconds));
         TRY_ASSIGN(const auto daemon, TemporaryDaemon::start(first, interrupted));
         if (with_functions) {
             append(loop_offers(target_, waiting_calls()));
@@ -132,13 +132,12 @@ class Add {
 
     [[nodiscard]] std::string nothing_found() const {
         if (target_.processes.empty())
-            return target_.name + " does not run, and there is no preset for it; start it, give it work, and try again";
+            return target_.name + " is not running and has no preset; start it, give it work, and try again";
         if (time_ == std::chrono::nanoseconds::zero())
-            return "there is no preset for " + target_.name + "; without --for 0s it is looked at while it works";
+            return "no preset for " + target_.name + "; without --for 0s, it is measured while it works";
         return fmt::format(
-            "{} did nothing in {} that could be told apart by its functions, and waits for nothing as event loops do; "
-            "give it work meanwhile, or look longer (--for 30s). "
-            "`lagtrap list-markers --functions {}` lists what can be watched at all",
+            "no requests found in {} within {}: no functions stand out, and it has no event loop; give it work "
+            "meanwhile, or measure longer (--for 30s). `lagtrap list-markers --functions {}` lists what can be watched",
             target_.name, format_duration(time_), target_.name);
     }
 
@@ -146,13 +145,13 @@ class Add {
         std::string heading = target_.name;
         if (!target_.unit.empty()) heading += ", unit " + target_.unit;
         heading += target_.processes.empty()
-                       ? ", which does not run"
+                       ? ", which is not running"
                        : fmt::format(", {}", counted(target_.processes.size(), "process", "processes"));
         console_.out << console_.paint(Colour::Bold, heading) << "\n";
         for (std::size_t i = 0; i < std::min(offers_.size(), offers_shown); ++i) show_offer(i + 1, offers_[i]);
         if (offers_.size() > offers_shown)
-            console_.out << fmt::format("  and {}; --json has them\n",
-                                        counted(offers_.size() - offers_shown, "offer more", "offers more"));
+            console_.out << fmt::format("  and {}; --json shows them\n",
+                                        counted(offers_.size() - offers_shown, "more proposal", "more proposals"));
         std::string libraries;
         for (const std::string& name : library_presets(target_)) libraries += (libraries.empty() ? "" : ", ") + name;
         if (!libraries.empty())
@@ -174,15 +173,14 @@ class Add {
         const Measured& seen = event.measured;
         if (!seen.armed && !seen.too_often)
             return "cannot be watched" + (seen.problem.empty() ? std::string() : ": " + seen.problem);
-        if (seen.too_often && seen.runs == 0) return "called too often to be watched within the budget";
+        if (seen.too_often && seen.runs == 0) return "called too often to fit the budget";
         if (seen.runs == 0) return "no run";
-        std::string text =
-            fmt::format("{}, half within {}, 99 % within {}, the longest {}", counted(seen.runs, "run", "runs"),
-                        duration(seen.p50_ns), duration(seen.p99_ns), duration(seen.max_ns));
+        std::string text = fmt::format("{}, median {}, 99 % within {}, longest {}", counted(seen.runs, "run", "runs"),
+                                       duration(seen.p50_ns), duration(seen.p99_ns), duration(seen.max_ns));
         if (seen.sum_ns > 0)
             text += fmt::format("; {} of it on a CPU",
                                 percent(static_cast<double>(seen.on_cpu_ns) / static_cast<double>(seen.sum_ns)));
-        if (seen.too_often) text += "; called too often to be watched within the budget";
+        if (seen.too_often) text += "; called too often to fit the budget";
         return text;
     }
 
@@ -195,8 +193,7 @@ class Add {
         for (const char c : answer)
             number = c >= '0' && c <= '9' && number < 1000 ? number * 10 + static_cast<std::size_t>(c - '0') : 100'000;
         if (number >= 1 && number <= offers_.size()) return number;
-        console_.err << fmt::format("lagtrap: there is no {}; 1 to {} are offered\n", printable(answer),
-                                    offers_.size());
+        console_.err << fmt::format("lagtrap: {} is not a choice; enter 1 to {}\n", printable(answer), offers_.size());
         return 0;
     }
 
@@ -262,7 +259,7 @@ int add_events(const AddOptions& options, Console& console) {
         if (const auto threshold = parse_duration(options.threshold); !threshold)
             return console.fail("--threshold: " + threshold.error().message);
     if (*time > std::chrono::nanoseconds::zero() && ::geteuid() != 0)
-        return console.fail("a program is measured as root; without, --for 0s proposes presets and probes");
+        return console.fail("measuring a program needs root; --for 0s proposes presets and probes without measuring");
     const auto reading = ConfinedReading::start();
     if (!reading) return console.fail(reading.error().message);
     auto target = find_target(options.target);

@@ -76,7 +76,7 @@ class CallsShow {
         if (interrupted == 0) return console_.fail(daemon_has_gone);
         if (options_.summary) show_summary();
         if (const Status written = write_output(); !written) return console_.fail(written.error().message);
-        if (!options_.json) console_.out << "Interrupted; lagtrapd takes the probes out.\n";
+        if (!options_.json) console_.out << "Interrupted; lagtrapd removes the probes.\n";
         return exit_done;
     }
 
@@ -121,7 +121,7 @@ class CallsShow {
     Status show_taken_out(const std::vector<calls::TakenOut>& taken_out) {
         for (const calls::TakenOut& one : taken_out)
             if (one.function >= functions_.size())
-                return make_error(ErrorKind::Invalid, "lagtrapd names a function that is not known");
+                return make_error(ErrorKind::Invalid, "lagtrapd sent an unknown function number");
         console_.out << (options_.json ? json::serialize(taken_out_json(taken_out, functions_)) + "\n"
                                        : taken_out_text(taken_out, functions_, look_));
         return success();
@@ -131,10 +131,11 @@ class CallsShow {
         if (!file_) return success();
         if (const Status written = file_->finish(); !written) return written.error().within(options_.output);
         if (options_.json) return success();
-        console_.out << fmt::format("{} in {} ({}); it opens in Perfetto.\n", counted(file_->trees(), "call", "calls"),
-                                    options_.output, format_byte_size(file_->size_bytes()));
+        console_.out << fmt::format("{} written to {} ({}), a Perfetto trace.\n",
+                                    counted(file_->trees(), "call", "calls"), options_.output,
+                                    format_byte_size(file_->size_bytes()));
         if (file_->left_out() != 0)
-            console_.out << fmt::format("{} found no room in it: it takes {} in all, with what they call.\n",
+            console_.out << fmt::format("{} did not fit: the limit is {} calls in total.\n",
                                         counted(file_->left_out(), "call", "calls"),
                                         with_commas(trace::call_slices_limit));
         return success();

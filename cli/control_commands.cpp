@@ -64,7 +64,7 @@ Result<std::string> record(const ControlOptions& options) {
         if (!failed && done_of(status) > done_of(before)) return session;
         if (failed)
             return make_error(ErrorKind::System,
-                              "the recording came to nothing; the daemon's log says why "
+                              "the recording failed; see the daemon's log "
                               "(journalctl -u lagtrapd)");
     }
 }
@@ -96,7 +96,7 @@ int show_metrics(const ControlOptions& options, Console& console) {
     }
     console.out << text;
     console.out.flush();
-    return console.out ? exit_done : console.fail("writing to standard output failed");
+    return console.out ? exit_done : console.fail("cannot write to standard output");
 }
 
 int trigger_recording(const ControlOptions& options, Console& console) {
@@ -106,11 +106,11 @@ int trigger_recording(const ControlOptions& options, Console& console) {
 }
 
 int approve_recording(const ControlOptions& options, Console& console) {
-    return ask(options, {{"command", "approve"}}, "approved: the recording begins", console);
+    return ask(options, {{"command", "approve"}}, "approved: recording starts", console);
 }
 
 int decline_recording(const ControlOptions& options, Console& console) {
-    return ask(options, {{"command", "decline"}}, "declined: nothing is recorded", console);
+    return ask(options, {{"command", "decline"}}, "declined: not recorded", console);
 }
 
 }  // namespace lagtrap::cli

@@ -33,20 +33,21 @@ int export_recording(const ExportOptions& options, Console& console) {
         return exit_done;
     }
     const formats::Format* format = formats::find_format(options.format);
-    if (format == nullptr) return console.fail("there is no form \"" + options.format + "\"");
+    if (format == nullptr) return console.fail("unknown format \"" + options.format + "\"");
     if (format->encode_delays != nullptr && (options.time || !options.thread.empty())) {
         (void)console.fail("--format " + options.format +
-                           " is of whole delays: leave out --thread, --on-cpu, --off-cpu and --all");
+                           " exports whole delays; it does not accept --thread, --on-cpu, --off-cpu and --all");
         return exit_usage;
     }
     if (format->encode == nullptr && format->encode_delays == nullptr &&
         (options.delay || options.time || !options.thread.empty())) {
-        (void)console.fail("--format " + options.format +
-                           " is of the whole recording: leave out --delay, --thread, --on-cpu, --off-cpu and --all");
+        (void)console.fail(
+            "--format " + options.format +
+            " exports the whole recording; it does not accept --delay, --thread, --on-cpu, --off-cpu and --all");
         return exit_usage;
     }
     if (options.output.empty() && format->binary && console.terminal) {
-        (void)console.fail("--format " + options.format + " is not for a terminal: name a file with --output");
+        (void)console.fail("--format " + options.format + " is binary; name a file with --output");
         return exit_usage;
     }
     const auto path = find_bundle(options.bundle, options.spool);
@@ -60,7 +61,7 @@ int export_recording(const ExportOptions& options, Console& console) {
     }
     console.out.write(text->data(), static_cast<std::streamsize>(text->size()));
     console.out.flush();
-    return console.out ? exit_done : console.fail("writing to standard output failed");
+    return console.out ? exit_done : console.fail("cannot write to standard output");
 }
 
 }  // namespace lagtrap::cli

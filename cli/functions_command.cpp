@@ -94,7 +94,7 @@ class FunctionsShow {
         if (message.ended)
             for (const calls::FunctionTotals& one : message.ended->totals)
                 good = good && one.function < known && one.calls + one.unbegun != 0;
-        return good ? success() : Status(make_error(ErrorKind::Invalid, "lagtrapd names a function that is not known"));
+        return good ? success() : Status(make_error(ErrorKind::Invalid, "lagtrapd sent an unknown function number"));
     }
 
     void keep(std::vector<calls::TracedCall> calls) {
@@ -112,10 +112,10 @@ class FunctionsShow {
             (void)file_->add(tree, calls::times_of(tree), pid_, process_);
         if (const Status written = file_->finish(); !written) return written.error().within(options_.output);
         if (options_.json) return success();
-        console_.out << fmt::format("The calls are in {} ({}); it opens in Perfetto.\n", options_.output,
+        console_.out << fmt::format("Calls written to {} ({}), a Perfetto trace.\n", options_.output,
                                     format_byte_size(file_->size_bytes()));
         if (left_out_ != 0)
-            console_.out << fmt::format("{} found no room in it: it takes {}.\n", counted(left_out_, "call", "calls"),
+            console_.out << fmt::format("{} did not fit: the limit is {}.\n", counted(left_out_, "call", "calls"),
                                         with_commas(most_kept_calls));
         return success();
     }

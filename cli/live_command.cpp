@@ -73,7 +73,7 @@ class Live {
 
     void draw() {
         const ScreenSize size = terminal_.size();
-        if (page_.empty()) return terminal_.draw(state_.screen(paint_, size, paused_ ? "paused; p goes on" : message_));
+        if (page_.empty()) return terminal_.draw(state_.screen(paint_, size, paused_ ? "paused; p resumes" : message_));
         std::vector<std::string> lines;
         const std::size_t room = page_room();
         for (std::size_t i = top_; i < std::min(page_.size(), top_ + room); ++i)
@@ -150,8 +150,8 @@ class Live {
             case 't':
                 if (!state_.chosen().empty()) tell("trigger", "recording for " + state_.chosen());
                 break;
-            case 'a': tell("approve", "approved: the recording begins"); break;
-            case 'd': tell("decline", "declined: nothing is recorded"); break;
+            case 'a': tell("approve", "approved: recording starts"); break;
+            case 'd': tell("decline", "declined: not recorded"); break;
             case 'e':
                 if (state_.chosen().empty()) break;
                 open_page([&](Console& console) {

@@ -43,7 +43,7 @@ int list_tracepoints(const MarkerOptions& options, Console& console) {
         return console.fail(tracefs.error().message + (denied ? "; run as root" : ""));
     }
     const std::vector<Tracepoint> found = tracepoints_like(*tracefs, options.target);
-    if (found.empty()) return console.fail("the kernel has no tracepoint like " + printable(options.target));
+    if (found.empty()) return console.fail("no kernel tracepoint matches " + printable(options.target));
     console.out << (options.json ? boost::json::serialize(tracepoints_json(found)) + "\n" : tracepoints_text(found));
     return exit_done;
 }
@@ -53,7 +53,7 @@ int list_tracepoints(const MarkerOptions& options, Console& console) {
 int list_markers(const MarkerOptions& options, Console& console) {
     if (options.tracepoints) return list_tracepoints(options, console);
     if (options.target.empty()) {
-        console.err << "lagtrap: list-markers wants a program, a library or a process id; or --tracepoints\n";
+        console.err << "lagtrap: list-markers needs a program, a library, a process id, or --tracepoints\n";
         return exit_usage;
     }
     const auto files = find_markers(options);

@@ -56,10 +56,9 @@ Result<json::array> rules_of(const ObjectsOptions& options) {
         rules.push_back(std::move(rule));
     }
     if (rules.empty())
-        return make_error(
-            ErrorKind::Invalid,
-            "which objects? --class NAME for those of C++, --preset NAME, or --create FUNCTION:PLACE with --use "
-            "and --release; `lagtrap objects --list-presets` shows presets");
+        return make_error(ErrorKind::Invalid,
+                          "no objects selected; use --class NAME for C++, --preset NAME, or --create FUNCTION:PLACE "
+                          "with --use and --release (`lagtrap objects --list-presets` lists presets)");
     json::array all;
     for (const calls::ObjectRule& rule : rules) all.push_back(calls::to_json(rule));
     return all;
@@ -98,18 +97,18 @@ int read_lines(const ObjectsOptions& options, ObjectsShow& show, Console& consol
                                  : show.show(line);
         if (!shown) return console.fail(fmt::format("{}:{}: {}", options.read, number, shown.error().message));
     }
-    return show.ended() ? exit_done : console.fail(options.read + ": it was cut short: its last line is missing");
+    return show.ended() ? exit_done : console.fail(options.read + ": incomplete: the last line is missing");
 }
 
 Result<std::string> spool_of(const ObjectsOptions& options) {
     if (!options.spool.empty()) return options.spool;
     const auto outcome = settings::load_settings(options.settings, settings::BinaryCheck::Skip);
     if (!outcome.ok())
-        return make_error(ErrorKind::Invalid, options.settings + ": cannot be used; `lagtrap check` says why");
+        return make_error(ErrorKind::Invalid, options.settings + ": invalid settings; see `lagtrap check`");
     if (!outcome.settings.upload)
         return make_error(
             ErrorKind::Invalid,
-            options.settings + " has no <upload>: nobody would send what is seen; add one, or use --record");
+            options.settings + " has no <upload>, so the trace could not be sent; add one, or use --record");
     return outcome.settings.spool.path;
 }
 
@@ -124,7 +123,7 @@ int send_objects(const ObjectsOptions& options, const json::object& request, Con
     const auto take = [&](const std::string& line) -> Status {
         if (!sender) {
             TRY_ASSIGN(const calls::ObjectsReply reply, calls::parse_objects_reply(line));
-            if (!reply.started) return make_error(ErrorKind::Invalid, "lagtrapd does not begin as expected");
+            if (!reply.started) return make_error(ErrorKind::Invalid, "unexpected first answer of lagtrapd");
             TRY_ASSIGN(auto opened, ObjectsSender::open(*spool, reply.started->pid, reply.started->process));
             sender.emplace(std::move(opened));
             console.out << fmt::format("Sending objects of {} ({}) as watch {}\n", reply.started->process,
@@ -142,7 +141,7 @@ int send_objects(const ObjectsOptions& options, const json::object& request, Con
     console.out << fmt::format("{} in {}{}\n", counted(sender->parts(), "part", "parts"), *spool,
                                sender->lost_lines() == 0
                                    ? std::string()
-                                   : fmt::format("; {} lost for want of room there: does the uploader run?",
+                                   : fmt::format("; {} lost because the spool is full: is lagtrap-uploader running?",
                                                  counted(sender->lost_lines(), "line", "lines")));
     return ended ? exit_done : console.fail(daemon_has_gone);
 }
@@ -158,8 +157,7 @@ int trace_objects(const ObjectsOptions& options, Console& console) {
     ObjectsShow show(options, console, marked_ns);
     if (!options.read.empty()) return read_lines(options, show, console);
     if (options.process.empty())
-        return console.fail(
-            "whose objects? --process NAME, --read FILE, or --connect URL for those of another machine");
+        return console.fail("no process selected; use --process NAME, --read FILE, or --connect URL");
     const auto request = request_of(options);
     if (!request) return console.fail(request.error().message);
     if (options.send) return send_objects(options, *request, console);

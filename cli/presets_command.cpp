@@ -54,7 +54,7 @@ std::string running_text(const std::vector<const MappedProcess*>& running) {
 std::string presence_text(const Presence& presence) {
     if (!presence.running.empty()) return "runs: " + running_text(presence.running);
     if (!presence.installed.empty()) return "installed: " + presence.installed.front();
-    return presence.kernel ? "of the kernel: any program" : "not installed";
+    return presence.kernel ? "kernel: any program" : "not installed";
 }
 
 json::object presence_json(const Presence& presence) {
@@ -84,7 +84,7 @@ int list_presets(bool as_json, Console& console) {
         std::string folders;
         for (const auto& folder : settings::preset_folders())
             folders += (folders.empty() ? "" : " and ") + folder.string();
-        return console.fail("there are no presets in " + folders + "; the package lagtrapd has them");
+        return console.fail("no presets in " + folders + "; the package lagtrapd contains them");
     }
     const auto processes = mapped_processes();
     json::array list;
@@ -111,7 +111,8 @@ int list_presets(bool as_json, Console& console) {
     }
     if (as_json) console.out << json::serialize(list) << "\n";
     if (!as_json)
-        console.out << "\n<use preset=\"NAME\"/> in the settings uses one; `lagtrap presets NAME` shows it.\n";
+        console.out
+            << "\nTo use a preset, add <use preset=\"NAME\"/> to the settings; `lagtrap presets NAME` shows it.\n";
     return all_good ? exit_done : exit_bad_preset;
 }
 
@@ -125,14 +126,15 @@ std::string parameters_text(const Preset& preset, std::size_t columns) {
     }
     std::string binaries;
     for (const std::string& binary : binaries_of(preset)) binaries += (binaries.empty() ? "" : ", ") + binary;
-    std::string text = wrap_words("events=\"" + events + "\": which of them; all", columns, 2);
-    text += wrap_words("threshold=: of each of these; " + thresholds, columns, 2);
-    text += wrap_words("trace-length=: how long to record; " + lengths, columns, 2);
-    text += wrap_words("prefix=: before the names of the events; none", columns, 2);
-    text += wrap_words("record=\"runs\": each run goes to the server; delays alone", columns, 2);
-    if (!binaries.empty()) text += wrap_words("binary=: the program or library; " + binaries, columns, 2);
-    text += preset.may_have_scope ? wrap_words("<scope .../> inside: whose runs count; everybody's", columns, 2)
-                                  : wrap_words("no <scope>: it cannot tell whose runs they are", columns, 2);
+    std::string text = wrap_words("events=\"" + events + "\": which events; default: all", columns, 2);
+    text += wrap_words("threshold=: for all of them; default: " + thresholds, columns, 2);
+    text += wrap_words("trace-length=: how long to record; default: " + lengths, columns, 2);
+    text += wrap_words("prefix=: prefix for the event names; default: none", columns, 2);
+    text += wrap_words("record=\"runs\": send every run to the server; default: only delays", columns, 2);
+    if (!binaries.empty()) text += wrap_words("binary=: the program or library; default: " + binaries, columns, 2);
+    text += preset.may_have_scope
+                ? wrap_words("<scope .../> inside: limits the processes; default: all", columns, 2)
+                : wrap_words("no <scope>: the kernel cannot attribute its runs to a process", columns, 2);
     return text;
 }
 
@@ -153,15 +155,15 @@ int show_preset(const Preset& preset, bool as_json, Console& console) {
     console.out << console.paint(Colour::Bold, printable(preset.name)) << "  " << printable(preset.file.string())
                 << "\n"
                 << wrap_words(preset.about, console.columns, 2)
-                << wrap_words("tried with " + preset.tried_with, console.columns, 2)
+                << wrap_words("tested with " + preset.tried_with, console.columns, 2)
                 << wrap_words(presence_text(presence), console.columns, 2);
-    if (!preset.limits.empty()) heading("What it does not see");
+    if (!preset.limits.empty()) heading("Limits");
     for (const std::string& limit : preset.limits) console.out << wrap_words(limit, console.columns, 2);
-    heading("Parameters of <use>, and what counts without them");
+    heading("Parameters of <use>");
     console.out << parameters_text(preset, console.columns);
-    heading("In the settings");
+    heading("Use in the settings");
     console.out << fmt::format("  <use preset=\"{}\"/>\n", printable(preset.name));
-    heading("which is short for");
+    heading("Short for");
     console.out << xml;
     return exit_done;
 }

@@ -54,7 +54,7 @@ class Workplace {
   public:
     static Result<Workplace> make(const fs::path& parent) {
         std::string name = (parent / ".lagtrap-symbolize-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) return system_error("making a folder in " + parent.string());
+        if (::mkdtemp(name.data()) == nullptr) return system_error("create a folder in " + parent.string());
         return Workplace(name);
     }
     Workplace(Workplace&& other) noexcept : path_(std::exchange(other.path_, fs::path())) {}
@@ -161,7 +161,7 @@ Result<Summary> symbolize(const SymbolizeOptions& options) {
         TRY_ASSIGN(servers.server, binaries::DebugServer::make({}));
     }
     for (const std::string& folder : options.debug_folders)
-        if (!is_folder(folder)) return make_error(ErrorKind::NotFound, "there is no folder " + folder);
+        if (!is_folder(folder)) return make_error(ErrorKind::NotFound, "no such folder: " + folder);
     TRY_ASSIGN(const fs::path path, find_bundle(options.bundle, options.spool));
     TRY_ASSIGN(trace::BundleContent content, read_content(path));
     TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));
@@ -206,13 +206,13 @@ std::string module_rows(const Summary& summary) {
     std::string text = found + missing;
     if (missing_count > missing_rows)
         text += "  and " + counted(missing_count - missing_rows, "more file", "more files") + " not found\n";
-    if (bare > 0) text += "No debug information for " + counted(bare, "file", "files") + " of this machine.\n";
+    if (bare > 0) text += "No debug information for " + counted(bare, "file", "files") + " on this machine.\n";
     return text;
 }
 
 std::string summary_text(const Summary& summary) {
     std::string text = module_rows(summary);
-    if (summary.modules.empty()) text += "No program or library lacks names or lines.\n";
+    if (summary.modules.empty()) text += "No names or source lines are missing.\n";
     if (summary.places_without_build_id > 0)
         text += with_commas(summary.places_without_build_id) + " addresses are in files without a build id.\n";
     const auto change = [](std::uint64_t before, const std::uint64_t after, std::uint64_t whole) {

@@ -43,10 +43,10 @@ Result<int> run_program(std::vector<std::string> arguments) {
     if (failure != 0) return system_error("starting " + arguments[0], failure);
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR) return system_error("waiting for " + arguments[0]);
+        if (errno != EINTR) return system_error("wait for " + arguments[0]);
     }
     if (WIFEXITED(status)) return WEXITSTATUS(status);
-    return make_error(ErrorKind::System, arguments[0] + " was ended by signal " + std::to_string(WTERMSIG(status)));
+    return make_error(ErrorKind::System, arguments[0] + " was killed by signal " + std::to_string(WTERMSIG(status)));
 }
 
 // What the bundle is called in a spool, whatever somebody has called the file.
@@ -64,7 +64,7 @@ Status copy_bundles(const std::vector<std::string>& bundles, const std::string& 
         TRY_ASSIGN(const std::string name, spool_name(found));
         std::error_code failure;
         fs::copy_file(found, ready / name, fs::copy_options::overwrite_existing, failure);
-        if (failure) return system_error("copying " + found.string() + " for the upload", failure.value());
+        if (failure) return system_error("copy " + found.string() + " for the upload", failure.value());
     }
     return success();
 }
@@ -72,7 +72,7 @@ Status copy_bundles(const std::vector<std::string>& bundles, const std::string& 
 // Bundles from elsewhere go through a spool of their own, as copies of the files named.
 Result<std::string> make_spool(const std::vector<std::string>& bundles, const std::string& known_spool) {
     std::string name = (fs::temp_directory_path() / "lagtrap-upload-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) return system_error("making a folder for the upload");
+    if (::mkdtemp(name.data()) == nullptr) return system_error("create a folder for the upload");
     if (const auto copied = copy_bundles(bundles, known_spool, fs::path(name) / "ready"); !copied) {
         std::error_code ignored;
         fs::remove_all(name, ignored);

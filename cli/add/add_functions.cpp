@@ -174,14 +174,14 @@ std::vector<Offer> function_offers(const AddTarget& target, const std::vector<Se
         if (written == names.end()) continue;
         Offer offer{OfferKind::Function,
                     "function " + name,
-                    fmt::format("On the stack for {} of the program's time on a CPU.",
+                    fmt::format("On the stack for {} of the program's CPU time.",
                                 percent(static_cast<double>(one.share_permille) / 1000)),
                     {},
                     true,
                     target.name,
                     {}};
         offer.waits_for_events = one.waits_for_events;
-        if (offer.waits_for_events) offer.about += " It waits for events most of its time.";
+        if (offer.waits_for_events) offer.about += " It mostly waits for events.";
         offer.events.push_back({event_name(target.name, name),
                                 fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(written->second)),
                                 {},

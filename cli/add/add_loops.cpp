@@ -69,16 +69,15 @@ void note_waiting_calls(const AddTarget& target, WaitingCalls& seen, const fs::p
 std::vector<Offer> loop_offers(const AddTarget& target, const WaitingCalls& seen) {
     std::vector<Offer> offers;
     for (const auto& [call, times] : seen) {
-        Offer offer{
-            OfferKind::Loop,
-            "turns of the event loop, by " + call,
-            fmt::format("From the return of {0} to the thread's next {0}: all that it does for what it was waiting "
-                        "for. Works without symbols; the report's stacks say where the time went.",
-                        call),
-            {},
-            true,
-            {},
-            {}};
+        Offer offer{OfferKind::Loop,
+                    "iterations of the event loop, by " + call,
+                    fmt::format("From the return of {0} to the thread's next {0}: the handling of the events. Works "
+                                "without symbols; the report's stacks show where the time went.",
+                                call),
+                    {},
+                    true,
+                    {},
+                    {}};
         offer.scope_program = target.program;
         offer.events.push_back({event_name(target.name, call == "accept" || call == "accept4" ? "request" : "turn"),
                                 fmt::format("    <begin tracepoint=\"syscalls:sys_exit_{0}\"/>\n"

@@ -152,7 +152,7 @@ std::vector<Offer> probe_offers(const AddTarget& target) {
             if (!known.contains(probe.provider + ":" + end)) continue;
             Offer offer{OfferKind::Probes,
                         fmt::format("probes {}:{} and {}", probe.provider, probe.name, end),
-                        "The program marks it itself.",
+                        "Marked by the program itself.",
                         {},
                         true,
                         target.name,

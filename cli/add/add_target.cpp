@@ -93,14 +93,14 @@ Result<AddTarget> find_target(const std::string& text, const fs::path& proc_root
     if (const std::uint32_t pid = number_of(text); pid != 0) {
         auto found = chosen(all, [&](const MappedProcess& process) { return process.pid == pid; });
         if (found.empty())
-            return make_error(ErrorKind::NotFound, "there is no process " + text +
-                                                       ", it is one of the kernel's, or only root may look at it");
+            return make_error(ErrorKind::NotFound,
+                              "no process " + text + ", or it is a kernel thread, or only root can inspect it");
         return target_of(std::move(found));
     }
     std::error_code ignored;
     if (text.find('/') != std::string::npos) {
         if (!fs::is_regular_file(text, ignored))
-            return make_error(ErrorKind::NotFound, "there is no program " + printable(text));
+            return make_error(ErrorKind::NotFound, "no such program: " + printable(text));
         return target_of_file(text, all);
     }
     const std::string unit = text.find('.') == std::string::npos ? text + ".service" : text;
@@ -122,8 +122,7 @@ Result<AddTarget> find_target(const std::string& text, const fs::path& proc_root
         return target;
     }
     if (const fs::path file = program_in_path(text); !file.empty()) return target_of_file(file, all);
-    return make_error(ErrorKind::NotFound,
-                      "neither a process, nor a unit, nor a program in PATH is called " + printable(text));
+    return make_error(ErrorKind::NotFound, "no process, unit, or program in PATH is named " + printable(text));
 }
 
 }  // namespace lagtrap::cli

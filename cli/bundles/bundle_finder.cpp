@@ -27,7 +27,7 @@ Status add_bundles(const fs::path& folder, std::vector<Found>& found) {
         const auto made = fs::last_write_time(entries->path(), vanished);
         if (!vanished) found.push_back({entries->path(), made});
     }
-    if (failure) return system_error("looking for bundles in " + folder.string(), failure.value());
+    if (failure) return system_error("search for bundles in " + folder.string(), failure.value());
     return success();
 }
 
@@ -52,16 +52,15 @@ Result<std::vector<fs::path>> bundles_of_spool(const fs::path& spool) {
 Result<fs::path> find_bundle(const std::string& wanted, const fs::path& spool) {
     std::error_code ignored;
     if (!wanted.empty() && fs::exists(wanted, ignored)) return fs::path(wanted);
-    if (looks_like_path(wanted)) return make_error(ErrorKind::NotFound, "there is no file " + wanted);
+    if (looks_like_path(wanted)) return make_error(ErrorKind::NotFound, "no such file: " + wanted);
     TRY_ASSIGN(const auto bundles, bundles_of_spool(spool));
     if (wanted.empty()) {
         if (!bundles.empty()) return bundles.front();
-        return make_error(ErrorKind::NotFound, "there is no bundle in the spool " + spool.string() +
-                                                   "; name a file, or another spool with --spool");
+        return make_error(ErrorKind::NotFound,
+                          "no bundle in the spool " + spool.string() + "; name a file, or another spool with --spool");
     }
     if (wanted.size() < shortest_prefix) {
-        return make_error(ErrorKind::Invalid, "\"" + wanted +
-                                                  "\" is neither a file nor long enough for a session's id; " +
+        return make_error(ErrorKind::Invalid, "\"" + wanted + "\" is not a file, and too short for a session id; " +
                                                   "give " + std::to_string(shortest_prefix) + " characters or more");
     }
     std::vector<fs::path> matches;
@@ -70,12 +69,12 @@ Result<fs::path> find_bundle(const std::string& wanted, const fs::path& spool) {
     }
     if (matches.size() == 1) return matches.front();
     if (matches.empty()) {
-        return make_error(ErrorKind::NotFound, "there is no file \"" + wanted + "\", and no bundle in the spool " +
-                                                   spool.string() + " whose name begins so");
+        return make_error(ErrorKind::NotFound, "no file \"" + wanted + "\", and no bundle in the spool " +
+                                                   spool.string() + " whose name begins like this");
     }
-    return make_error(ErrorKind::Invalid, "\"" + wanted + "\" is the beginning of " + std::to_string(matches.size()) +
+    return make_error(ErrorKind::Invalid, "\"" + wanted + "\" matches " + std::to_string(matches.size()) +
                                               " bundles, such as " + matches[0].filename().string() + " and " +
-                                              matches[1].filename().string() + "; give more of it");
+                                              matches[1].filename().string() + "; give more characters");
 }
 
 }  // namespace lagtrap::cli

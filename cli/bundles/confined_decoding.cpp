@@ -100,13 +100,13 @@ Result<std::string> answer_of(pid_t child, int pipe) {
     if (!answer) ::kill(child, SIGKILL);
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return system_error("waiting for the process that reads the recording");
+        if (errno != EINTR) return system_error("wait for the process that reads the recording");
     if (!answer) return answer.error();
     if (WIFSIGNALED(status))
         return make_error(ErrorKind::System,
-                          std::string("reading the recording ended by a signal: ") + ::strsignal(WTERMSIG(status)));
+                          std::string("reading the recording was ended by a signal: ") + ::strsignal(WTERMSIG(status)));
     if (WEXITSTATUS(status) != 0 || answer->empty())
-        return make_error(ErrorKind::System, "reading the recording ended early");
+        return make_error(ErrorKind::System, "the process that reads the recording exited early");
     if (answer->front() == good) return answer->substr(1);
     return make_error(ErrorKind::Invalid, without_opened_folder(answer->substr(1)));
 }
@@ -118,11 +118,11 @@ Result<std::string> decode_confined(const fs::path& path,
     OpenedFiles files;
     TRY_ASSIGN(const fs::path opened, open_recording(path, files));
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("reading the recording");
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("read the recording");
     const UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
     const pid_t child = ::fork();
-    if (child < 0) return system_error("reading the recording");
+    if (child < 0) return system_error("read the recording");
     if (child == 0) run_child(make, opened, files, writing.get());
     writing = UniqueFd();
     return answer_of(child, reading.get());

@@ -40,8 +40,8 @@ std::string parts_of(const Times& times) {
 
 const char* end_of(calls::CallEnd end) {
     switch (end) {
-        case calls::CallEnd::Left: return "left by an exception, longjmp or a switch of stacks";
-        case calls::CallEnd::ThreadEnd: return "its thread or goroutine ended";
+        case calls::CallEnd::Left: return "left by an exception, longjmp or stack switch";
+        case calls::CallEnd::ThreadEnd: return "its thread or goroutine exited";
         default: return "";
     }
 }
@@ -69,7 +69,7 @@ class TreeText {
         text_ = fmt::format("{}  {}  {}\n", format_utc(tree_.began_realtime_ns), whose,
                             look_.paint(Colour::Bold, duration(whole.wall_ns)));
         const std::string parts =
-            tree_.goroutine == 0 ? parts_of(whole) : "its time on a CPU is not known: goroutines change threads";
+            tree_.goroutine == 0 ? parts_of(whole) : "CPU time unknown: goroutines change threads";
         text_ += fmt::format("  {}{}{} below it\n", parts, parts.empty() ? "" : "; ",
                              counted(tree_.calls.size() - 1, "call", "calls"));
         const std::string head = text_;
@@ -191,8 +191,8 @@ class TreeText {
                                counted(rest.calls, "shorter call", "shorter calls"), names);
         if (rest.unknown != 0) {
             if (!line.empty()) line += "\n";
-            line += fmt::format("                           {}+ {} that were not kept: the tree was full",
-                                indent_of(depth), counted(rest.unknown, "call", "calls"));
+            line += fmt::format("                           {}+ {} not kept: the tree was full", indent_of(depth),
+                                counted(rest.unknown, "call", "calls"));
         }
         if (look_.cut && rest.unknown == 0) line = cut_end(line, look_.columns);
         text_ += look_.paint(Colour::Dim, line) + "\n";
@@ -225,17 +225,17 @@ std::string started_text(const calls::Started& started, const std::string& funct
                        fmt::format(" in {} ({}): {} watched", started.process, started.pid,
                                    counted(started.functions.size(), "function", "functions"));
     if (started.refused_count != 0)
-        text += fmt::format(", {} not (--all says why)", with_commas(started.refused_count));
+        text += fmt::format(", {} cannot be probed (--all says why)", with_commas(started.refused_count));
     if (started.beyond_limit != 0)
-        text += fmt::format(", {} beyond the limit; choose by --match or a smaller --depth",
+        text += fmt::format(", {} over the limit; narrow with --match or a smaller --depth",
                             with_commas(started.beyond_limit));
-    text += fmt::format("\nFound in {}, attached in {}. Probes cost {} a call, which is taken off all times.\n",
+    text += fmt::format("\nFound in {}, attached in {}. Probes cost {} per call, which is subtracted from all times.\n",
                         duration(started.plan_ns), duration(started.attach_ns), cost_text(started.functions));
     if (look.all)
         for (const calls::LeftOutFunction& one : started.refused)
             text += fmt::format("  not watched: {}: {}\n", one.name, one.reason);
     text += look.paint(Colour::Dim,
-                       "Columns: share of the call, time, own time; \"!\": half of its caller's time or more.") +
+                       "Columns: share of the call, time, self time; \"!\": at least half of its caller's time.") +
             "\n\n";
     return text;
 }
@@ -246,8 +246,8 @@ std::string more_text(const std::vector<Function>& more, const CallsLook& look) 
     for (const Function& function : more)
         if (function.seen && seen++ < most_named) names += (names.empty() ? "" : ", ") + function.name;
     if (seen > most_named) names += " and " + counted(seen - most_named, "other", "others");
-    std::string text = fmt::format("watched too: {}, called through pointers", names);
-    if (more.size() > seen) text += fmt::format(", and {} that they call", with_commas(more.size() - seen));
+    std::string text = fmt::format("also probed: {}, called indirectly", names);
+    if (more.size() > seen) text += fmt::format(", and {} of their callees", with_commas(more.size() - seen));
     return look.paint(Colour::Dim, text) + "\n";
 }
 
@@ -287,7 +287,7 @@ std::string summary_text(const calls::Summary& summary, const std::vector<Functi
         std::string note;
         if (ratio(call.sum.blocked_ns, call.sum.wall_ns) >= 0.1)
             note = "  blocked " + percent(ratio(call.sum.blocked_ns, call.sum.wall_ns));
-        if (call.not_returned != 0) note += fmt::format("  {} left without a return", with_commas(call.not_returned));
+        if (call.not_returned != 0) note += fmt::format("  {} left without returning", with_commas(call.not_returned));
         text += fmt::format("{} {} {} {} {} {}  {}{}\n", outstanding ? "!" : " ", pad_left(percent(share), 6),
                             pad_left(with_commas(call.count), 10), pad_left(duration(call.least_ns), 8),
                             pad_left(duration(call.sum.wall_ns / call.count), 8), pad_left(duration(call.most_ns), 8),
@@ -309,14 +309,14 @@ std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out, const 
     for (const calls::TakenOut& one : taken_out) {
         if (look.all || shown < most_named) {
             ++shown;
-            text += fmt::format("taken out: {}, {} calls a second; its time is its callers' now\n",
+            text += fmt::format("detached: {}, {} calls per second; its time now counts as its callers'\n",
                                 functions[one.function].name, with_commas(one.calls_per_second));
         } else {
             others += one.calls_per_second;
         }
     }
     if (shown < taken_out.size())
-        text += fmt::format("taken out: {} other functions, {} calls a second in all\n", taken_out.size() - shown,
+        text += fmt::format("detached: {} other functions, {} calls per second in total\n", taken_out.size() - shown,
                             with_commas(others));
     return look.paint(Colour::Yellow, text);
 }
@@ -326,7 +326,7 @@ std::string ended_text(const calls::Ended& ended, const std::string& function, s
         fmt::format("Ended: {}. {} of {} ended", ended.reason, counted(ended.calls, "call", "calls"), function);
     text += told == ended.calls ? "" : fmt::format(", {} shown", with_commas(told));
     if (ended.short_calls != 0) text += fmt::format(", {} shorter than --min", with_commas(ended.short_calls));
-    text += fmt::format("; the probes are out (in {}).\n", duration(ended.detach_ns));
+    text += fmt::format("; probes removed in {}.\n", duration(ended.detach_ns));
     if (ended.not_kept != 0)
         text += fmt::format("{} not recorded: too many ran, or ended, at once.\n",
                             counted(ended.not_kept, "call was", "calls were"));
@@ -335,8 +335,8 @@ std::string ended_text(const calls::Ended& ended, const std::string& function, s
                             counted(ended.not_sent, "call was", "calls were"));
     if (ended.calls == 0)
         text += fmt::format(
-            "Was {} not called, or does it go on? A call is shown when it ends; one that is inlined into its "
-            "callers is not seen.\n",
+            "Either {} was not called, or its calls have not returned. A call is shown when it ends; inlined calls are "
+            "not seen.\n",
             function);
     return text;
 }

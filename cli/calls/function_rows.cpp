@@ -56,7 +56,7 @@ std::string longest_rows(std::vector<FunctionRow> rows, const CallsLook& look) {
     if (rows.empty()) return "";
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.longest_ns > b.longest_ns; });
-    std::string text = "\n" + look.paint(Colour::Bold, "Longest single calls, with the path to them") + "\n";
+    std::string text = "\n" + look.paint(Colour::Bold, "Longest calls, with their call paths") + "\n";
     for (std::size_t i = 0; i < std::min(rows.size(), longest_shown); ++i) {
         std::vector<std::string> path = std::move(rows[i].path);
         path.push_back(rows[i].name);

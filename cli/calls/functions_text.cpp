@@ -62,7 +62,7 @@ std::string counted_text(const std::vector<FunctionRow>& rows, std::size_t top, 
     std::string text = own_time_rows(rows, whole_ns, top, look);
     if (rows.size() > top) text += fmt::format("  and {} others; --top shows more\n", with_commas(rows.size() - top));
     if (std::any_of(rows.begin(), rows.end(), [](const FunctionRow& one) { return !one.timed; }))
-        text += wrap_words("\"-\": the runtime told the ends of these calls and not all begins, so they have no times",
+        text += wrap_words("\"-\": the runtime reported ends of these calls without all begins, so they have no times",
                            look.columns, 2);
     return text + longest_rows(rows, look);
 }
@@ -82,15 +82,15 @@ std::string runtime_text(const calls::RuntimeEnd& one, std::uint64_t length_ns, 
     if (!one.advice.empty()) return wrap_words(one.advice, look.columns, 2);
     std::string text;
     if (!one.left_out.empty())
-        text +=
-            wrap_words(fmt::format("{}: {} not shown ({}); --include shows those whose names it matches", one.language,
-                                   counted(sum_of(one.left_out), "function", "functions"), list_of(one.left_out)),
-                       look.columns, 2);
-    if (one.watched_ns < length_ns - length_ns / 20)
-        text += wrap_words(fmt::format("{}: watched for {} of {}, in turns: all the time would have cost more than "
-                                       "--budget; counts and times are of these turns",
-                                       one.language, duration(one.watched_ns), duration(length_ns)),
+        text += wrap_words(fmt::format("{}: {} not shown ({}); --include shows matching ones", one.language,
+                                       counted(sum_of(one.left_out), "function", "functions"), list_of(one.left_out)),
                            look.columns, 2);
+    if (one.watched_ns < length_ns - length_ns / 20)
+        text += wrap_words(
+            fmt::format(
+                "{}: probed for {} of {}, in turns, to stay within --budget; counts and times cover only these turns",
+                one.language, duration(one.watched_ns), duration(length_ns)),
+            look.columns, 2);
     return text;
 }
 
@@ -99,7 +99,7 @@ std::string runtime_text(const calls::RuntimeEnd& one, std::uint64_t length_ns, 
 std::string functions_started_text(const calls::FunctionsStarted& started, const CallsLook& look) {
     std::string text =
         look.paint(Colour::Bold, "Functions") + fmt::format(" of {} ({}): ", started.process, started.pid);
-    text += started.own_files.empty() ? "those that its runtime tells of\n"
+    text += started.own_files.empty() ? "those that its runtime reports\n"
                                       : fmt::format("{} watched, of {}\n", with_commas(started.functions.size()),
                                                     file_names(started.own_files));
     if (!started.system_files.empty())
@@ -111,9 +111,9 @@ std::string functions_started_text(const calls::FunctionsStarted& started, const
     if (started.moved_in != 0) text += fmt::format("  by --include: {} more\n", with_commas(started.moved_in));
     if (started.moved_out != 0) text += fmt::format("  by --exclude: {} fewer\n", with_commas(started.moved_out));
     if (started.beyond_limit != 0)
-        text += fmt::format("  beyond the limit: {}; choose by --exclude\n", with_commas(started.beyond_limit));
+        text += fmt::format("  over the limit: {}; narrow with --exclude\n", with_commas(started.beyond_limit));
     if (const std::uint64_t refused = sum_of(started.refused); refused != 0) {
-        text += fmt::format("  cannot be watched: {}{}\n", with_commas(refused), look.all ? "" : " (--all says why)");
+        text += fmt::format("  cannot be probed: {}{}\n", with_commas(refused), look.all ? "" : " (--all says why)");
         if (look.all)
             for (const calls::ReasonCount& one : started.refused)
                 text += wrap_words(with_commas(one.count) + ": " + one.reason, look.columns, 4);
@@ -131,26 +131,26 @@ std::string functions_ended_text(const calls::FunctionsEnded& ended, const std::
     if (ended.totals.empty()) {
         const bool advised = std::any_of(ended.runtimes.begin(), ended.runtimes.end(),
                                          [](const calls::RuntimeEnd& one) { return !one.advice.empty(); });
-        text =
-            advised ? "No call was seen.\n" : "No call of these functions ended. Did the process wait all the time?\n";
+        text = advised ? "No calls seen.\n"
+                       : "No call of these functions ended; the process may have been waiting all the time.\n";
     } else {
         text = counted_text(rows_of(ended.totals, functions), top, look);
     }
     for (const calls::RuntimeEnd& one : ended.runtimes) text += runtime_text(one, ended.length_ns, look);
     if (ended.unnamed != 0)
-        text += wrap_words(fmt::format("{} of functions that have no name or came after the first 4,096",
+        text += wrap_words(fmt::format("{} of functions without a name or beyond the first 4,096",
                                        counted(ended.unnamed, "begin or end", "begins and ends")),
                            look.columns, 2);
     const double seconds = static_cast<double>(std::max<std::uint64_t>(ended.length_ns, 1)) / 1e9;
-    text += fmt::format("\nEnded after {}: {}; the probes are out (in {}).\n", duration(ended.length_ns), ended.reason,
+    text += fmt::format("\nEnded after {}: {}; probes removed in {}.\n", duration(ended.length_ns), ended.reason,
                         duration(ended.detach_ns));
-    text += fmt::format("{} of {} or longer told, {} a second", counted(ended.sent, "call", "calls"),
+    text += fmt::format("{} of at least {} reported, {} per second", counted(ended.sent, "call", "calls"),
                         duration(ended.least_ns),
                         format_byte_size(static_cast<std::uint64_t>(static_cast<double>(ended.bytes) / seconds)));
-    if (ended.not_sent != 0) text += fmt::format("; {} more than that were only counted", with_commas(ended.not_sent));
+    if (ended.not_sent != 0) text += fmt::format("; {} more were only counted", with_commas(ended.not_sent));
     text += ".\n";
     if (ended.too_deep != 0)
-        text += fmt::format("{} lay too deep to be seen: 256 open calls of a thread are known.\n",
+        text += fmt::format("{} nested too deep: at most 256 open calls per thread are tracked.\n",
                             counted(ended.too_deep, "call", "calls"));
     return text;
 }

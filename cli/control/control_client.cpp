@@ -32,20 +32,20 @@ Result<UniqueFd> connect_to(const std::filesystem::path& socket) {
     const std::string path = socket.string();
     if (path.size() >= sizeof(address.sun_path)) {
         return make_error(ErrorKind::Invalid, "the socket's path has " + std::to_string(path.size()) +
-                                                  " bytes; the system allows " +
+                                                  " bytes; the limit is " +
                                                   std::to_string(sizeof(address.sun_path) - 1));
     }
     std::memcpy(address.sun_path, path.data(), path.size());
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!fd.valid()) return system_error("making a socket");
+    if (!fd.valid()) return system_error("create a socket");
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
     if (errno == ENOENT || errno == ECONNREFUSED) return no_daemon(socket);
     if (errno == EACCES || errno == EPERM) {
-        return make_error(ErrorKind::Denied, "you may not talk to lagtrapd at " + path +
-                                                 "; be root, or a member of the group that the settings name in "
+        return make_error(ErrorKind::Denied, "no permission to talk to lagtrapd at " + path +
+                                                 "; run as root, or join the group that the settings name in "
                                                  "<control group=\"...\">");
     }
-    return system_error("connecting to lagtrapd at " + path);
+    return system_error("connect to lagtrapd at " + path);
 }
 
 // One line without its newline; the daemon's end of the connection ends it as well.
@@ -58,8 +58,8 @@ Result<std::string> read_line(int fd) {
         pollfd waiting{fd, POLLIN, 0};
         const int ready = left.count() > 0 ? ::poll(&waiting, 1, static_cast<int>(left.count())) : 0;
         if (ready < 0 && errno == EINTR) continue;
-        if (ready < 0) return system_error("waiting for lagtrapd's answer");
-        if (ready == 0) return make_error(ErrorKind::Timeout, "lagtrapd gave no answer within 10 seconds");
+        if (ready < 0) return system_error("wait for lagtrapd's answer");
+        if (ready == 0) return make_error(ErrorKind::Timeout, "lagtrapd did not answer within 10 seconds");
         char buffer[16 * 1024];
         const ssize_t size = ::recv(fd, buffer, sizeof(buffer), 0);
         if (size < 0 && errno == EINTR) continue;
@@ -95,7 +95,7 @@ Result<boost::json::object> ask_daemon(const std::filesystem::path& socket, cons
     boost::json::value answer = boost::json::parse(line, failure, {}, options);
     if (failure || !answer.is_object()) {
         return make_error(ErrorKind::Invalid,
-                          "lagtrapd's answer is no JSON object: \"" + printable(line.substr(0, 60)) + "\"");
+                          "lagtrapd's answer is not a JSON object: \"" + printable(line.substr(0, 60)) + "\"");
     }
     boost::json::object object = std::move(answer.as_object());
     const auto* ok = object.if_contains("ok");
@@ -103,7 +103,7 @@ Result<boost::json::object> ask_daemon(const std::filesystem::path& socket, cons
     const auto* problem = object.if_contains("error");
     const bool has_text = problem != nullptr && problem->is_string();
     return make_error(ErrorKind::Invalid, has_text ? printable(std::string_view(problem->as_string()))
-                                                   : std::string("lagtrapd refused without a reason"));
+                                                   : std::string("lagtrapd refused the request without a reason"));
 }
 
 Result<DaemonLines> DaemonLines::ask(const std::filesystem::path& socket, const boost::json::object& request) {
@@ -115,7 +115,7 @@ Result<DaemonLines> DaemonLines::ask(const std::filesystem::path& socket, const 
 Status DaemonLines::say_enough() {
     constexpr char enough = '\n';
     return ::send(socket_.get(), &enough, 1, MSG_NOSIGNAL) == 1 ? success()
-                                                                : Status(system_error("asking lagtrapd to end"));
+                                                                : Status(system_error("ask lagtrapd to stop"));
 }
 
 Result<std::optional<std::string>> DaemonLines::next(std::size_t limit_bytes, const volatile std::sig_atomic_t& stop) {
@@ -129,7 +129,7 @@ Result<std::optional<std::string>> DaemonLines::next(std::size_t limit_bytes, co
         }
         searched_ = waiting_.size();
         if (waiting_.size() > limit_bytes)
-            return make_error(ErrorKind::TooLarge, "lagtrapd's answer has a line that is too long");
+            return make_error(ErrorKind::TooLarge, "lagtrapd's answer has too long a line");
         if (stop != 0) return std::optional<std::string>();
         pollfd ready{socket_.get(), POLLIN, 0};
         if (::poll(&ready, 1, look_interval_ms) <= 0) continue;

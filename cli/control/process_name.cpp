@@ -44,7 +44,7 @@ Result<std::uint32_t> find_process(const std::string& text, const std::filesyste
     std::error_code failed;
     if (const std::uint32_t number = number_of(text); number != 0) {
         if (std::filesystem::exists(proc_root / text, failed)) return number;
-        return make_error(ErrorKind::NotFound, fmt::format("there is no process {}", number));
+        return make_error(ErrorKind::NotFound, fmt::format("no process {}", number));
     }
     std::vector<std::uint32_t> found;
     for (const auto& entry : std::filesystem::directory_iterator(proc_root, failed)) {
@@ -55,9 +55,9 @@ Result<std::uint32_t> find_process(const std::string& text, const std::filesyste
     if (found.size() == 1) return found.front();
     if (found.empty())
         return make_error(ErrorKind::NotFound,
-                          fmt::format("no process is called {}; \"ps -e\" lists those that run", printable(text)));
+                          fmt::format("no process is named {}; \"ps -e\" lists running processes", printable(text)));
     std::string message =
-        fmt::format("{} processes are called {}; choose one by its number:", found.size(), printable(text));
+        fmt::format("{} processes are named {}; choose one by its id:", found.size(), printable(text));
     for (std::size_t i = 0; i < std::min(found.size(), most_listed); ++i)
         message += fmt::format("\n  {:>7}  {}", found[i], command_of(proc_root / std::to_string(found[i])));
     if (found.size() > most_listed) message += fmt::format("\n  and {} more", found.size() - most_listed);

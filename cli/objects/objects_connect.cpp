@@ -41,7 +41,7 @@ class Following {
         }
         tell_losses();
         if (show_.ended()) return exit_done;
-        if (over_) return console_.fail("it was cut short: its last line is missing");
+        if (over_) return console_.fail("incomplete: the last line is missing");
         show_.show_so_far();
         return exit_done;
     }
@@ -53,10 +53,10 @@ class Following {
     Status take(FollowedPart part) {
         if (part.number == part.lost_parts + 1 && part.lost_parts != 0)
             return make_error(ErrorKind::NotFound,
-                              "the first part of this watch, which names classes and functions, has not come, and the "
-                              "others cannot be read without it; begin another watch with --send");
+                              "the first part of this watch, which contains the names, is missing, so the others "
+                              "cannot be read; start a new watch with --send");
         if (part.lost_parts != 0)
-            console_.err << fmt::format("{} before part {} {} not come: calls of that time are not shown\n",
+            console_.err << fmt::format("{} before part {} {} not arrived: calls of that time are not shown\n",
                                         counted(part.lost_parts, "part", "parts"), part.number,
                                         part.lost_parts == 1 ? "has" : "have");
         lost_lines_ += part.lost_lines;
@@ -70,7 +70,7 @@ class Following {
     void note(const std::string& trouble, bool something) {
         const auto now = ObjectsFollower::Clock::now();
         if (something) since_ = now;
-        if (!trouble.empty() && !troubled_) console_.err << "lagtrap: " << trouble << "; asked again every second\n";
+        if (!trouble.empty() && !troubled_) console_.err << "lagtrap: " << trouble << "; retrying every second\n";
         if (trouble.empty() && troubled_) {
             console_.err << "lagtrap: the server answers again\n";
             since_ = now;
@@ -78,16 +78,16 @@ class Following {
         troubled_ = !trouble.empty();
         const bool silent = !troubled_ && now - since_ > silence;
         if (silent && !silent_)
-            console_.err << "lagtrap: nothing new for 30 s: does lagtrap-uploader run on that machine?\n";
+            console_.err << "lagtrap: nothing new for 30 s: is lagtrap-uploader running on that machine?\n";
         silent_ = silent;
     }
 
     void tell_losses() {
         if (lost_lines_ != 0)
-            console_.err << fmt::format("{} could not be sent for want of room in the spool\n",
+            console_.err << fmt::format("{} not sent because the spool was full\n",
                                         counted(lost_lines_, "line", "lines"));
         if (lost_parts_ != 0)
-            console_.err << fmt::format("{} did not come, or the server had no room for them any more\n",
+            console_.err << fmt::format("{} did not arrive, or the server had already deleted them\n",
                                         counted(lost_parts_, "part", "parts"));
     }
 

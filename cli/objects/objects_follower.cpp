@@ -24,12 +24,12 @@ constexpr std::chrono::seconds request_time{60};
 Result<json::object> object_in(const std::string& answer) {
     boost::system::error_code failed;
     json::value value = json::parse(answer, failed);
-    if (failed || !value.is_object()) return make_error(ErrorKind::Invalid, "the server's answer is no object of JSON");
+    if (failed || !value.is_object()) return make_error(ErrorKind::Invalid, "the server's answer is not a JSON object");
     return std::move(value.as_object());
 }
 
 Error not_as_described() {
-    return make_error(ErrorKind::Invalid, "the server does not answer as described; is it older than this program?");
+    return make_error(ErrorKind::Invalid, "unexpected answer of the server; is it older than this program?");
 }
 
 std::string text_of(const json::object& object, std::string_view name) {
@@ -66,7 +66,7 @@ Result<std::vector<WatchOnServer>> watches_in(const std::string& answer) {
 
 std::string listed(const std::vector<WatchOnServer>& watches) {
     if (watches.empty())
-        return "no machine has sent any yet: run `lagtrap objects --send ...` on the machine of the process";
+        return "no machine has sent any yet; run `lagtrap objects --send ...` on the machine of the process";
     std::string text = "there are";
     for (const WatchOnServer& watch : watches) {
         if (&watch - watches.data() == static_cast<std::ptrdiff_t>(most_listed)) {
@@ -98,11 +98,11 @@ FollowedPart part_in(const json::object& row) {
 // What to do about it, in words of this command.
 Error hinted(Error error, bool has_token) {
     if (error.kind == ErrorKind::Denied)
-        error.message += has_token ? "; --token-file needs a token that may read (`lagtrap-server token add NAME "
+        error.message += has_token ? "; --token-file needs a token with the scope read (`lagtrap-server token add NAME "
                                      "--scope read` makes one)"
-                                   : "; give a token that may read with --token-file";
+                                   : "; use --token-file with a token that has the scope read";
     if (error.kind == ErrorKind::Unsupported)
-        error.message += "; --ca FILE names the certificates to trust, if they are not the system's";
+        error.message += "; if the system does not trust the server's certificate, use --ca FILE";
     return error;
 }
 
@@ -130,7 +130,7 @@ Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
                               [&](const WatchOnServer& watch) { return fits(watch) && !watch.ended; });
     if (found == watches.end()) found = std::find_if(watches.begin(), watches.end(), fits);
     if (found == watches.end())
-        return make_error(ErrorKind::NotFound, "the server has no such watch of objects; " + listed(watches));
+        return make_error(ErrorKind::NotFound, "the server has no such watch; " + listed(watches));
     return ObjectsFollower(std::move(transfer), *found, !options.token_file.empty());
 }
 

@@ -41,7 +41,7 @@ void ObjectsShow::show_so_far() {
     if (options_.json || !summary_.has_begun()) return;
     summary_.end_here();
     console_.out << objects_summary_text(summary_, options_.top, look_)
-                 << fmt::format("\nInterrupted here after {} of it; it goes on there.\n",
+                 << fmt::format("\nInterrupted here after {}; the watch continues there.\n",
                                 format_duration_ns(summary_.ended()->length_ns));
     console_.out.flush();
 }

@@ -139,17 +139,17 @@ std::string classes_text(const calls::ObjectsEnded& ended, const calls::ObjectsS
                 wrong += wrap_words(fmt::format("{}: {} {}", name, counted(count, what, whats), rest), look.columns, 2);
         };
         say(one.released_twice, "object", "released twice");
-        say(one.used_after, "call", "on what had been released, or was made anew by code that is not watched");
-        say(one.replaced, "object", "gone without a release that was seen");
-        say(one.not_followed, "object", "not followed: 65,536 are at once");
-        say(one.unknown, "call", "on what was there before, or was made by code that is not watched");
+        say(one.used_after, "call", "on released objects, or on objects recreated by unwatched code");
+        say(one.replaced, "object", "gone without a seen release");
+        say(one.not_followed, "object", "not followed: the limit is 65,536 at once");
+        say(one.unknown, "call", "on older objects, or on objects created by unwatched code");
     }
     return text + wrong + "\n";
 }
 
 std::string functions_text(std::vector<calls::ObjectFunctionTotals> totals, const calls::ObjectsStarted& started,
                            std::size_t top, const CallsLook& look) {
-    if (totals.empty()) return "No call of these functions ended. Did the process wait all the time?\n";
+    if (totals.empty()) return "No call of these functions ended; the process may have been waiting all the time.\n";
     std::stable_sort(totals.begin(), totals.end(),
                      [](const auto& a, const auto& b) { return a.elapsed_ns > b.elapsed_ns; });
     std::string text = look.paint(Colour::Bold, "       time       mean       calls   failures  function") + "\n";
@@ -185,9 +185,8 @@ std::string creation_text(const calls::OldObject& one, const calls::ObjectsEnded
         text += wrap_words(
             fmt::format("and {} more; --all shows them", counted(stack.frames.size() - shown, "caller", "callers")),
             look.columns, indent + 3);
-    if (stack.cut) text += wrap_words("what called that is not known", look.columns, indent + 3);
-    if (one.shares_stack)
-        text += wrap_words("(of another object that the same call created)", look.columns, indent + 3);
+    if (stack.cut) text += wrap_words("caller unknown", look.columns, indent + 3);
+    if (one.shares_stack) text += wrap_words("(of another object created by the same call)", look.columns, indent + 3);
     if (stack.alive > 1)
         text += wrap_words(fmt::format("{} objects from here are alive", with_commas(stack.alive)), look.columns,
                            indent + 3);
@@ -196,7 +195,7 @@ std::string creation_text(const calls::OldObject& one, const calls::ObjectsEnded
 
 std::string alive_text(const calls::ObjectsEnded& ended, const calls::ObjectsStarted& started, const CallsLook& look) {
     if (ended.oldest.empty()) return "";
-    std::string text = "\n" + look.paint(Colour::Bold, "Alive the longest, and who had them created") + "\n";
+    std::string text = "\n" + look.paint(Colour::Bold, "Oldest live objects, and where they were created") + "\n";
     for (std::size_t at = 0; at < ended.oldest.size(); ++at) {
         const calls::OldObject& one = ended.oldest[at];
         text += fmt::format("{} {}  {} {}, {}\n", pad_left(duration(one.age_ns), 11), pad_left(change(one.bytes), 10),
@@ -206,7 +205,7 @@ std::string alive_text(const calls::ObjectsEnded& ended, const calls::ObjectsSta
         if (!goes_on) text += creation_text(one, ended, look);
     }
     if (ended.stacks_lost != 0)
-        text += wrap_words(fmt::format("{} without a stack: 4,096 different ones are kept at once.",
+        text += wrap_words(fmt::format("{} without a stack: at most 4,096 different stacks are kept.",
                                        counted(ended.stacks_lost, "object was created", "objects were created")),
                            look.columns, 2);
     return text;
@@ -227,20 +226,20 @@ std::string objects_started_text(const calls::ObjectsStarted& started, const Cal
     text += wrap_words(names, look.columns, 2);
     text +=
         wrap_words(fmt::format("functions watched: {} that create, {} that use, {} that release{}", roles[1], roles[2],
-                               roles[3], roles[4] == 0 ? "" : fmt::format(", {} that tell errors", roles[4])),
+                               roles[3], roles[4] == 0 ? "" : fmt::format(", {} that return errors", roles[4])),
                    look.columns, 2);
-    if (!started.memory.empty()) text += wrap_words("memory is not counted: " + started.memory, look.columns, 2);
+    if (!started.memory.empty()) text += wrap_words("memory not counted: " + started.memory, look.columns, 2);
     for (const std::string& note : started.notes) text += wrap_words(note, look.columns, 2);
     std::uint64_t refused = 0;
     for (const calls::ReasonCount& one : started.refused) refused += one.count;
     if (refused != 0) {
-        text += fmt::format("  cannot be watched: {}{}\n", with_commas(refused), look.all ? "" : " (--all says why)");
+        text += fmt::format("  cannot be probed: {}{}\n", with_commas(refused), look.all ? "" : " (--all says why)");
         if (look.all)
             for (const calls::ReasonCount& one : started.refused)
                 text += wrap_words(with_commas(one.count) + ": " + one.reason, look.columns, 4);
     }
     if (started.beyond_limit != 0)
-        text += fmt::format("  beyond the limit: {}; choose by --exclude\n", with_commas(started.beyond_limit));
+        text += fmt::format("  over the limit: {}; narrow with --exclude\n", with_commas(started.beyond_limit));
     text += wrap_words("by " + started.attached_by, look.columns, 2);
     return text +
            fmt::format("  found in {}, attached in {}\n\n", duration(started.plan_ns), duration(started.attach_ns));
@@ -258,15 +257,14 @@ std::string objects_taken_out_text(const std::vector<calls::TakenOut>& taken_out
     for (const calls::TakenOut& one : taken_out) {
         const calls::ObjectFunction& function = started.functions[one.function];
         const bool memory = function.class_number >= started.classes.size();
-        const std::string rate = one.calls_per_second == 0 ? "with the others of its class"
-                                                           : with_commas(one.calls_per_second) + " calls a second";
-        text += wrap_words(
-            fmt::format("taken out: {}, {}{}", function.function.name, rate,
-                        memory ? "; memory is not counted from now on"
-                        : function.role == ObjectRole::Use
-                            ? ""
-                            : "; " + started.classes[function.class_number] + " is not followed from now on"),
-            look.columns, 2);
+        const std::string rate = one.calls_per_second == 0 ? "with others of its class"
+                                                           : with_commas(one.calls_per_second) + " calls per second";
+        text += wrap_words(fmt::format("detached: {}, {}{}", function.function.name, rate,
+                                       memory ? "; memory is no longer counted"
+                                       : function.role == ObjectRole::Use
+                                           ? ""
+                                           : "; " + started.classes[function.class_number] + " is no longer followed"),
+                           look.columns, 2);
     }
     return text;
 }
@@ -278,7 +276,7 @@ std::string objects_summary_text(const calls::ObjectsSummary& summary, std::size
     text += classes_text(ended, started, look.look);
     text += functions_text(ended.totals, started, top, look.look);
     if (!summary.longest().empty())
-        text += "\n" + look.look.paint(Colour::Bold, "Longest calls, with what they called") + "\n";
+        text += "\n" + look.look.paint(Colour::Bold, "Longest calls, with their callees") + "\n";
     for (const ObjectNode& one : summary.longest()) text += object_tree_text(one, started, look);
     return text + alive_text(ended, started, look.look);
 }
@@ -286,13 +284,13 @@ std::string objects_summary_text(const calls::ObjectsSummary& summary, std::size
 std::string objects_ended_text(const calls::ObjectsSummary& summary, std::size_t top, const ObjectsLook& look) {
     const calls::ObjectsEnded& ended = *summary.ended();
     std::string text = objects_summary_text(summary, top, look);
-    text += fmt::format("\nEnded after {}: {}; the probes are out (in {}).\n", duration(ended.length_ns), ended.reason,
+    text += fmt::format("\nEnded after {}: {}; probes removed in {}.\n", duration(ended.length_ns), ended.reason,
                         duration(ended.detach_ns));
-    text += fmt::format("{} told", counted(ended.sent, "call", "calls"));
+    text += fmt::format("{} reported", counted(ended.sent, "call", "calls"));
     if (ended.not_sent != 0) text += fmt::format("; {} more were only counted", with_commas(ended.not_sent));
     text += ".\n";
     if (ended.too_deep != 0)
-        text += fmt::format("{} lay too deep to be seen: 64 open calls of a thread are known.\n",
+        text += fmt::format("{} nested too deep: at most 64 open calls per thread are tracked.\n",
                             counted(ended.too_deep, "call", "calls"));
     return text;
 }

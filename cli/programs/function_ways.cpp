@@ -20,8 +20,8 @@ std::string way_of(const binaries::FunctionExits& exits) {
             return exit.condition != binaries::JumpCondition::Always || exit.by_target;
         }));
     std::string way = counted(exits.exits.size(), "exit", "exits");
-    if (conditional > 0) way += fmt::format(", {} under a condition", conditional);
-    if (!exits.exits.empty() && exits.exits.front().of_others_too) way += ", those of the function that it jumps to";
+    if (conditional > 0) way += fmt::format(", {} conditional", conditional);
+    if (!exits.exits.empty() && exits.exits.front().of_others_too) way += ", those of the function it jumps to";
     return way;
 }
 

@@ -29,14 +29,15 @@ std::string arguments_note(const ProbeMarker& probe) {
 std::string probe_line(const ProbeMarker& probe, const std::string& path) {
     const auto element = settings::usdt_element(probe.provider, probe.name, path);
     if (element && probe.in_code) return *element + "  " + settings::xml_comment(arguments_note(probe));
-    return settings::xml_comment(probe.provider + ":" + probe.name + ": not: the settings cannot name it");
+    return settings::xml_comment(probe.provider + ":" + probe.name + ": not available: the settings cannot name it");
 }
 
 std::string function_line(const FunctionWay& function, const std::string& path) {
     if (!function.watchable) return settings::xml_comment(function.name + ": " + function.way);
     const auto element = settings::function_element(function.written, path);
     if (!element)
-        return settings::xml_comment(function.name + ": not: no name that the settings can hold is its alone");
+        return settings::xml_comment(function.name +
+                                     ": not available: it has no unique name that the settings can contain");
     const bool other_name = function.written != function.name;
     return *element + "  " + settings::xml_comment((other_name ? function.name + ": " : "") + function.way);
 }
@@ -100,10 +101,10 @@ std::string markers_text(const std::vector<FileMarkers>& files, bool functions) 
             for (const FunctionWay& function : file.ways->functions)
                 text += "  " + function_line(function, file.path) + "\n";
         if (file.ways && !file.functions.empty()) text += "  " + file.ways->summary() + "\n";
-        if (functions && file.functions.empty()) text += "  no function has a name\n";
+        if (functions && file.functions.empty()) text += "  no function names\n";
         for (const std::string& library : file.libraries) text += "  needs " + library + "\n";
     }
-    if (text.empty()) text = "no file of the process has USDT probes; --functions lists functions\n";
+    if (text.empty()) text = "the process has no USDT probes; --functions lists functions\n";
     return text;
 }
 

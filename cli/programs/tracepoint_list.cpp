@@ -48,7 +48,7 @@ std::string tracepoints_text(const std::vector<Tracepoint>& tracepoints) {
         const std::string note = printable(fields_note(tracepoint));
         text += element ? *element + "  " + settings::xml_comment(note)
                         : settings::xml_comment(tracepoint.category + ":" + tracepoint.name +
-                                                ": not: " + "the settings cannot name it");
+                                                ": not available: the settings cannot name it");
         text += "\n";
     }
     return text;

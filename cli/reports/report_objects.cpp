@@ -24,11 +24,11 @@ std::string objects_part(const analysis::Recording& recording, const trace::Dela
         fmt::format(
             "of {}, followed for {} from the breach on; without the time of the probes{}",
             all.summary.started().process, duration(ended.length_ns),
-            all.summary.started().memory.empty() ? "" : "; memory is not counted: " + all.summary.started().memory),
+            all.summary.started().memory.empty() ? "" : "; memory not counted: " + all.summary.started().memory),
         look.columns, 2);
     text += objects_summary_text(all.summary, look.all ? SIZE_MAX : most_object_rows, as_objects);
     if (!all.summary.taken_out().empty())
-        text += wrap_words(fmt::format("{} called too often and taken out: what they did from then on is not counted.",
+        text += wrap_words(fmt::format("{} detached (called too often); later calls are not counted.",
                                        counted(all.summary.taken_out().size(), "function was", "functions were")),
                            look.columns, 2);
     return text;

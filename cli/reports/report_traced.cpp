@@ -40,7 +40,7 @@ std::string losses_of(const trace::FunctionCounts& counts) {
         fmt::format("Calls of {} or longer are in the trace: {}.", duration(counts.least_ns), with_commas(counts.told));
     if (counts.not_told != 0) text += fmt::format(" {} more found no room.", with_commas(counts.not_told));
     if (counts.taken_out != 0)
-        text += fmt::format(" {} called too often and taken out: what they did from then on is not counted.",
+        text += fmt::format(" {} detached (called too often); later calls are not counted.",
                             counted(counts.taken_out, "function was", "functions were"));
     if (counts.too_deep != 0)
         text += fmt::format(" {} lay too deep to be seen.", counted(counts.too_deep, "call", "calls"));

@@ -97,15 +97,14 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
     };
     constexpr Counter counters[] = {
         {"delays_total", "delays", "Runs over their threshold"},
-        {"unmatched_begins_total", "unmatched_begins", "Begins that a new begin of the same key replaced"},
+        {"unmatched_begins_total", "unmatched_begins", "Begins replaced by a new begin with the same key"},
         {"unmatched_ends_total", "unmatched_ends", "Ends without a begin"},
-        {"abandoned_total", "abandoned", "Runs whose thread or function ended without reaching the end"},
-        {"left_by_exception_total", "left_by_exception",
-         "Of the abandoned runs: calls left by an exception or longjmp"},
-        {"failed_total", "failed", "Runs that ended at a marker which says that they failed"},
-        {"cancelled_total", "cancelled", "Runs that ended at a marker which says that they were cancelled"},
-        {"lost_total", "lost", "Begins that found the table of open runs full"},
-        {"limited_hits_total", "limited", "Hits of users and processes that are limited"},
+        {"abandoned_total", "abandoned", "Runs whose thread or function exited before the end marker"},
+        {"left_by_exception_total", "left_by_exception", "Abandoned runs left by an exception or longjmp"},
+        {"failed_total", "failed", "Runs that ended as failed"},
+        {"cancelled_total", "cancelled", "Runs that ended as cancelled"},
+        {"lost_total", "lost", "Begins lost because the table of open runs was full"},
+        {"limited_hits_total", "limited", "Hits by limited users and processes"},
     };
     for (const auto& [name, field, help] : counters) {
         writer.metric(std::string("event_") + name, "counter", help);
@@ -115,39 +114,39 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
     for (const object* event : events)
         writer.value(label_of(*event),
                      truth(*event, "armed") || (truth(*event, "shed") && !is_shed(*event)) ? "1" : "0");
-    writer.metric("event_shed", "gauge", "1 while the event is given up because it costs more than the budget");
+    writer.metric("event_shed", "gauge", "1 while the event is shed to stay within the budget");
     for (const object* event : events) writer.value(label_of(*event), is_shed(*event) ? "1" : "0");
-    writer.metric("event_stages_shed", "gauge", "1 while runs are timed without their stages, which cost too much");
+    writer.metric("event_stages_shed", "gauge", "1 while stages are shed to stay within the budget");
     for (const object* event : events) writer.value(label_of(*event), truth(*event, "stages_shed") ? "1" : "0");
-    writer.metric("event_counted_total", "counter", "Begins that were counted while runs were not timed");
+    writer.metric("event_counted_total", "counter", "Begins only counted while runs were not timed");
     for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "counted")));
     writer.metric("event_watched_ratio", "gauge",
-                  "How much of the time the event is watched; below 1 it costs too much");
+                  "Share of the time the event is watched; below 1 to stay within the budget");
     for (const object* event : events)
         writer.value(label_of(*event), fmt::format("{:.3f}", real(*event, "watched_share")));
-    writer.metric("event_limited_parties", "gauge", "Users and processes whose hits do nothing but count");
+    writer.metric("event_limited_parties", "gauge", "Users and processes whose hits are only counted");
     for (const object* event : events) writer.value(label_of(*event), std::to_string(list(*event, "limits").size()));
-    writer.metric("event_processes", "gauge", "Processes that are watched, by their unit or container");
+    writer.metric("event_processes", "gauge", "Watched processes by unit or container");
     for (const object* event : events)
         for (const auto& value : list(*event, "processes_by_unit"))
             if (const auto* of_unit = value.if_object())
                 writer.value(label_of(*event) + ",unit=\"" + escaped(text(*of_unit, "unit")) + "\"",
                              std::to_string(number(*of_unit, "processes")));
-    writer.metric("event_hits_total", "counter", "Hits of the event's markers, in scope or not");
+    writer.metric("event_hits_total", "counter", "Hits of the event's markers, including those out of scope");
     for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "hits")));
-    writer.metric("event_open_runs", "gauge", "Runs begun and not ended");
+    writer.metric("event_open_runs", "gauge", "Open runs");
     for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "open")));
-    writer.metric("event_threshold_seconds", "gauge", "Runs that take longer are delays");
+    writer.metric("event_threshold_seconds", "gauge", "Threshold of the event");
     for (const object* event : events)
         writer.value(label_of(*event), seconds(static_cast<double>(number(*event, "threshold_ns"))));
-    writer.metric("event_duration_seconds", "histogram", "Durations of the runs that ended");
+    writer.metric("event_duration_seconds", "histogram", "Durations of finished runs");
     for (const object* event : events) put_histogram(writer, *event);
 }
 
 // Where the time of the runs went, and of each delay most of it. Why that was is for the report: the daemon looks at no stack.
 void put_times(Writer& writer, const std::vector<const object*>& events) {
     writer.metric("event_time_seconds_total", "counter",
-                  "Time of the runs whose threads' time is counted, by what the threads did");
+                  "Time of runs by thread state, for events with a time breakdown");
     for (const object* event : events) {
         const object& timed = part(*event, "timed");
         const std::uint64_t all_ns = number(timed, "ns");
@@ -160,46 +159,45 @@ void put_times(Writer& writer, const std::vector<const object*>& events) {
         put("runnable", runnable_ns);
         put("blocked", all_ns - on_cpu_ns - runnable_ns);
     }
-    writer.metric("event_delays_by_class_total", "counter", "Delays that ended, by what took most of their time");
+    writer.metric("event_delays_by_class_total", "counter", "Finished delays by what took most of their time");
     for (const object* event : events)
         for (const auto& [name, delays] : delay_classes(*event))
             writer.value(label_of(*event) + ",class=\"" + name + "\"", std::to_string(delays));
 }
 
 void put_daemon(Writer& writer, const object& answer) {
-    writer.metric("captures_total", "counter", "Breaches and captures by what became of them");
+    writer.metric("captures_total", "counter", "Breaches and captures by outcome");
     for (const char* outcome :
          {"done", "failed", "declined", "skipped_cool_down", "skipped_hourly_limit", "skipped_user_share"})
         writer.value("outcome=\"" + std::string(outcome) + "\"",
                      std::to_string(number(part(answer, "captures"), outcome)));
     const object& captures = part(answer, "captures");
-    writer.metric("merges_over_limit_total", "counter", "Merges that took longer than they may");
+    writer.metric("merges_over_limit_total", "counter", "Merges that exceeded their time limit");
     writer.value("", std::to_string(number(captures, "merges_over_limit")));
-    writer.metric("early_recordings_total", "counter", "Recordings begun before a breach, by what became of them");
+    writer.metric("early_recordings_total", "counter", "Recordings begun before a breach, by outcome");
     const object& early = part(part(answer, "history"), "early");
     for (const char* outcome : {"kept", "dropped", "held_back"})
         writer.value(std::string("outcome=\"") + outcome + "\"", std::to_string(number(early, outcome)));
-    writer.metric("captures_set_aside", "gauge", "Captures of which no merge ends");
+    writer.metric("captures_set_aside", "gauge", "Captures that cannot be merged");
     writer.value("", std::to_string(number(captures, "set_aside")));
     const object& batches = part(answer, "batches");
     writer.metric("batches_written_total", "counter", "Batches of runs put into the spool");
     writer.value("", std::to_string(number(batches, "written")));
-    writer.metric("batches_lost_runs_total", "counter",
-                  "Runs of batches that could not be written, and of a daemon that was killed");
+    writer.metric("batches_lost_runs_total", "counter", "Runs lost by write errors or a killed daemon");
     writer.value("", std::to_string(number(batches, "lost_runs")));
     const object& cost = part(answer, "cost");
-    writer.metric("bpf_seconds_total", "counter", "Time that the BPF programs ran, where the kernel counts it");
+    writer.metric("bpf_seconds_total", "counter", "Run time of the BPF programs, while the kernel measures it");
     writer.value("", seconds(static_cast<double>(number(cost, "bpf_run_time_ns"))));
-    writer.metric("cpu_seconds_total", "counter", "Processor time of the daemon");
+    writer.metric("cpu_seconds_total", "counter", "CPU time of the daemon");
     writer.value("", seconds(static_cast<double>(number(cost, "daemon_cpu_ns"))));
     writer.metric("memory_bytes", "gauge", "Memory of the daemon");
     writer.value("", std::to_string(number(cost, "memory_bytes")));
     const object& budget = part(answer, "budget");
-    writer.metric("watching_cpu_share", "gauge", "What watching took of one processor at the last look at the budget");
+    writer.metric("watching_cpu_share", "gauge", "CPU share used by watching at the last budget check");
     writer.value("", seconds(static_cast<double>(number(budget, "used_ppm")) * 1000));
-    writer.metric("times_shed_total", "counter", "Events and stacks given up, since the settings came into force");
+    writer.metric("times_shed_total", "counter", "Events and stacks shed since the settings took effect");
     writer.value("", std::to_string(number(budget, "times_shed")));
-    writer.metric("settings_error", "gauge", "1 while the settings file could not be read anew");
+    writer.metric("settings_error", "gauge", "1 if the last reload of the settings failed");
     writer.value("", text(part(answer, "settings"), "reload_error").empty() ? "0" : "1");
 }
 

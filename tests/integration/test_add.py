@@ -141,7 +141,7 @@ def a_program_without_names_has_turns():
         start_server(world, program=stripped)
         with Load(lambda: order(world)):
             told = json.loads(add(world.server.pid, "--for", "2s", "--json").stdout)
-        check([offer["title"] for offer in told["offers"]] == ["turns of the event loop, by poll"], told["offers"])
+        check([offer["title"] for offer in told["offers"]] == ["iterations of the event loop, by poll"], told["offers"])
         check(told["offers"][0]["events"][0]["runs"] > 20, told["offers"])
         check(f'<scope binary="{stripped}"/>' in told["xml"] and 'tracepoint="syscalls:sys_exit_poll"' in told["xml"], told["xml"])
 
@@ -171,12 +171,12 @@ def it_is_asked_on_a_terminal():
 
 
 def what_is_wrong_is_said():
-    check("neither a process, nor a unit, nor a program" in add("no-such-thing", code=1).stderr, "a name")
-    check("there is no process 4194303" in add(4194303, code=1).stderr, "a number")
+    check("no process, unit, or program" in add("no-such-thing", code=1).stderr, "a name")
+    check("no process 4194303" in add(4194303, code=1).stderr, "a number")
     check("--for: " in add("sh", "--for", "5", code=1).stderr, "a time")
     idle = subprocess.Popen(["sleep", "60"])
     try:
-        check("did nothing in 200 ms" in add(idle.pid, "--for", "200ms", code=1).stderr, "an idle program")
+        check("within 200 ms" in add(idle.pid, "--for", "200ms", code=1).stderr, "an idle program")
     finally:
         idle.kill()
         idle.wait()

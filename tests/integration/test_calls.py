@@ -244,8 +244,8 @@ def wrong_requests_are_told_plainly():
 
         check("no function nothing_like_it" in refusal("--function", "nothing_like_it"), "the function is not there")
         check("is no regular expression" in refusal("--function", "target_tree", "--match", "("), "a bad expression")
-        check("no process is called" in refusal("--function", "f", process="no-such-process"), "no such name")
-        check("there is no process" in refusal("--function", "f", process="4194300"), "no such number")
+        check("no process is named" in refusal("--function", "f", process="no-such-process"), "no such name")
+        check("no process" in refusal("--function", "f", process="4194300"), "no such number")
         check("--min" in refusal("--function", "target_tree", "--min", "5"), "no unit")
         for request in ({"pid": 0}, {"pid": "x", "function": "f"}, {"pid": 1}, {"pid": 1, "function": "f", "depth": -1},
                         {"pid": 1, "function": "f", "only": [1]}, {"pid": 1, "function": "f" * 5000}):

@@ -173,7 +173,7 @@ def who_stops_following_sees_what_came_so_far():
         wait_for(lambda: shown_path.read_text().count("+ shop::Item::Item") >= 5, "the calls to be shown")
         end(follower)
         shown = shown_path.read_text()
-        check("it goes on there" in shown and "no gadget of size -1" in shown and "shop::Item::Item" in shown.split("Failures")[1], shown)
+        check("the watch continues there" in shown and "no gadget of size -1" in shown and "shop::Item::Item" in shown.split("Failures")[1], shown)
         check(sender.poll() is None, "the watch goes on")
         end(sender)
 
@@ -191,15 +191,15 @@ def who_may_not_read_sees_nothing():
             for path in f"/api/v1/objects/{name}", f"/api/v1/objects/{name}/summary":
                 check(world.ask(path, world.read_token)[0] == 404, "no such watch")
         check(world.ask(f"/api/v1/objects/{watch}?after=-1", world.read_token)[0] == 400, "no number")
-        for options, expected in ((("--token-file", world.upload_token), "HTTP 403"), (("--host", "elsewhere"), "no such watch of objects; there are")):
+        for options, expected in ((("--token-file", world.upload_token), "HTTP 403"), (("--host", "elsewhere"), "no such watch; there are")):
             refused = subprocess.run([LAGTRAP, "objects", "--connect", world.server.url, "--token-file", world.read_token, *options]
                                      if options[0] != "--token-file" else [LAGTRAP, "objects", "--connect", world.server.url, *options],
                                      capture_output=True, text=True, timeout=60)
             check(refused.returncode == 1 and expected in refused.stderr, f"{refused.stderr}")
             check("<" not in refused.stderr, f"words of the settings: {refused.stderr}")
-            check(options[0] != "--token-file" or "--token-file needs a token that may read" in refused.stderr, refused.stderr)
+            check(options[0] != "--token-file" or "--token-file needs a token with the scope read" in refused.stderr, refused.stderr)
         refused = subprocess.run([LAGTRAP, "objects", "--connect", world.server.url], capture_output=True, text=True, timeout=60)
-        check(refused.returncode == 1 and "HTTP 401" in refused.stderr and "give a token that may read with --token-file" in refused.stderr, refused.stderr)
+        check(refused.returncode == 1 and "HTTP 401" in refused.stderr and "use --token-file with a token that has the scope read" in refused.stderr, refused.stderr)
 
 
 def an_uploader_that_comes_later_brings_all():
@@ -243,8 +243,8 @@ def a_part_that_never_comes_is_told():
         follower = world.follow("--watch", watch)
         shown, err = follower.communicate(timeout=120)
         # What the lost part told is nowhere; what the kernel counts is there all the same.
-        check(follower.returncode == 0 and f"1 part before part {number + 1} has not come: calls of that time are not shown" in err, f"{shown} {err}")
-        check("1 part did not come" in err and "no gadget of size" not in shown and "Ended after" in shown, f"{shown} {err}")
+        check(follower.returncode == 0 and f"1 part before part {number + 1} has not arrived: calls of that time are not shown" in err, f"{shown} {err}")
+        check("1 part did not arrive" in err and "no gadget of size" not in shown and "Ended after" in shown, f"{shown} {err}")
         summary = world.watch(watch)
         check((summary["watch"]["missing_parts"], summary["watch"]["parts"]) == (1, len(parts)), f"{summary['watch']}")
         check(summary["objects"]["failures"] == [] and summary["latest"] == [] and summary["watch"]["failures"] == 2, f"{summary}")
@@ -258,7 +258,7 @@ def without_its_first_part_a_watch_cannot_be_read():
         bring(world)
         follower = world.follow("--watch", watch)
         shown, err = follower.communicate(timeout=120)
-        check(follower.returncode == 1 and "the first part of this watch, which names classes and functions, has not come" in err, f"{shown} {err}")
+        check(follower.returncode == 1 and "the first part of this watch, which contains the names, is missing" in err, f"{shown} {err}")
         summary = world.watch(watch)
         check(summary["objects"] is None and summary["latest"] == [] and summary["watch"]["began_ns"] is None, f"{summary}")
         check((summary["watch"]["missing_parts"], summary["watch"]["failures"]) == (1, 2), f"{summary}")
@@ -273,7 +273,7 @@ def following_goes_on_when_the_server_comes_back():
             follower = world.follow("--watch", watch, stdout=shown_file, stderr=err_file)
         wait_for(lambda: "Objects of objects (" in shown_path.read_text(), "what is watched to be shown")
         world.server.stop()
-        wait_for(lambda: "asked again every second" in err_path.read_text(), "the trouble to be told")
+        wait_for(lambda: "retrying every second" in err_path.read_text(), "the trouble to be told")
         world.program.run("fail", 3)
         world.server.start()
         wait_for(lambda: "the server answers again" in err_path.read_text(), "the server to be found again")
@@ -297,7 +297,7 @@ def over_tls_with_a_certificate_that_is_trusted():
         command = [LAGTRAP, "objects", "--connect", world.server.url, "--token-file", world.read_token]
         for options in (("--ca", other), ()):
             refused = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60)
-            check(refused.returncode == 1 and "certificate" in refused.stderr and "--ca FILE names the certificates to trust" in refused.stderr, refused.stderr)
+            check(refused.returncode == 1 and "certificate" in refused.stderr and "use --ca FILE" in refused.stderr, refused.stderr)
         refused = subprocess.run([*command, "--ca", world.root / "nowhere.pem"], capture_output=True, text=True, timeout=60)
         check(refused.returncode == 1 and "nowhere.pem" in refused.stderr, refused.stderr)
 

@@ -196,7 +196,7 @@ def what_is_called_too_often_is_taken_out_and_said():
         bundle = daemon.wait_for_bundles(1)[0]
         check(report(bundle)["delays"][0]["traced_functions"]["taken_out"] > 0, "the report has it")
         text = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, check=True).stdout
-        check("called too often and taken out" in " ".join(text.split()), text)
+        check("detached (called too often)" in " ".join(text.split()), text)
 
 
 def what_cannot_be_traced_is_said_once():

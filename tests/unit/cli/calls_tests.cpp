@@ -63,7 +63,7 @@ TEST_F(CallsTextTest, LeftCallsAndThoseNotKeptAreTold) {
     tree_.calls[1].end = calls::CallEnd::Left;
     tree_.calls[1].left_out = 7;
     const std::string text = tree_text(tree_, functions_, look_);
-    EXPECT_THAT(text, HasSubstr("large  left by an exception, longjmp or a switch of stacks"));
+    EXPECT_THAT(text, HasSubstr("large  left by an exception, longjmp or stack switch"));
     EXPECT_THAT(text, HasSubstr("+ 7 calls that were not kept"));
 }
 
@@ -88,7 +88,7 @@ TEST(ProcessNameTest, NumbersAndNamesAreFound) {
     EXPECT_EQ(find_process("none", proc).error().kind, ErrorKind::NotFound);
     const auto twins = find_process("twin", proc);
     ASSERT_FALSE(twins);
-    EXPECT_THAT(twins.error().message, HasSubstr("2 processes are called twin"));
+    EXPECT_THAT(twins.error().message, HasSubstr("2 processes are named twin"));
     EXPECT_THAT(twins.error().message, HasSubstr("13  twin --option"));
     std::filesystem::remove_all(proc);
 }

@@ -127,7 +127,7 @@ TEST(Presets, are_listed_and_shown) {
     EXPECT_EQ(wrong.code, 3);
     EXPECT_THAT(wrong.err, testing::HasSubstr(bad + ":1:"));
     ::setenv("LAGTRAP_PRESETS", "/no/such/folder", 1);
-    EXPECT_THAT(test::run_lagtrap({"presets"}).err, testing::HasSubstr("there are no presets in /no/such/folder"));
+    EXPECT_THAT(test::run_lagtrap({"presets"}).err, testing::HasSubstr("no presets in /no/such/folder"));
     ::unsetenv("LAGTRAP_PRESETS");
 }
 
@@ -199,7 +199,7 @@ TEST(Upload, bundles_named_go_through_a_spool_of_their_own) {
     std::ofstream(folder.string("torn.lagtrap.tar.zst")) << "no bundle";
     EXPECT_EQ(upload({{folder.string("torn.lagtrap.tar.zst")}, "/etc/s.xml", "", script}, &err), 1);
     EXPECT_EQ(upload({{"./none.lagtrap.tar.zst"}, "/etc/s.xml", "", script}, &err), 1);
-    EXPECT_EQ(err, "lagtrap: there is no file ./none.lagtrap.tar.zst\n");
+    EXPECT_EQ(err, "lagtrap: no such file: ./none.lagtrap.tar.zst\n");
     EXPECT_EQ(upload({{}, "/etc/s.xml", "", folder.string("no-uploader")}, &err), 1);
 }
 

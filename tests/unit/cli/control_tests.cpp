@@ -114,7 +114,7 @@ TEST(Status, odd_answers_do_no_harm) {
     EXPECT_EQ(ask({"status"}, "{\"ok\":true}\n").code, 0);
     EXPECT_EQ(ask({"status"}, "{\"ok\":true,\"events\":[1,{\"name\":2,\"histogram\":{}}],\"cost\":[]}\n").code, 0);
     EXPECT_EQ(ask({"status"}, "{\"ok\":tr\x1b\n").err,
-              "lagtrap: lagtrapd's answer is no JSON object: \"{\"ok\":tr\\x1b\"\n");
+              "lagtrap: lagtrapd's answer is not a JSON object: \"{\"ok\":tr\\x1b\"\n");
     EXPECT_EQ(ask({"status"}, "").code, 1);
     EXPECT_EQ(ask({"status"}, std::string(100, '[')).code, 1);
     EXPECT_EQ(ask({"status"}, std::string(5 << 20, ' ')).err, "lagtrap: lagtrapd's answer is longer than 4 MiB\n");
@@ -213,7 +213,7 @@ TEST(Status, says_how_to_start_the_daemon) {
     EXPECT_EQ(outcome.err, "lagtrap: lagtrapd is not running: nothing listens at " + path +
                                "; start it with \"systemctl start lagtrapd\", or name its socket with --socket\n");
     const auto too_long = test::run_lagtrap({"status", "--socket", "/" + std::string(200, 'x')});
-    EXPECT_EQ(too_long.err, "lagtrap: the socket's path has 201 bytes; the system allows 107\n");
+    EXPECT_EQ(too_long.err, "lagtrap: the socket's path has 201 bytes; the limit is 107\n");
 }
 
 TEST(Control, sends_what_it_is_told) {
@@ -221,7 +221,7 @@ TEST(Control, sends_what_it_is_told) {
     EXPECT_EQ(ask({"trigger", "query"}, "{\"ok\":true}\n", &request).out,
               "recording for query; \"lagtrap status\" shows when it is done\n");
     EXPECT_EQ(boost::json::parse(request), boost::json::parse(R"({"command":"trigger","event":"query"})"));
-    EXPECT_EQ(ask({"approve"}, "{\"ok\":true}\n", &request).out, "approved: the recording begins\n");
+    EXPECT_EQ(ask({"approve"}, "{\"ok\":true}\n", &request).out, "approved: recording starts\n");
     EXPECT_EQ(request, "{\"command\":\"approve\"}");
     EXPECT_EQ(ask({"decline", "--json"}, "{\"ok\":true,\"event\":\"query\"}\n", &request).out,
               "{\"ok\":true,\"event\":\"query\"}\n");

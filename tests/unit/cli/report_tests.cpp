@@ -206,13 +206,14 @@ TEST(Report, reads_bundles_and_finds_them_in_the_spool) {
     EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "3f0c1c5e"}).out, by_file.out);
 
     EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "3f0"}).err,
-              "lagtrap: \"3f0\" is neither a file nor long enough for a session's id; give 4 characters or more\n");
-    EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "4f0c"}).err,
-              "lagtrap: there is no file \"4f0c\", and no bundle in the spool " + spool + " whose name begins so\n");
+              "lagtrap: \"3f0\" is not a file, and too short for a session id; give 4 characters or more\n");
+    EXPECT_EQ(
+        test::run_lagtrap({"report", "--spool", spool, "4f0c"}).err,
+        "lagtrap: no file \"4f0c\", and no bundle in the spool " + spool + " whose name begins like this\n");
     EXPECT_EQ(test::run_lagtrap({"report", "--spool", folder.string("none")}).err,
-              "lagtrap: there is no bundle in the spool " + folder.string("none") +
+              "lagtrap: no bundle in the spool " + folder.string("none") +
                   "; name a file, or another spool with --spool\n");
-    EXPECT_EQ(test::run_lagtrap({"report", "./nothing.pftrace"}).err, "lagtrap: there is no file ./nothing.pftrace\n");
+    EXPECT_EQ(test::run_lagtrap({"report", "./nothing.pftrace"}).err, "lagtrap: no such file: ./nothing.pftrace\n");
 }
 
 TEST(Report, refuses_damaged_recordings) {
@@ -327,7 +328,7 @@ TEST(Export, writes_every_form) {
     const auto whole = test::run_lagtrap({"export", "--format", "system", "--delay", "1", capture});
     EXPECT_EQ(whole.code, 2);
     EXPECT_EQ(whole.err,
-              "lagtrap: --format system is of the whole recording: leave out --delay, --thread, --on-cpu, "
+              "lagtrap: --format system exports the whole recording; it does not accept --delay, --thread, --on-cpu, "
               "--off-cpu and --all\n");
     const auto listed = test::run_lagtrap({"export", "--list-formats"});
     EXPECT_EQ(listed.out, formats::list_formats());

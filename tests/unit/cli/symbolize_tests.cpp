@@ -229,7 +229,7 @@ TEST_F(Symbolize, lines_may_come_after_names) {
     EXPECT_EQ(said.at("modules").at(0).at("found").to_number<int>(), 1);
     // All is known now.
     const auto third = run_lagtrap({"symbolize", output(), "-o", output()});
-    EXPECT_THAT(third.out, HasSubstr("No program or library lacks names or lines."));
+    EXPECT_THAT(third.out, HasSubstr("No names or source lines are missing."));
 }
 
 TEST_F(Symbolize, files_without_debug_information_are_counted) {
@@ -238,7 +238,7 @@ TEST_F(Symbolize, files_without_debug_information_are_counted) {
         run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.out,
-              "No debug information for 1 file of this machine.\n"
+              "No debug information for 1 file on this machine.\n"
               "named frames 0 % -> 0 %, with source lines 0 % -> 0 %\nwrote " +
                   output() + "\n");
 }
@@ -274,7 +274,7 @@ TEST_F(Symbolize, reads_merged_captures_too) {
 TEST_F(Symbolize, says_what_is_wrong) {
     const auto folder = run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", "/no/such"});
     EXPECT_EQ(folder.code, 1);
-    EXPECT_EQ(folder.err, "lagtrap: there is no folder /no/such\n");
+    EXPECT_EQ(folder.err, "lagtrap: no such folder: /no/such\n");
     EXPECT_EQ(run_lagtrap({"symbolize", folder_.string("none.lagtrap.tar.zst")}).code, 1);
     EXPECT_EQ(run_lagtrap({"symbolize", bundle_, "-o", "/no/such/folder/x"}).code, 1);
     EXPECT_EQ(run_lagtrap({"symbolize", bundle_, "--debug-dir"}).code, 2);
