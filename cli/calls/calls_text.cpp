@@ -235,7 +235,7 @@ std::string started_text(const calls::Started& started, const std::string& funct
         for (const calls::LeftOutFunction& one : started.refused)
             text += fmt::format("  not watched: {}: {}\n", one.name, one.reason);
     text += look.paint(Colour::Dim,
-                       "Columns: share of the call, time, self time; \"!\": at least half of its caller's time.") +
+                       "Columns: share of the call, time, own time; \"!\": at least half of its caller's time.") +
             "\n\n";
     return text;
 }
