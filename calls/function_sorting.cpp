@@ -85,7 +85,7 @@ SystemReason system_file_reason(std::string_view path, std::string_view program)
     if (!begins_with_one(path, system_folders)) return {};
     const std::string_view own = own_folder(program);
     if (!own.empty() && path.starts_with(own) && path.substr(own.size()).starts_with('/')) return {};
-    return "library of the system";
+    return "system library";
 }
 
 SystemReason system_function_reason(std::string_view symbol, std::string_view name) {

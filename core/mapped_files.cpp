@@ -45,7 +45,7 @@ Result<std::vector<std::string>> mapped_files(const std::filesystem::path& proce
     std::error_code failure;
     const std::string program = std::filesystem::read_symlink(process / "exe", failure).string();
     if (failure == std::errc::no_such_file_or_directory) {
-        return make_error(ErrorKind::NotFound, "there is no process " + pid + ", or it is one of the kernel's");
+        return make_error(ErrorKind::NotFound, "no process " + pid + ", or it is a kernel thread");
     }
     if (failure) return system_error("looking at process " + pid, failure.value());
     TRY_ASSIGN(const std::string maps, read_file(process / "maps", maps_limit_bytes));

@@ -48,7 +48,7 @@ int check_settings(const std::string& path, const lagtrap::settings::ParseOutcom
 
 // Without it nothing can be watched. Path, cause and what to do; the exit code.
 int report_missing_reader(const lagtrap::Error& error) {
-    spdlog::error("{}; install lagtrapd anew, or name lagtrap-reader by --reader-program", error.message);
+    spdlog::error("{}; reinstall lagtrapd, or give the path with --reader-program", error.message);
     const bool not_executable = error.system_errno == ENOENT || error.system_errno == EACCES ||
                                 error.system_errno == ENOEXEC || error.system_errno == ENOTDIR;
     return not_executable ? exit_usage : exit_failure;
@@ -60,15 +60,15 @@ int main(int argc, char** argv) {
     if (argc == 2 && std::string_view(argv[1]) == lagtrap::daemon::inspector_argument)
         return lagtrap::daemon::run_inspector();
     lagtrap::keep_heap_small();
-    CLI::App app("Watches operations and records the machine when one is too slow");
+    CLI::App app("Watch operations, and record the machine when one is too slow");
     std::string settings_path = "/etc/lagtrap/settings.xml";
     std::string checked_path;
     std::string merge_program = find_merge_program();
     std::string reader_program = lagtrap::binaries::find_reader_program(LAGTRAP_LIBEXEC_DIR "/lagtrap-reader");
     app.add_option("--settings", settings_path, "Settings file")->capture_default_str();
-    app.add_option("--check-settings", checked_path, "Check a settings file and the binaries it names, then exit");
-    app.add_option("--merge-program", merge_program, "Path of lagtrap-merge");
-    app.add_option("--reader-program", reader_program, "Path of lagtrap-reader");
+    app.add_option("--check-settings", checked_path, "Check a settings file and the programs it names, then exit");
+    app.add_option("--merge-program", merge_program, "lagtrap-merge program to use");
+    app.add_option("--reader-program", reader_program, "lagtrap-reader program to use");
     app.set_version_flag("--version", LAGTRAP_VERSION);
     try {
         app.parse(argc, argv);

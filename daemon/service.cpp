@@ -150,11 +150,10 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                                                  *self->options_.inspectors, self->sightings_));
     if (!sees_all_processes())
         self->options_.warn(
-            "the processes of the machine are not to be seen from within this container: what they run has no names "
-            "and no "
-            "stacks; start it with the machine's processes (--pid=host, or hostPID: true)");
+            "this container cannot see host processes, so their code has no names and no stacks; start it in the "
+            "host's PID namespace (--pid=host, or hostPID: true)");
     if (!self->unwinder_->cache_problem().empty())
-        self->options_.warn("unwind tables are not kept on disk: " + self->unwinder_->cache_problem());
+        self->options_.warn("unwind tables cannot be cached on disk: " + self->unwinder_->cache_problem());
     TRY_ASSIGN(self->reporter_,
                RunReporter::create(
                    spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
@@ -272,7 +271,7 @@ Listener::Options Service::listener_options(bool takes_over) {
     };
     options.on_replaced = [this](const std::string&) {
         boost::asio::post(context_, [this] {
-            options_.inform("a watched program was replaced on disk: attaching to the new one");
+            options_.inform("a watched program was replaced on disk; attaching to the new file");
             unwinder_->watch(watched_programs(settings_));
         });
     };
@@ -384,7 +383,7 @@ void Service::finish_reload(const settings::ParseOutcome& outcome) {
     if (!outcome.ok()) {
         facts_.reload_error =
             settings::format_diagnostics(options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
-        options_.warn("the new settings are refused, the old ones stay in force:\n" + facts_.reload_error);
+        options_.warn("the new settings are invalid; the old settings stay in effect:\n" + facts_.reload_error);
     } else {
         apply_when_idle(outcome.settings);
     }
@@ -395,7 +394,7 @@ void Service::finish_reload(const settings::ParseOutcome& outcome) {
 
 void Service::apply_when_idle(const settings::Settings& settings) {
     if (!collector_->busy()) return apply(settings);
-    options_.inform("the new settings come into force when the recording has ended");
+    options_.inform("the new settings take effect when the recording has ended");
     collector_->when_idle([this, settings] {
         boost::asio::post(context_, [this, settings] {
             collector_->when_idle(nullptr);
@@ -416,24 +415,24 @@ Status Service::apply_settings(const settings::Settings& settings) {
 
 void Service::apply(const settings::Settings& settings) {
     if (settings.spool.path != settings_.spool.path || settings.control.socket != settings_.control.socket)
-        options_.warn("spool path and control socket stay as they are until the daemon is restarted");
+        options_.warn("spool path and control socket change only when the daemon restarts");
     const settings::Unwinding& unwinding = settings.unwinding;
     if (unwinding.memory_bytes != settings_.unwinding.memory_bytes ||
         unwinding.cache_path != settings_.unwinding.cache_path ||
         unwinding.cache_limit_bytes != settings_.unwinding.cache_limit_bytes)
-        options_.warn("<unwinding> stays as it is until the daemon is restarted");
+        options_.warn("<unwinding> changes only when the daemon restarts");
     note_failure(apply_settings(settings));
 }
 
 void Service::note_failure(const Status& put) {
     if (put) return;
     facts_.reload_error = put.error().message;
-    options_.warn("the new settings could not be applied, the old ones stay in force: " + put.error().message);
+    options_.warn("the new settings could not be applied; the old settings stay in effect: " + put.error().message);
 }
 
 void Service::note_success() {
     facts_.reload_error.clear();
-    options_.inform(fmt::format("settings in force: {} events", settings_.events.size()));
+    options_.inform(fmt::format("settings in effect: {} events", settings_.events.size()));
 }
 
 void Service::await_signal() {
@@ -467,10 +466,9 @@ void Service::feed_watchdog() {
     const bool missed = silent >= std::chrono::microseconds(patience_us) / 2;
     if (!missed) sd_notify(0, "WATCHDOG=1");
     if (missed && !follower_missed_)
-        options_.warn(
-            fmt::format("the thread that follows processes has not gone on for {} s: the service manager is no longer "
-                        "told that all is well, and will start the daemon anew",
-                        std::chrono::duration_cast<std::chrono::seconds>(silent).count()));
+        options_.warn(fmt::format(
+            "the thread that tracks processes has been stuck for {} s; the watchdog will restart the daemon",
+            std::chrono::duration_cast<std::chrono::seconds>(silent).count()));
     follower_missed_ = missed;
 }
 
@@ -481,7 +479,7 @@ void Service::keep_watch() {
         if (failure) return;
         look_for_reader();
         if (const auto came = collector_->look_at_cpus(); !came.empty())
-            options_.inform(fmt::format("CPUs came, or came back: {}; they are recorded", fmt::join(came, ", ")));
+            options_.inform(fmt::format("CPUs came online: {}; they are recorded", fmt::join(came, ", ")));
         tell_pairing();
         return_free_memory();
         keep_watch();
@@ -556,7 +554,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
         const auto session = text_in(request, "session");
         return session ? outcome(collector_->finish(*session)) : refusal(session.error().message);
     }
-    return refusal("unknown command; known are status, trigger, finish, approve, decline, calls, functions, objects");
+    return refusal("unknown command; expected status, trigger, finish, approve, decline, calls, functions, objects");
 }
 
 }  // namespace lagtrap::daemon

@@ -19,11 +19,11 @@ constexpr auto interval = 2s;
 constexpr auto interval_without_limit = 10s;
 
 constexpr const char* tables_sentence =
-    "memory of the unit is short: programs that start now get no unwind tables, and stacks end in them";
-constexpr const char* merges_sentence = "memory of the unit is short: recordings wait on the disk for their merge";
+    "the unit is low on memory: new programs get no unwind tables, so their stacks end early";
+constexpr const char* merges_sentence = "the unit is low on memory: recordings wait to be merged";
 
 std::string used_of(const std::optional<MemoryUse>& use) {
-    if (!use) return "its limit is gone";
+    if (!use) return "its limit was removed";
     return fmt::format("{} of {} are used", format_byte_size(use->used_bytes), format_byte_size(use->limit_bytes));
 }
 
@@ -74,14 +74,14 @@ void MemoryWatch::look() {
         }
         hold(is);
     };
-    tell(before.tables, status_.shed.tables, tables_sentence, "there is memory for more unwind tables again",
+    tell(before.tables, status_.shed.tables, tables_sentence, "memory is available for unwind tables again",
          options_.hold_tables);
-    tell(before.merges, status_.shed.merges, merges_sentence, "there is memory for merges again", options_.hold_merges);
+    tell(before.merges, status_.shed.merges, merges_sentence, "memory is available for merges again",
+         options_.hold_merges);
     if (status_.shed.tables && !before.tables) return_free_memory();
     const std::uint64_t killed = group_->killed() - killed_before_;
     if (killed > status_.killed)
-        options_.warn(
-            fmt::format("the kernel ended processes of the unit, {} until now: its memory was used up", killed));
+        options_.warn(fmt::format("the kernel killed {} processes of the unit so far: out of memory", killed));
     status_.killed = killed;
 }
 

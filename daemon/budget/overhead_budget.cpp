@@ -205,7 +205,7 @@ void OverheadBudget::limit(const WatchUse& use, std::uint32_t event, const Party
     LimitedParty& limited = events_[event].parties[party.who];
     give_up(limited.given, now_ns);
     limited.reason =
-        fmt::format("{} took {} of a CPU at its markers; all that may take {}", party.who.pid == 0 ? "it" : "it alone",
+        fmt::format("{} took {} of a CPU at its markers; the limit is {}", party.who.pid == 0 ? "it" : "it alone",
                     percent_of_ppm(ppm_of(party.paired_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm));
     steps.push_back({BudgetStep::Action::Limit, event, limited.reason, party.who});
 }
@@ -224,7 +224,7 @@ std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, set
     const bool stacks = kind == settings::Shed::Stacks, stages = kind == settings::Shed::Stages;
     const double hits_per_second =
         static_cast<double>(use.events[cost.event].hits) * 1e9 / static_cast<double>(use.elapsed_ns);
-    std::string reason = fmt::format("{} took {} of a CPU with {:.0f} hits a second",
+    std::string reason = fmt::format("{} took {} of a CPU with {:.0f} hits per second",
                                      stacks   ? "stacks at its markers"
                                      : stages ? "the markers of its stages"
                                               : "its markers",
@@ -238,11 +238,10 @@ std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, set
                                        : "other events",
                               percent(others_ns));
     if (use.own_cpu_ns > share_ns / 2)
-        reason +=
-            fmt::format(", lagtrapd itself {} (of which {} count)", percent(use.own_cpu_ns), percent(share_ns / 2));
+        reason += fmt::format(", lagtrapd itself {} (counted as {})", percent(use.own_cpu_ns), percent(share_ns / 2));
     else if (use.own_cpu_ns > 0)
         reason += fmt::format(", lagtrapd itself {}", percent(use.own_cpu_ns));
-    return reason + fmt::format("; all that may take {}", percent_of_ppm(budget_.share_ppm));
+    return reason + fmt::format("; the limit is {}", percent_of_ppm(budget_.share_ppm));
 }
 
 bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns, std::uint64_t available_ns,
@@ -305,7 +304,7 @@ void OverheadBudget::stop_counts(std::uint64_t& cost_ns, std::uint64_t available
         state.counts_all = state.counted = false;
         steps.push_back(
             {BudgetStep::Action::StopCount, event,
-             fmt::format("counting its begins took {} of a CPU, all watching {}; that may take {}",
+             fmt::format("counting its begins took {} of a CPU, all watching {}; the limit is {}",
                          percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)),
                          percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm))});
         cost_ns -= std::min(cost_ns, count_ns);
@@ -368,7 +367,7 @@ void OverheadBudget::shed_whole(Given& given, BudgetStep::Action action, std::ui
     if (part_ns < (cost_ns - available_ns) / worthwhile_part) return;  // others take so much that it would help nobody
     give_up(given, now_ns);
     steps.push_back({action, 0,
-                     fmt::format("it took {} of a CPU, all watching {}; that may take {}",
+                     fmt::format("it took {} of a CPU, all watching {}; the limit is {}",
                                  percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)),
                                  percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm))});
     cost_ns -= std::min(cost_ns, part_ns);

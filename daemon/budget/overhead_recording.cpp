@@ -35,7 +35,7 @@ std::optional<RecordingBudget::Step> RecordingBudget::step_of(settings::Shed kin
     if (kind == settings::Shed::Switches) {
         if (!switch_stacks_ || delta.switches_ns < cost_ns / worthwhile_recording_part) return {};
         switch_stacks_ = false;
-        return Step{kind, {}, "no stacks of programs whose threads block"};
+        return Step{kind, {}, "no user-space stacks of blocking threads"};
     }
     if (kind == settings::Shed::Samples) {
         if (interval_ >= first_interval_ * longest_sample_interval ||
@@ -65,7 +65,7 @@ std::optional<RecordingBudget::Step> RecordingBudget::look(const RecordingUse& u
         auto step = step_of(kind, delta, cost_ns);
         if (!step) continue;
         step->sentence = fmt::format(
-            "from {} on, {}: recording took {} of the CPUs; it may take {}",
+            "from {} on, {}: recording took {} of the CPUs; the limit is {}",
             format_duration(std::chrono::milliseconds(since(use.at_ns, began_ns_) / 1'000'000)), step->sentence,
             percent_of_ppm(static_cast<std::uint64_t>(used_ppm)), percent_of_ppm(budget_.recording_share_ppm));
         return step;

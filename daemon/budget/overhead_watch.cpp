@@ -159,10 +159,10 @@ void OverheadWatch::take_whole(const BudgetStep& step) {
         options_.keep_history(again);
     else if (const auto done = listener_->count_times(again); !done)
         return options_.warn(done.error().message);
-    const std::string what = history ? "what happens before a breach is" : "where the time of runs goes is";
-    const std::string how = history ? "kept" : "counted";
+    const std::string what = history ? "the time before a breach is" : "the time of runs is";
+    const std::string how = history ? "kept" : "broken down";
     if (again) return options_.inform(what + " " + how + " again");
-    options_.warn(fmt::format("{} not {}: {}; it is tried again in {}", what, how, step.reason,
+    options_.warn(fmt::format("{} not {}: {}; retry in {}", what, how, step.reason,
                               format_duration(history ? history_again_in() : times_again_in())));
 }
 
@@ -175,17 +175,16 @@ void OverheadWatch::take(const BudgetStep& step) {
             const std::string how = step.counted ? "counted, not timed" : "shed";
             listener_->weights()->set(step.event, 1);
             listener_->shed(step.event, how + ": " + step.reason, step.counted);
-            return options_.warn(
-                fmt::format("event {} is {}: {}; it is tried again in {}", name, how, step.reason, again));
+            return options_.warn(fmt::format("event {} is {}: {}; retry in {}", name, how, step.reason, again));
         }
         case BudgetStep::Action::StopCount:
             listener_->shed(step.event, "shed: " + step.reason, false);
-            return options_.warn(fmt::format("event {} is not counted any more: {}", name, step.reason));
+            return options_.warn(fmt::format("event {} is no longer counted: {}", name, step.reason));
         case BudgetStep::Action::WatchPart: {
             const std::string part = percent_of_ppm(budget_.watched_ppm(step.event)) + " of the time";
             listener_->weights()->set(step.event,
                                       static_cast<std::uint32_t>(1'000'000 / budget_.watched_ppm(step.event)));
-            listener_->shed(step.event, "watched " + part + ", not just now: " + step.reason, step.counted);
+            listener_->shed(step.event, "watched " + part + ", currently off: " + step.reason, step.counted);
             if (step.news)
                 options_.warn(fmt::format("event {} is watched {}{}: {}", name, part,
                                           step.counted ? " and counted in between" : "", step.reason));
@@ -197,8 +196,8 @@ void OverheadWatch::take(const BudgetStep& step) {
         case BudgetStep::Action::DropStacks:
             if (const auto done = listener_->take_stacks(step.event, false); !done)
                 return options_.warn(done.error().message);
-            return options_.warn(fmt::format("event {} has no stacks at its markers: {}; they are tried again in {}",
-                                             name, step.reason, again));
+            return options_.warn(
+                fmt::format("event {} has no stacks at its markers: {}; retry in {}", name, step.reason, again));
         case BudgetStep::Action::DropStages:
         case BudgetStep::Action::WatchStages: return take_stages(step);
         case BudgetStep::Action::Limit:
@@ -221,7 +220,7 @@ void OverheadWatch::take_stages(const BudgetStep& step) {
     if (const auto done = listener_->watch_stages(step.event, watched); !done)
         return options_.warn(done.error().message);
     if (watched) return options_.inform("event " + name + " has its stages again");
-    options_.warn(fmt::format("event {} has no stages: {}; they are tried again in {}", name, step.reason,
+    options_.warn(fmt::format("event {} has no stages: {}; retry in {}", name, step.reason,
                               format_duration(stages_again_in(step.event))));
 }
 
@@ -234,8 +233,7 @@ void OverheadWatch::take_limit(const BudgetStep& step) {
     if (const auto done = listener_->limit(step.event, step.party, limits); !done)
         return options_.warn(done.error().message);
     if (limits)
-        options_.warn(
-            fmt::format("event {} is not watched for {}: {}; others are watched as before", name, who, step.reason));
+        options_.warn(fmt::format("event {} is not watched for {}: {}; other users are", name, who, step.reason));
     else
         options_.inform(fmt::format("event {} is watched for {} again", name, who));
 }

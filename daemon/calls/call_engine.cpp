@@ -143,7 +143,7 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target, 
     TRY(self->map_all());
     self->ring_ = {ring_buffer__new(bpf_map__fd(self->programs_->maps.done_trees), on_done, self.get(), nullptr),
                    ring_buffer__free};
-    if (!self->ring_) return libbpf_error("listen for trees that are done", -errno);
+    if (!self->ring_) return libbpf_error("listen for finished trees", -errno);
     self->probes_ = std::make_unique<FunctionProbes>(
         FunctionProbes::Programs{of_go ? programs.on_go_call : programs.on_call,
                                  of_go ? programs.on_go_exit : programs.on_call_exit, programs.on_call_return,
@@ -178,7 +178,7 @@ Status CallEngine::look_at_indirect(const std::vector<CallFile>& files, const st
             if (sites >= LAGTRAP_INDIRECT_SITES) break;
             const lagtrap_indirect_site site{target_argument(call.target), number, 0};
             if (bpf_map_update_elem(bpf_map__fd(programs_->maps.indirect_sites), &sites, &site, BPF_ANY) != 0)
-                return system_error("note where an indirect call leads to");
+                return system_error("register an indirect call target");
             by_file[functions[number].file].try_emplace(call.file_offset,
                                                         CallProbe{call.file_offset, sites++, {number}});
         }

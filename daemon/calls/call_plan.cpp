@@ -122,11 +122,11 @@ Result<std::vector<Place>> CallPlanner::Search::targets(const std::string& name,
         for (const binaries::Function& function : *functions) places.emplace_back(number, function.file_offset);
         return places;
     }
-    return make_error(ErrorKind::NotFound,
-                      fmt::format("no function {} in {} or the {} other files that the process has loaded; \"lagtrap "
-                                  "list-markers --functions {}\" lists those that are there; in a stripped program "
-                                  "those that only one file uses (static ones) have no names",
-                                  name, files().front().file.path, files().size() - 1, pid));
+    return make_error(
+        ErrorKind::NotFound,
+        fmt::format("no function {} in {} or in the {} other files loaded by the process; \"lagtrap list-markers "
+                    "--functions {}\" lists functions; in a stripped program, static functions have no names",
+                    name, files().front().file.path, files().size() - 1, pid));
 }
 
 Result<bool> CallPlanner::Search::matches(const FunctionCalls& found, std::uint32_t file) const {
@@ -152,8 +152,7 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
     }
     if (plan.functions.empty()) plan.go = {found.goid_offset, found.frame_offset};
     if (found.problem.empty() && found.goid_offset != plan.go.goid_offset)
-        found.problem =
-            "is of Go where the others are not, or the other way round: one of them has no goroutine to go by";
+        found.problem = "cannot be mixed with the others: only one of them is Go code with goroutines";
     if (!found.problem.empty()) {
         ++plan.refused_count;
         if (plan.refused.size() < most_refused_told) plan.refused.push_back({name, found.problem});
@@ -282,8 +281,8 @@ Result<CallPlan> CallPlanner::plan(const CallWishes& wishes) {
         try {
             search.match.emplace(wishes.match);
         } catch (const std::exception& wrong) {
-            return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is no regular expression: {}", wishes.match,
-                                                              std::string_view(wrong.what())));
+            return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is not a valid regular expression: {}",
+                                                              wishes.match, std::string_view(wrong.what())));
         }
     }
     TRY(search.read(wishes.pid));
@@ -303,7 +302,7 @@ Result<CallPlan> CallPlanner::plan(const CallWishes& wishes) {
         const auto places = search.find_everywhere(name);
         if (places.empty())
             return make_error(ErrorKind::NotFound,
-                              fmt::format("no function {} in any file that the process has loaded", name));
+                              fmt::format("no function {} in any file loaded by the process", name));
         TRY(search.add_level(places, 1, true, plan, next));
     }
     plan.files = search.opened();

@@ -136,13 +136,13 @@ class Trace {
                 if (!answer_.say(json::serialize(calls::to_json(tree)))) ++ended_.not_sent;
             }
             const std::uint64_t now_ns = monotonic_ns();
-            if (request_.count != 0 && told == request_.count) return "as many calls as were asked for";
-            if (answer_.is_unwanted()) return "the client is gone";
+            if (request_.count != 0 && told == request_.count) return "call count reached";
+            if (answer_.is_unwanted()) return "the client disconnected";
             if (stop_.load()) return "lagtrapd stops";
-            if (process_->has_ended()) return "the process ended";
+            if (process_->has_ended()) return "the process exited";
             if (request_.length.count() != 0 &&
                 now_ns - began_ns >= static_cast<std::uint64_t>(request_.length.count()))
-                return "the time is over";
+                return "time limit reached";
             look_at_indirect(now_ns);
             if (now_ns - looked_for_gone_ns_ >= gone_look_ns) {
                 looked_for_gone_ns_ = now_ns;

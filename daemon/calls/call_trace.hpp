@@ -28,7 +28,7 @@ struct CallRequest {
 // ErrorKind::Invalid: what is missing or out of its range, and what is allowed.
 [[nodiscard]] Result<CallRequest> parse_call_request(const boost::json::object& request);
 
-// On the calling thread; returns when all probes are out. Ends early once `stop` is set or the client is gone. `meters` tell what
+// On the calling thread; returns when all probes are out. Ends early once `stop` is set or the client disconnected. `meters` tell what
 // probes take, at the begin and meanwhile.
 void trace_calls(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
                  const std::atomic<bool>& stop);

@@ -25,10 +25,10 @@ Status FunctionProbes::gather(const PlannedFunction& function, std::uint32_t num
         }
         if (exit.by_target) {
             if (exit_sites_ >= LAGTRAP_MAX_EXIT_SITES)
-                return make_error(ErrorKind::TooLarge, "there are too many indirect jumps that may leave functions");
+                return make_error(ErrorKind::TooLarge, "too many indirect jumps that may leave functions");
             const lagtrap_exit_site site = exit_site_of(exit);
             if (bpf_map_update_elem(programs_.exit_sites, &exit_sites_, &site, BPF_ANY) != 0)
-                return system_error("note where an indirect jump leads to");
+                return system_error("register an indirect jump target");
         }
         const std::uint64_t cookie = number | exit_cookie_of(exit, exit.by_target ? exit_sites_++ : 0);
         exits.push_back({exit.file_offset, cookie, {number}});
@@ -66,9 +66,9 @@ Result<std::vector<CallProbes::Refused>> FunctionProbes::attach(const std::vecto
         has_return_probe_.push_back(function.exits.empty() && !function.ends_elsewhere);
         const bool too_many = !has_uprobe_multi() && number >= most_functions_one_by_one;
         if (number >= limit || too_many) {
-            refused.push_back({number, fmt::format("beyond the {} functions that can be watched at once{}",
-                                                   too_many ? most_functions_one_by_one : limit,
-                                                   too_many ? " on a kernel older than 6.6" : "")});
+            refused.push_back(
+                {number, fmt::format("over the limit of {} functions{}", too_many ? most_functions_one_by_one : limit,
+                                     too_many ? " on a kernel older than 6.6" : "")});
             continue;
         }
         if (const Status gathered = gather(function, number, target_cookie, by_file[function.file]); !gathered)

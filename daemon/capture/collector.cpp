@@ -77,9 +77,8 @@ void Collector::share_captures() {
     auto without = shares_.used_up(listener_->seen_parties(), Clock::now());
     for (const auto& [party, until] : without)
         if (!parties_without_captures_.contains(party))
-            options_.warn(fmt::format(
-                "{} reached the limit of its share of {} captures an hour: its delays begin none for {}",
-                party_text(party), settings_.recording.captures_per_hour, format_duration(until - Clock::now())));
+            options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}", party_text(party),
+                                      settings_.recording.captures_per_hour, format_duration(until - Clock::now())));
     parties_without_captures_ = std::move(without);
     std::set<Party> parties;
     auto next = Clock::time_point::max();
@@ -110,8 +109,7 @@ void Collector::on_early(std::uint32_t pid) {
         early_ = true;
         return keep_draining_early();
     }
-    if (!std::exchange(early_told_, true))
-        options_.warn("no recording begins before a breach: " + begun.error().message);
+    if (!std::exchange(early_told_, true)) options_.warn("recording before a breach failed: " + begun.error().message);
 }
 
 void Collector::keep_history(bool wanted) {
@@ -168,8 +166,8 @@ void Collector::ask(const Breach& breach) {
     current_event_ = settings_.events[breach.run.event].name;
     state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
     options_.inform(
-        fmt::format("event {} was over its threshold in {}: recording begins in {} unless declined "
-                    "(lagtrap approve, lagtrap decline)",
+        fmt::format("event {} exceeded its threshold in {}: recording starts in {} unless declined (lagtrap approve, "
+                    "lagtrap decline)",
                     current_event_, words_of_beginner(breach.run), format_duration(settings_.confirm->wait)));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
@@ -290,8 +288,8 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     surroundings_.session_changed(session_.id);
     const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
     options_.inform(
-        fmt::format("recording {} for event {} of {}: from {} {} the breach on", format_duration(lengths.planned),
-                    current_event_, breach ? words_of_beginner(breach->run) : "a request by hand",
+        fmt::format("recording {} for event {} of {}, starting {} {} the breach", format_duration(lengths.planned),
+                    current_event_, breach ? words_of_beginner(breach->run) : "a manual request",
                     format_duration(std::chrono::nanoseconds(std::abs(after_ns))), after_ns < 0 ? "before" : "after"));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
@@ -311,7 +309,7 @@ void Collector::reach_planned_length() {
     }
     state_ends_ = longest_ends_;
     next_look_at_run_ = Clock::now() + run_look_interval;
-    options_.inform(fmt::format("the run of event {} goes on: it is recorded to its end, for {} at most",
+    options_.inform(fmt::format("the run of event {} is still open: recording until it ends, at most {}",
                                 current_event_,
                                 format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
     state_timer_.expires_at(state_ends_);
@@ -378,7 +376,8 @@ void Collector::keep_budget() {
     if (step->kind == settings::Shed::Samples) recorder_->sample_every(step->sample_interval);
     if (step->kind == settings::Shed::Switches) recorder_->drop_user_stacks_of_switches();
     session_.quality.shed.push_back(step->sentence);
-    options_.warn("the recording of event " + current_event_ + " gives something up: " + step->sentence);
+    options_.warn("the recording of event " + current_event_ +
+                  " is reduced to stay within the budget: " + step->sentence);
 }
 
 // Where that cannot be written none are held.
@@ -398,10 +397,10 @@ void Collector::end_capture(const Status& status) {
     KILL_POINT("capture.stopped");
     for (std::string& sentence : surroundings_.shed_now()) session_.quality.shed.push_back(std::move(sentence));
     if (const std::size_t left_out = roots_ ? roots_->left_out() : 0; left_out > 0)
-        session_.quality.shed.push_back(fmt::format(
-            "files of {} containers, or others with a view of the file system of their own, could be named only as "
-            "long as these lived: {} are held at once",
-            left_out, KeptRoots::roots_limit));
+        session_.quality.shed.push_back(
+            fmt::format("files of {} containers or other mount namespaces could be named only while these existed; at "
+                        "most {} are held at once",
+                        left_out, KeptRoots::roots_limit));
     surroundings_.session_changed({});
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);

@@ -96,7 +96,7 @@ class Collector {
     [[nodiscard]] Listener& listener() { return *listener_; }
     [[nodiscard]] Recorder::History history() const { return recorder_->history(); }
     [[nodiscard]] std::uint64_t history_cost_ns() const { return recorder_ ? recorder_->history_cost_ns() : 0; }
-    // Whether what happens before a breach is kept, as far as the settings want it.
+    // Whether the time before a breach is kept, as far as the settings want it.
     void keep_history(bool wanted);
     // As Recorder::look_at_cpus().
     [[nodiscard]] std::vector<int> look_at_cpus() { return recorder_->look_at_cpus(); }

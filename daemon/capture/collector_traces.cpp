@@ -39,7 +39,7 @@ void Collector::begin_calls(const settings::Event& event, std::uint32_t pid) {
     request.with_probes = true;  // as runs are measured
     if (pid == 0)
         return options_.warn(
-            fmt::format("the calls of event {} are not recorded: no process has its function", event.name));
+            fmt::format("calls of event {} are not recorded: no process has its function", event.name));
     begin_trace("calls", event, trace::calls_lines,
                 [&](const auto& lines) { return surroundings_.begin_calls(std::move(request), lines); });
 }
@@ -47,7 +47,7 @@ void Collector::begin_calls(const settings::Event& event, std::uint32_t pid) {
 void Collector::begin_functions(const settings::Event& event, std::uint32_t pid) {
     if (pid == 0)
         return options_.warn(
-            fmt::format("the functions of event {} are not traced: no process has its program", event.name));
+            fmt::format("functions of event {} are not traced: no process has its program", event.name));
     begin_trace("functions", event, trace::functions_lines,
                 [&](const auto& lines) { return surroundings_.begin_functions(session_.trigger.event, pid, lines); });
 }
@@ -55,7 +55,7 @@ void Collector::begin_functions(const settings::Event& event, std::uint32_t pid)
 void Collector::begin_objects(const settings::Event& event, std::uint32_t pid) {
     if (pid == 0)
         return options_.warn(
-            fmt::format("the objects of event {} are not followed: no process has its program", event.name));
+            fmt::format("objects of event {} are not followed: no process has its program", event.name));
     ObjectRequest request;
     request.wishes.pid = pid;
     request.wishes.rules = event.objects;

@@ -226,7 +226,7 @@ void Recorder::follow_cpus() {
     const std::vector<bool> sampled = programs_.renew_samplers(came);
     for (std::size_t i = 0; capture_ && i < came.size(); ++i)
         capture_->gaps.push_back("samples and process changes of CPU " + std::to_string(came[i]) +
-                                 ", which was switched off and on" +
+                                 ", which went offline and came back" +
                                  (sampled[i] ? ", until they were recorded again" : ", until the end"));
     cpus_that_came_.insert(cpus_that_came_.end(), came.begin(), came.end());
 }
@@ -295,10 +295,10 @@ Status Recorder::stop(trace::Session& session) {
     switch_off();
     session.ended_ns = monotonic_ns();
     const auto capture = std::move(capture_);
-    if (!unwinder_.end_capture()) capture->gaps.push_back("the code that processes had when it began");
+    if (!unwinder_.end_capture()) capture->gaps.push_back("the code of processes at its start");
     if (!capture->logs.are_open() || !capture->rundown) {
         programs_.give_to(nullptr);
-        return make_error(ErrorKind::System, "the capture had not begun");
+        return make_error(ErrorKind::System, "the capture had not started");
     }
     capture->take_events();
     capture->rundown->finish();

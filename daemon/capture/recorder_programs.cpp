@@ -191,7 +191,7 @@ Status RecorderPrograms::load(const TimedThreads& threads) {
                     {programs_->maps.unwind_processes, store.processes_fd()},
                     {programs_->maps.timed_sets, threads.sets_fd()},
                     {programs_->maps.thread_times, threads.times_fd()}},
-                   "give the recorder the tables that it shares"));
+                   "share tables with the recorder"));
     if (const int failed = collector_bpf__load(programs_); failed != 0)
         return libbpf_error("load the recorder's BPF programs", failed);
     (void)take_libbpf_messages();
@@ -241,7 +241,7 @@ Status RecorderPrograms::map_rings(int recorded_runs_fd) {
         return libbpf_error("map the ring of runs", failed);
     if (const int failed = ring_buffer__add(rings_, bpf_map__fd(programs_->maps.stack_copies), on_record, this);
         failed != 0)
-        return libbpf_error("map the ring of copies of stacks", failed);
+        return libbpf_error("map the ring of stack copies", failed);
     return success();
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t most_groups = 65536;  // the kernel's own limit
 
 std::string who_may(settings::Callers callers, const std::string& group) {
     if (callers == settings::Callers::Group && !group.empty()) return "root and the group " + group + " may";
-    return "root alone may";
+    return "only root may";
 }
 
 struct RightWords {
@@ -29,9 +29,9 @@ struct RightWords {
 
 // In the order of Right.
 constexpr std::array<RightWords, 3> words_of_rights{{
-    {&settings::Control::read, "read", "ask for the status"},
-    {&settings::Control::change, "change", "start or decide about recordings"},
-    {&settings::Control::trace, "trace", "trace processes of others"},
+    {&settings::Control::read, "read", "read the status"},
+    {&settings::Control::change, "change", "start, approve or decline recordings"},
+    {&settings::Control::trace, "trace", "trace other users' processes"},
 }};
 
 bool is_trace(std::string_view command) { return command == "calls" || command == "functions" || command == "objects"; }

@@ -198,13 +198,13 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
                                                              Now now) {
     const std::string& path = control.socket;
     if (path.size() >= sizeof(sockaddr_un::sun_path))
-        return make_error(ErrorKind::Invalid, "the control socket's path is longer than a socket's may be: " + path);
+        return make_error(ErrorKind::Invalid, "the path of the control socket is too long: " + path);
     TRY_ASSIGN(ControlAccess access, ControlAccess::create(control));
     TRY(make_directories(std::filesystem::path(path).parent_path()));
-    if (in_use(context, path)) return make_error(ErrorKind::Busy, "another lagtrapd answers at " + path);
+    if (in_use(context, path)) return make_error(ErrorKind::Busy, "another lagtrapd listens at " + path);
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) == 0) {
-        if (!S_ISSOCK(facts.st_mode)) return make_error(ErrorKind::Invalid, path + " is there and no socket");
+        if (!S_ISSOCK(facts.st_mode)) return make_error(ErrorKind::Invalid, path + " is not a socket");
         ::unlink(path.c_str());
     }
     std::unique_ptr<ControlServer> server(

@@ -23,7 +23,7 @@ Result<std::int64_t> number_in(const json::object& request, const char* name, st
     boost::system::error_code failed;
     const auto number = value->to_number<std::int64_t>(failed);
     if (failed || number < least || number > most)
-        return wrong(fmt::format("\"{}\" is {}; a whole number from {} to {} is expected", name,
+        return wrong(fmt::format("\"{}\" is {}; expected a whole number from {} to {}", name,
                                  json::serialize(*value).substr(0, 100), least, most));
     return number;
 }
@@ -49,7 +49,7 @@ Result<std::string> text_in(const json::object& request, const char* name) {
     const auto* const value = request.if_contains(name);
     if (value == nullptr) return std::string();
     if (!value->is_string() || value->as_string().size() > longest_text)
-        return wrong(fmt::format("\"{}\" is no text of at most {} bytes", name, longest_text));
+        return wrong(fmt::format("\"{}\": expected a text of at most {} bytes", name, longest_text));
     return std::string(value->as_string());
 }
 
@@ -58,10 +58,10 @@ Result<std::vector<std::string>> texts_in(const json::object& request, const cha
     const auto* const value = request.if_contains(name);
     if (value == nullptr) return texts;
     if (!value->is_array() || value->as_array().size() > most_only)
-        return wrong(fmt::format("\"{}\" is no list of at most {} names", name, most_only));
+        return wrong(fmt::format("\"{}\": expected a list of at most {} names", name, most_only));
     for (const json::value& one : value->as_array()) {
         if (!one.is_string() || one.as_string().empty() || one.as_string().size() > longest_text)
-            return wrong(fmt::format("\"{}\" has something that is no name of 1 to {} bytes", name, longest_text));
+            return wrong(fmt::format("\"{}\": expected names of 1 to {} bytes", name, longest_text));
         texts.emplace_back(one.as_string());
     }
     return texts;

@@ -187,7 +187,7 @@ Status BreachWatch::open_notices() {
         return static_cast<BreachWatch*>(self)->take_notice(static_cast<const lagtrap_record*>(data), bytes);
     };
     notices_ = ring_buffer__new(programs_.notices_fd(), callback, this, nullptr);
-    if (!notices_) return libbpf_error("map the ring of notices_", -errno);
+    if (!notices_) return libbpf_error("map the ring of notices", -errno);
     notices_descriptor_.assign(ring_buffer__epoll_fd(notices_));
     return success();
 }
@@ -221,14 +221,14 @@ bool BreachWatch::believes(std::uint32_t event, std::uint64_t now_ns) const {
     Belief& belief = beliefs_[event];
     if (now_ns < belief.until_ns) return belief.believed;
     const auto counters = programs_.counters(event);
-    // Before the first end there is no experience yet: what the first runs_ seemed to say lasts for one look.
+    // Before the first end there is no experience yet: what the first runs seemed to say lasts for one look.
     const bool experienced = counters && counters->ends().hits > 0;
     belief = {!counters || believes_deadlines(*counters, runs_.count(now_ns)[event]),
               now_ns + (experienced ? belief_lasts_ns : 1)};
     return belief.believed;
 }
 
-// One pass over the open runs_: reports the first that is overdue; returns when the next pass is due.
+// One pass over the open runs: reports the first that is overdue; returns when the next pass is due.
 std::uint64_t BreachWatch::look_once(std::uint64_t now_ns) {
     lagtrap_watch* const watch = programs_.watch();
     const bool begun = __atomic_exchange_n(&watch->begun_since_look, 0, __ATOMIC_ACQ_REL) != 0;
@@ -258,7 +258,7 @@ void BreachWatch::tell(const OpenRuns::Look& seen) {
     options_.on_breach(Breach{*first, true, noticed_ns});
 }
 
-// A run that begins from now on is not overdue before now + the smallest threshold, nor early_ before the smallest point.
+// A run that begins from now on is not overdue before now + the smallest threshold, nor early before the smallest point.
 std::uint64_t BreachWatch::next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const {
     std::uint64_t next_ns = seen.earliest_deadline_ns;
     if (smallest_threshold_ns_ != LAGTRAP_NEVER_NS) next_ns = std::min(next_ns, now_ns + smallest_threshold_ns_);

@@ -112,7 +112,7 @@ bool lies_in_trampoline(const std::string& maps, std::uint64_t address) {
 
 FrameState CallFrames::state_of(const ThreadCall& call) const {
     if (is_asking_->exchange(true)) return FrameState::Alive;  // an earlier question has no answer yet
-    const auto state = call_within<FrameState>(patience_, "look at a frame", [call, is_asking = is_asking_] {
+    const auto state = call_within<FrameState>(patience_, "inspect a frame", [call, is_asking = is_asking_] {
         const FrameState seen = state_of_call(call, evidence_of(call));
         is_asking->store(false);
         return Result<FrameState>(seen);

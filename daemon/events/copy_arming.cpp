@@ -275,7 +275,7 @@ Result<CopyArming::KnownFile> CopyArming::look_into(const OpenedFile& opened, co
     TRY_ASSIGN(known.real, real_files_->of(opened.file.get()));
     if (!wants_build_ids_ || !known.build_id.empty()) return known;
     UniqueFd again(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));
-    if (!again.valid()) return system_error("open a program once more");
+    if (!again.valid()) return system_error("reopen a program");
     const auto program = binaries::ProgramFile::open(std::move(again), sighting.mapping.path,
                                                      {Clock::now() + arming_budget, hooks_.given_up});
     if (program) known.build_id = program->build_id();
@@ -287,7 +287,7 @@ Status CopyArming::check_room(Party party) const {
     const auto own = static_cast<std::size_t>(std::count_if(copies_.begin(), copies_.end(), of_party));
     if (copies_.size() < limits_.open && (party == root_party || own < limits_.open / UserShares::parts))
         return success();
-    return make_error(ErrorKind::TooLarge, party_text(party) + " has as many files open as it may");
+    return make_error(ErrorKind::TooLarge, party_text(party) + " has reached its limit of open files");
 }
 
 LeftOut CopyArming::left_out() const {
@@ -313,7 +313,7 @@ Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& vie
         file = std::move(opened.file);
     }
     const KnownFile& found = known->second;
-    if (events_meaning(view, found.build_id).empty()) return make_error(ErrorKind::NotFound, "it is another file");
+    if (events_meaning(view, found.build_id).empty()) return make_error(ErrorKind::NotFound, "it is a different file");
     if (!is_open(found.real)) add(sighting, view, found, std::move(file));
     return found.real;
 }
@@ -468,7 +468,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     if (plan && error.kind == ErrorKind::Busy) return;  // the event is not armed now
     Problem problem{error.message, Clock::time_point::max(), failures + 1};
     if (error.kind == ErrorKind::Timeout || error.kind == ErrorKind::Busy) {
-        problem.message += "; it will be tried again";
+        problem.message += "; will be retried";
         problem.again = Clock::now() + first_arming_retry * (1U << std::min(failures, most_doublings));
     }
     copy.problems.insert_or_assign(event, std::move(problem));
@@ -571,9 +571,9 @@ EventCopies CopyArming::of(std::uint32_t event) const {
         if (const auto problem = copy.problems.find(event); problem != copy.problems.end())
             status.problem = problem->second.message;
         else if (copy.left_out.contains(event))
-            status.problem = "as many files as may be are watched already";
+            status.problem = "the limit of watched files is reached";
         else if (!watched)
-            status.problem = armed ? "its turn has not come" : "the event is not armed";
+            status.problem = armed ? "waiting for its turn" : "the event is not armed";
         report.copies.push_back(std::move(status));
     }
     report.processes = pids.size();

@@ -47,7 +47,7 @@ Result<FoundFile> open_file(const std::string& path) {
 std::string file_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string being_written(const std::string& binary) {
-    return binary + " is being written to; it is watched when that has ended";
+    return binary + " is being written; it will be watched afterwards";
 }
 
 }  // namespace
@@ -273,7 +273,7 @@ Status EventArming::check_unchanged(const EventPlan& plan) const {
         if (!file || guard_->holds(file->path())) continue;
         TRY_ASSIGN(const bool unchanged, call_within<bool>(look_patience, file->path(),
                                                            [file]() -> Result<bool> { return file->unchanged(); }));
-        if (!unchanged) return make_error(ErrorKind::Busy, file->path() + " was changed while it was read");
+        if (!unchanged) return make_error(ErrorKind::Busy, file->path() + " changed while it was read");
     }
     return success();
 }
@@ -336,7 +336,7 @@ void EventArming::arm_now(std::uint32_t event, bool tell) {
             if (tell) options_.on_armed(event, success());
             return look_at_copies();
         }
-        leave({event}, "its markers are being attached anew");
+        leave({event}, "its markers are being reattached");
     }
     arm_late(event, *make_planner({events_[event]}), tell);
 }
@@ -374,7 +374,7 @@ Status EventArming::watch_stages(std::uint32_t event, bool wanted) {
         await_detached();
         if (!state(event).armed()) return;
         if (put_back(event)) return;
-        leave({event}, "its markers are being attached anew");
+        leave({event}, "its markers are being reattached");
         arm_late(event, *make_planner({events_[event]}));
     });
     return success();
@@ -528,7 +528,7 @@ void EventArming::look_at(const std::string& path) {
 
 void EventArming::rearm(const std::string& path) {
     const auto events = events_in(path);
-    leave(events, path + " was changed; its markers are being attached anew");
+    leave(events, path + " was changed; its markers are being reattached");
     std::vector<settings::Event> planned;
     {
         const std::lock_guard lock(state_mutex_);

@@ -90,7 +90,7 @@ class EventArming {
     void stop();
 
     struct EventState {
-        bool arming = true;  // its turn has not come, or it is tried once more
+        bool arming = true;  // waiting for its turn, or it is tried once more
         bool shed = false;
         bool counted = false;  // shed, and its begins are counted
         std::string problem;   // why it is not armed

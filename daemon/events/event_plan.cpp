@@ -33,11 +33,10 @@ Result<bool> is_keyed_by_goroutine(const settings::Event& event, const std::vect
     const MarkerPlan* other = nullptr;
     for (const MarkerPlan& plan : markers) (is_of_go(plan) ? of_go : other) = &plan;
     if (of_go == nullptr || other == nullptr) return of_go != nullptr;
-    return make_error(
-        ErrorKind::Unsupported,
-        fmt::format("{} is a function of Go, which changes threads, and {} is none: nothing tells which belong "
-                    "together; expected functions of Go alone, or a key on all markers",
-                    of_go->marker.name, other->marker.name));
+    return make_error(ErrorKind::Unsupported,
+                      fmt::format("{} is a Go function, whose goroutines change threads, and {} is not, so they cannot "
+                                  "be paired; expected only Go functions, or a key on all markers",
+                                  of_go->marker.name, other->marker.name));
 }
 
 Result<FileIdentity> identity_of_scope(const std::string& path) {
@@ -89,12 +88,12 @@ Result<ProbePlaces> EventPlanner::places_of(const MarkerPlan& plan) {
     TRY_ASSIGN(ProbePlaces places, places_.function_places(plan.marker));
     if (places.arguments_on_stack && plan.marker.key)
         return make_error(ErrorKind::Unsupported,
-                          "it is written in assembly, with its arguments on the stack: none can be the key; expected a "
-                          "function that is written in Go");
+                          "it is written in assembly, with arguments on the stack, so none can be the key; expected a "
+                          "function written in Go");
     if (places.goid_offset != 0 && plan.trace.argument != LAGTRAP_NO_ARGUMENT)
         return make_error(ErrorKind::Unsupported,
-                          "it is a function of Go, whose strings have no end that could be found; expected trace-id on "
-                          "a function or USDT probe of another language");
+                          "it is a Go function, whose strings have no terminator; expected trace-id on a function or "
+                          "USDT probe in another language");
     return places;
 }
 

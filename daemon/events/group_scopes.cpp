@@ -52,7 +52,7 @@ Result<std::filesystem::path> find_group_hierarchy() {
         words >> number >> parent >> device >> root >> place;
         return std::filesystem::path(place);
     }
-    return make_error(ErrorKind::NotFound, "control groups of version 2 are mounted nowhere");
+    return make_error(ErrorKind::NotFound, "cgroup v2 is not mounted");
 }
 
 GroupScopes::GroupScopes(const std::vector<settings::Event>& events, ContainerNames& names, Tell tell,
@@ -107,7 +107,7 @@ bool GroupScopes::has_room(const std::string& sharer) {
         sharer.empty() || (groups_of(sharer) < groups_of_sharer && groups_.size() - groups_of("") < groups_limit / 2);
     if (has_share && groups_.size() < groups_limit) return true;
     problem_ = has_share || sharer.empty() ? fmt::format("more than {} control groups", groups_limit)
-                                           : fmt::format("{} has more control groups than its share", sharer);
+                                           : fmt::format("{} has too many control groups", sharer);
     return false;
 }
 

@@ -34,7 +34,7 @@ namespace lagtrap::daemon {
 struct EventStatus {
     std::string name;
     bool armed = false;
-    bool arming = false;   // its turn has not come
+    bool arming = false;   // waiting for its turn
     std::string problem;   // why it is not armed
     bool shed = false;     // it was taken out because it cost too much; `problem` says what
     bool counted = false;  // shed, but its begins are counted

@@ -204,8 +204,8 @@ Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& 
                       });
     if (same) return success();
     return make_error(ErrorKind::Unsupported,
-                      "another version of Go made it than the file that is watched already, and keeps its goroutines' "
-                      "numbers elsewhere; expected an event of its own for it (binary=\"build-id:...\")");
+                      "it was built by a different Go version than the file already watched, with another layout of "
+                      "goroutines; use a separate event for it (binary=\"build-id:...\")");
 }
 
 Status ListenerPrograms::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {

@@ -153,7 +153,7 @@ Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads&
                        {programs_->maps.unwind_processes, store.processes_fd()},
                        {programs_->maps.timed_sets, threads.sets_fd()},
                        {programs_->maps.thread_times, threads.times_fd()}},
-                      "give the listener the tables that it shares");
+                      "share tables with the listener");
 }
 
 Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings::Settings& settings,
@@ -179,7 +179,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
         return libbpf_error("load the listener's BPF programs", failed);
     (void)take_libbpf_messages();
     self->exec_link_.reset(bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
-    if (!self->exec_link_) return libbpf_error("learn when a process becomes another program", -errno);
+    if (!self->exec_link_) return libbpf_error("watch for exec", -errno);
     if (self->wants_any_times()) TRY(self->attach_times());
     for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event, settings.runs));
     return self;
@@ -220,7 +220,7 @@ Status ListenerPrograms::attach_times() {
         if (time_links_.back()) continue;
         const int failed = -errno;
         time_links_.clear();
-        return libbpf_error("count the time of threads", failed);
+        return libbpf_error("account thread time", failed);
     }
     return success();
 }
@@ -233,8 +233,8 @@ Status ListenerPrograms::count_times(bool wanted) {
         if (wants_times(events_[event])) TRY(change_flag(event, LAGTRAP_EVENT_TIMES, wanted));
     if (wanted) return success();
     time_links_.clear();
-    TRY_ASSIGN(const MappedMap threads, MappedMap::map(timed_sets_fd(), sizeof(lagtrap_timed_set), LAGTRAP_TIMED_SETS,
-                                                       "the table of threads whose time is counted"));
+    TRY_ASSIGN(const MappedMap threads,
+               MappedMap::map(timed_sets_fd(), sizeof(lagtrap_timed_set), LAGTRAP_TIMED_SETS, "the thread time table"));
     std::memset(threads.at, 0, threads.bytes);
     return success();
 }
@@ -444,7 +444,7 @@ Status ListenerPrograms::scope_group(std::uint32_t event, std::uint64_t group, b
     if (errno == E2BIG)
         return make_error(ErrorKind::TooLarge,
                           "more than " + std::to_string(LAGTRAP_SCOPED_GROUPS) + " control groups in scopes");
-    return system_error("note a control group");
+    return system_error("register a control group");
 }
 
 PartyMaps ListenerPrograms::parties() const {

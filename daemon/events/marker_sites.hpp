@@ -45,7 +45,7 @@ class MarkerSites {
         const auto number = static_cast<std::uint32_t>(free - entries_.begin());
         if (number >= limit_)
             return make_error(ErrorKind::TooLarge, what_ + " of more than " + std::to_string(limit_) + " kinds");
-        if (bpf_map_update_elem(map, &number, &site, BPF_ANY) != 0) return system_error("note where " + what_ + " are");
+        if (bpf_map_update_elem(map, &number, &site, BPF_ANY) != 0) return system_error("register " + what_);
         if (free == entries_.end()) entries_.emplace_back();
         entries_[number] = {{owner}, site};
         return number;

@@ -36,28 +36,27 @@ std::vector<PairingFinding> pairing_findings(const EventCounters& counters, cons
     const std::uint64_t lost = counters.lost + counters.expired + runs.expired;
     const std::uint64_t unbegun = counters.ends().unmatched - std::min<std::uint64_t>(counters.ends().unmatched, lost);
     if (hits >= enough && counters.out_of_scope + enough > hits && counters.runs() == 0 && runs.open == 0)
-        add(Kind::OutOfScope, fmt::format("{} hits of its markers, all of processes that its scope leaves out", hits));
+        add(Kind::OutOfScope, fmt::format("{} hits of its markers, all by processes outside its scope", hits));
     else if (begins >= enough && ends == 0)
-        add(Kind::NoEnd, fmt::format("{} begins and not one end: the end marker is not reached", begins));
+        add(Kind::NoEnd, fmt::format("{} begins but no end: the end marker is not hit", begins));
     else if (ends >= enough && begins == 0)
-        add(Kind::NoBegin, fmt::format("{} ends and not one begin: the begin marker is not reached", ends));
+        add(Kind::NoBegin, fmt::format("{} ends but no begin: the begin marker is not hit", ends));
     if (is_more_than_a_hundredth(unended, begins))
-        add(Kind::BeginsUnended, fmt::format("begins and ends do not pair: after {} of {} begins another came in place "
-                                             "of the end",
-                                             unended, begins));
+        add(Kind::BeginsUnended,
+            fmt::format("begins and ends do not pair: {} of {} begins were followed by another begin", unended,
+                        begins));
     if (begins > 0 && is_more_than_a_hundredth(unbegun, ends))
         add(Kind::EndsUnbegun, fmt::format("begins and ends do not pair: {} of {} ends had no begin", unbegun, ends));
     if (!believes_deadlines(counters, runs)) {
-        std::string sentence = "a run counts as slow when it has ended, not while it is open";
+        std::string sentence = "delays are noticed when runs end, not while they are open";
         if (ends > 0)
-            sentence += fmt::format(": of those that passed the threshold {} ended, and the end of {} was not seen",
+            sentence += fmt::format(": beyond the threshold, {} runs ended, and the ends of {} were not seen",
                                     counters.delays, endless(counters, runs));
         add(Kind::NotBelieved, std::move(sentence));
     }
     if (lost > 0 && runs.open > open_runs_limit / 8)
-        add(Kind::Crowded,
-            fmt::format("{} of its runs are open, {} fit for all events together: {} of its runs were lost", runs.open,
-                        open_runs_limit, lost));
+        add(Kind::Crowded, fmt::format("{} of its runs are open, and {} fit for all events: {} of its runs were lost",
+                                       runs.open, open_runs_limit, lost));
     return findings;
 }
 
@@ -65,12 +64,10 @@ std::optional<PairingFinding> marker_finding(const EventPlan& plan) {
     const auto marker = std::find_if(plan.markers.begin(), plan.markers.end(),
                                      [](const MarkerPlan& one) { return one.places.semaphore_writable_twice; });
     if (marker == plan.markers.end()) return std::nullopt;
-    return PairingFinding{
-        Kind::SemaphoreUnseen,
-        fmt::format("programs that start from now on do not see that {}:{} is watched, and never hit it: two "
-                    "segments of {} have the page of its semaphore, and the kernel raises it in the "
-                    "other one",
-                    marker->marker.provider, marker->marker.name, marker->marker.binary)};
+    return PairingFinding{Kind::SemaphoreUnseen,
+                          fmt::format("programs that start from now on never hit {}:{}: two segments of {} map the "
+                                      "page of its semaphore, and the kernel increments it in the other one",
+                                      marker->marker.provider, marker->marker.name, marker->marker.binary)};
 }
 
 }  // namespace lagtrap::daemon

@@ -51,7 +51,7 @@ Status PartyMaps::limit(std::uint32_t event, const HitParty& who, bool wanted) c
     const std::uint32_t yes = 1;
     const int failed =
         wanted ? bpf_map_update_elem(maps_.limited, &party, &yes, BPF_ANY) : bpf_map_delete_elem(maps_.limited, &party);
-    if (failed != 0 && failed != -ENOENT) return libbpf_error("limit whose hits are paired", failed);
+    if (failed != 0 && failed != -ENOENT) return libbpf_error("limit paired hits", failed);
     return success();
 }
 

@@ -98,7 +98,7 @@ lagtrap_run_so_far waited_so_far(const lagtrap_run& run) {
 }  // namespace
 
 Status RunsSoFar::map(int sets_fd, int times_fd) {
-    constexpr const char* what = "the table of threads whose time is counted";
+    constexpr const char* what = "the thread time table";
     TRY_ASSIGN(sets_, MappedMap::map(sets_fd, sizeof(lagtrap_timed_set), LAGTRAP_TIMED_SETS, what));
     TRY_ASSIGN(times_, MappedMap::map(times_fd, sizeof(lagtrap_thread_times), LAGTRAP_TIMED_THREADS, what));
     return success();

@@ -16,7 +16,7 @@ Result<UniqueFd> make_array(const char* name, std::size_t value_bytes, std::uint
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
     UniqueFd map(
         bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(__u32), static_cast<__u32>(value_bytes), entries, &options));
-    if (!map.valid()) return libbpf_error("make the table of threads whose time is counted", -errno);
+    if (!map.valid()) return libbpf_error("create the thread time table", -errno);
     return map;
 }
 

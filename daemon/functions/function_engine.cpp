@@ -147,7 +147,7 @@ Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files, std::
             probe.site.around_ns = cost.around_ns;
             runtime_sites_.emplace_back(runtime.runtime, (probe.site.flags & LAGTRAP_RUNTIME_IN_C) != 0);
             if (bpf_map_update_elem(map, &number, &probe.site, BPF_ANY) != 0)
-                return system_error("note where a runtime tells of its functions");
+                return system_error("register a runtime probe");
         }
     return watch_runtimes(true);
 }

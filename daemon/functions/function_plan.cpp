@@ -24,8 +24,8 @@ Result<boost::regex> expression_of(const std::string& text) {
     try {
         return text.empty() ? boost::regex() : boost::regex(text);
     } catch (const std::exception& wrong) {
-        return make_error(ErrorKind::Invalid,
-                          fmt::format("\"{}\" is no regular expression: {}", text, std::string_view(wrong.what())));
+        return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is not a valid regular expression: {}", text,
+                                                          std::string_view(wrong.what())));
     }
 }
 
@@ -97,8 +97,8 @@ class Planner {
     Status add_file(std::uint32_t file) {
         TRY(code_.still_wanted());
         const std::string path = code_.files()[file].file.path;
-        const auto reason = is_of_runtime(path) ? "runtime of a language"
-                                                : calls::system_file_reason(path, code_.files().front().file.path);
+        const auto reason =
+            is_of_runtime(path) ? "language runtime" : calls::system_file_reason(path, code_.files().front().file.path);
         // Libraries of the system are not read, unless a pattern may want what is in them.
         if (!reason.empty() && include_.empty()) {
             count(plan_.told.system_files, reason);
@@ -180,18 +180,16 @@ class Planner {
         std::uint64_t refused = 0;
         for (const calls::ReasonCount& one : plan_.told.refused) refused += one.count;
         if (refused != 0)
-            return make_error(ErrorKind::Unsupported,
-                              fmt::format("none of {} functions can be watched; of the first: {}", refused,
-                                          plan_.told.refused.front().reason));
+            return make_error(ErrorKind::Unsupported, fmt::format("none of {} functions can be probed; the first: {}",
+                                                                  refused, plan_.told.refused.front().reason));
         if (!missing_.empty())
             return make_error(ErrorKind::Unsupported,
-                              fmt::format("of {} no function can be watched: {}", code_.files().front().file.path,
+                              fmt::format("no function of {} can be probed: {}", code_.files().front().file.path,
                                           missing_.begin()->second));
-        return make_error(
-            ErrorKind::Unsupported,
-            fmt::format("{} and its own libraries have no functions with names: it is stripped, or all are "
-                        "excluded; --include names functions or files of the system",
-                        code_.files().front().file.path));
+        return make_error(ErrorKind::Unsupported,
+                          fmt::format("{} and its own libraries have no named functions: they are stripped, or all are "
+                                      "excluded; --include adds functions or files of the system",
+                                      code_.files().front().file.path));
     }
 
     ProcessFiles code_;

@@ -42,7 +42,7 @@ void FunctionRecorder::run(ProcessInspector& inspector, const std::function<Call
         ended_.store(true);
     }
     // Who asked between the last look and now.
-    if (auto late = taken_lines()) late->end(boost::json::serialize(refusal("its process has ended")));
+    if (auto late = taken_lines()) late->end(boost::json::serialize(refusal("its process has exited")));
 }
 
 void FunctionRecorder::refuse(const std::string& reason) {
@@ -65,12 +65,12 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
         if (now_ns - window_->period_ns() >= period_ns) end_period(functions, now_ns);
         note(functions);
         if (stop.load()) return "lagtrapd stops";
-        if (over_.load()) return "nobody wants more";
-        if (functions.process_has_ended()) return "the process ended";
+        if (over_.load()) return "stopped";
+        if (functions.process_has_ended()) return "the process exited";
         if (!recorded_ || !recorded_->answer->is_unwanted()) continue;
-        if (window_length_.count() == 0) return "nobody wants more";
+        if (window_length_.count() == 0) return "stopped";
         end_period(functions, now_ns);
-        end_recording(functions, "nobody wants more", 0);
+        end_recording(functions, "stopped", 0);
     }
 }
 

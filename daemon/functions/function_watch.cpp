@@ -79,9 +79,10 @@ void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbe
     }
     if (!refused.empty()) told.refused.push_back({refused.front().reason, refused.size()});
     told.hooks = hooks_of(plan_, costs);
-    told.attached_by = has_uprobe_multi()
-                           ? "uprobe_multi: all probes at once, in this process alone"
-                           : "single probes: this kernel has no others, and all processes with these files have them";
+    told.attached_by =
+        has_uprobe_multi()
+            ? "uprobe_multi: all probes at once, only in this process"
+            : "single probes: this kernel lacks uprobe_multi, so all processes with these files hit them";
 }
 
 FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {

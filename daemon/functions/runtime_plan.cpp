@@ -47,7 +47,7 @@ Result<std::vector<RuntimeProbe>> runtime_probes(const binaries::ProgramFile& fi
     if (probes.empty()) return make_error(ErrorKind::NotFound, traits.missing);
     if (probes.size() > LAGTRAP_RUNTIME_SITES)
         return make_error(ErrorKind::TooLarge,
-                          fmt::format("its probes have more than {} places", LAGTRAP_RUNTIME_SITES));
+                          fmt::format("its probes have more than {} addresses", LAGTRAP_RUNTIME_SITES));
     return probes;
 }
 

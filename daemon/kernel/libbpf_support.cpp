@@ -40,7 +40,8 @@ int keep_message(libbpf_print_level level, const char* format, std::va_list argu
 // The fault makes any kernel one that has none, for tests of what is done without.
 Status ask_uprobe_multi() {
     FAULT_POINT("kernel.uprobe_multi");
-    return bpf::has_uprobe_multi() ? success() : Status(make_error(ErrorKind::Unsupported, "the kernel has none"));
+    return bpf::has_uprobe_multi() ? success()
+                                   : Status(make_error(ErrorKind::Unsupported, "not supported by this kernel"));
 }
 
 }  // namespace

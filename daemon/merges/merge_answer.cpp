@@ -15,7 +15,7 @@ std::string shown_output(std::string_view text) {
 
 Result<MergedBundle> parse_merge_answer(std::string_view text, const std::filesystem::path& output) {
     const auto invalid = [&] {
-        return make_error(ErrorKind::Invalid, "lagtrap-merge gave no bundle of the spool: " + shown_output(text));
+        return make_error(ErrorKind::Invalid, "lagtrap-merge returned no bundle in the spool: " + shown_output(text));
     };
     std::string_view line = text;
     while (line.ends_with('\n')) line.remove_suffix(1);

@@ -35,7 +35,7 @@ constexpr std::chrono::seconds drain_grace{1};
 
 Result<MergedBundle> outcome_of(int wait_status, const std::string& text, const std::filesystem::path& output) {
     if (WIFSIGNALED(wait_status))
-        return make_error(ErrorKind::System, "lagtrap-merge was ended by signal " +
+        return make_error(ErrorKind::System, "lagtrap-merge was killed by signal " +
                                                  std::to_string(WTERMSIG(wait_status)) + ": " + shown_output(text));
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
         return make_error(ErrorKind::System, "lagtrap-merge failed: " + shown_output(text));
@@ -142,7 +142,7 @@ void MergeJob::kill_for_limit() {
     kill_group(pid_);
     timer_.expires_after(end_grace);
     timer_.async_wait([self = shared_from_this()](const auto& aborted) {
-        if (!aborted) self->tell(self->over_limit("; it hangs in the kernel, which cannot end it"));
+        if (!aborted) self->tell(self->over_limit("; it hangs in the kernel and cannot be killed"));
     });
 }
 

@@ -70,7 +70,7 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
     if (!merged) {
         ++counts_.failed;
         ++counts_.waiting;
-        options_.warn(fmt::format("capture {} could not be merged and waits in {}: {}", work.session,
+        options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}", work.session,
                                   work.capture.string(), merged.error().message));
         if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked room
         return try_again_later();
@@ -93,15 +93,15 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
     std::string reason = error.message;
     if (auto awaited = trace::read_awaited_file(work.capture)) {
         reason += fmt::format("; it waited for {} of {}", awaited->path,
-                              awaited->uid ? fmt::format("user {}", *awaited->uid) : "a user not known");
+                              awaited->uid ? fmt::format("user {}", *awaited->uid) : "an unknown user");
         held_up_ = HeldUp{work.session, std::move(*awaited)};
     }
     // The one that hangs may hold the capture's lock as long as the machine runs.
     if (const Status renewed = renew_folder(work.capture); !renewed)
-        options_.warn(fmt::format("capture {} stays with the merge that took too long: {}", work.session,
+        options_.warn(fmt::format("capture {} is still held by the merge that took too long: {}", work.session,
                                   renewed.error().message));
     if (work.with_names) {
-        options_.warn(fmt::format("capture {} is merged without names of functions: {}", work.session, reason));
+        options_.warn(fmt::format("capture {} is merged without function names: {}", work.session, reason));
         queue_.push_front({work.capture, work.session, work.event, false, nullptr});
         return;
     }
@@ -109,9 +109,8 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
     options_.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}", work.session,
                               work.capture.string(), reason));
     if (const Status kept = set_aside(work.capture, reason); !kept)
-        options_.warn(
-            fmt::format("capture {}: that it is set aside could not be kept, the next daemon tries it again: {}",
-                        work.session, kept.error().message));
+        options_.warn(fmt::format("capture {}: cannot save that it is set aside; the next start will retry it: {}",
+                                  work.session, kept.error().message));
 }
 
 void MergeQueue::try_again_later() {
@@ -146,7 +145,7 @@ void MergeQueue::look_at(const fs::path& capture) {
     }
     if (session.error().kind == ErrorKind::NotFound) {
         // The session is written before the logs are made.
-        options_.inform("capture " + capture.string() + " had not begun when its daemon ended: removed");
+        options_.inform("capture " + capture.string() + " had not started when its daemon exited; removed");
         return drop(capture);
     }
     ++counts_.waiting;
@@ -189,8 +188,7 @@ std::vector<fs::path> MergeQueue::oldest_within_limits(const std::vector<fs::pat
         ++counts_.removed;
         unreadable_.erase(capture);
         options_.warn("capture " + capture.string() +
-                      " waited for its merge and was removed: the captures are larger than " +
-                      "the spool's size limit");
+                      " was removed before merging: captures exceed the spool's size limit");
         drop(capture);
     }
     std::reverse(kept.begin(), kept.end());

@@ -72,7 +72,7 @@ void SpoolKeeper::keep(const spool::RetentionLimits& limits) {
     const auto outcome = spool_.apply_retention(limits, std::chrono::system_clock::now());
     std::string problem = outcome ? std::string() : outcome.error().message;
     const bool is_held = outcome && lock_.note(outcome->left_to_another, now_());
-    if (is_held) problem = spool_.who_holds_retention() + " and has done so for more than a minute";
+    if (is_held) problem = spool_.who_holds_retention() + ", for more than a minute";
     bool is_new = false;
     {
         const std::lock_guard lock(mutex_);
@@ -82,7 +82,7 @@ void SpoolKeeper::keep(const spool::RetentionLimits& limits) {
         if (outcome) kept_.removed.add(*outcome);
     }
     was_held_ = is_held;
-    if (is_new) warn_("the spool could not be kept within its limits: " + problem);
+    if (is_new) warn_("cannot enforce the limits of the spool: " + problem);
     if (outcome && !outcome->describe().empty()) warn_(outcome->describe());
 }
 

@@ -61,7 +61,7 @@ Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(const TraceTarget& targ
     TRY(share_maps({{maps.unwind_regions, tables.regions_fd()},
                     {maps.unwind_tables, tables.tables_fd()},
                     {maps.unwind_processes, tables.processes_fd()}},
-                   "give the programs that follow objects the unwind tables"));
+                   "share the unwind tables with the programs that follow objects"));
     if (const int failed = objects_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that follow objects", failed);
     TRY_ASSIGN(self->functions_, MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_object_function),

@@ -54,16 +54,17 @@ class MemorySearch {
 
     void find(bool wanted) {
         if (!wanted) {
-            plan_.told.memory = "it was not wanted";
+            plan_.told.memory = "not requested";
             return;
         }
         const auto allocator = find_allocator();
         if (!allocator) {
-            plan_.told.memory = "no allocator was found: nothing in the process has functions malloc and free";
+            plan_.told.memory = "no allocator found: nothing in the process defines malloc and free";
             return;
         }
         if (fits("lib?san*", name_of(*allocator))) {
-            plan_.told.memory = name_of(*allocator) + " allocates, which walks the stack that return probes change";
+            plan_.told.memory =
+                name_of(*allocator) + " is the allocator, which walks the stack that return probes change";
             return;
         }
         plan_.memory_file = *allocator;
@@ -74,10 +75,10 @@ class MemorySearch {
         if (plan_.memory.empty())
             plan_.told.memory = "the C library's allocator was not found";
         else if (plan_.memory_by_request)
-            note(fmt::format(
-                "memory is that of {}, by the sizes that were asked for; what was taken before, or by other "
-                "calls, does not count as given back",
-                printable(name_of(*allocator))));
+            note(
+                fmt::format("memory is that of {}, by requested sizes; freeing blocks allocated before the trace, or "
+                            "by other calls, is not counted",
+                            printable(name_of(*allocator))));
     }
 
   private:
@@ -114,7 +115,8 @@ class MemorySearch {
                            name.size_from,     name.size_times,        {}};
         // No return probe is put on what exceptions may leave.
         if (name.throws && !find_exits(one)) {
-            note(fmt::format("what {} gives is not counted: its ends are not seen", binaries::demangle(one.name)));
+            note(fmt::format("memory from {} is not counted: its returns cannot be probed",
+                             binaries::demangle(one.name)));
             return;
         }
         plan_.memory.push_back(std::move(one));

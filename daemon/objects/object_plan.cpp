@@ -32,8 +32,8 @@ Result<boost::regex> expression_of(const std::string& text) {
     try {
         return text.empty() ? boost::regex() : boost::regex(text);
     } catch (const std::exception& wrong) {
-        return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is no regular expression: {}", printable(text),
-                                                          std::string_view(wrong.what())));
+        return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is not a valid regular expression: {}",
+                                                          printable(text), std::string_view(wrong.what())));
     }
 }
 
@@ -141,14 +141,14 @@ struct ObjectPlanner::Search {
             if (wanted.empty() && program && !rule.class_pattern.empty()) TRY(add_virtual_functions(file, number));
         }
         if (made.functions.size() == before)
-            note(fmt::format("{}: no function of it is in the process{}", rule.name,
-                             rule.library.empty() ? "" : ", or no library " + rule.library));
+            note(fmt::format("{}: none of its functions are in the process{}", rule.name,
+                             rule.library.empty() ? "" : " or in library " + rule.library));
         std::vector<std::string> without;
         for (std::size_t one = classes_before; one < made.told.classes.size(); ++one)
             if (!created.contains(static_cast<std::uint32_t>(one))) without.push_back(made.told.classes[one]);
         if (!without.empty())
             note(
-                fmt::format("{}: no function that creates one is there (inlined?); objects are not known before they "
+                fmt::format("{}: no creating function found (inlined?); objects are unknown until they "
                             "are used",
                             first_of(without)));
         return success();
@@ -237,8 +237,8 @@ struct ObjectPlanner::Search {
         }
         if (!classes.empty())
             note(
-                fmt::format("{}: no symbols; virtual functions are taken from virtual tables in memory and named by "
-                            "their slot, from 0; other methods are not seen",
+                fmt::format("{}: no symbols; virtual functions are found through virtual tables in memory and named by "
+                            "slot, from 0; other methods are not seen",
                             first_of({classes.begin(), classes.end()})));
         return add(file, wanted);
     }
@@ -350,7 +350,7 @@ struct ObjectPlanner::Search {
         (void)refuse(reason);
         const auto role = wanted.described.role;
         if (role != LAGTRAP_OBJECT_CREATE && role != LAGTRAP_OBJECT_RELEASE) return;
-        note(fmt::format("{}, which {} {}, is not seen: {}; how many are alive is not known then",
+        note(fmt::format("{}, which {} {}, cannot be probed: {}; the number of live objects is then unknown",
                          printable(wanted.name), role == LAGTRAP_OBJECT_CREATE ? "creates" : "releases",
                          made.told.classes[wanted.described.class_number], reason));
     }
@@ -368,7 +368,7 @@ struct ObjectPlanner::Search {
     void add(std::uint32_t file, std::uint64_t entry, const Wanted& wanted, binaries::FunctionCalls found) {
         if (!found.problem.empty()) return refuse(wanted, found.problem);
         if (needs_result(wanted.described) && !found.return_probe && !see_result(file, found)) {
-            refuse(wanted, "ends by a jump to another file, so that its result is not seen");
+            refuse(wanted, "ends with a jump to another file, so its result is not seen");
             return;
         }
         if (made.functions.size() >= LAGTRAP_OBJECT_FUNCTIONS - most_memory_functions) {
@@ -514,13 +514,12 @@ struct ObjectPlanner::Search {
             names +=
                 (names.empty() ? "" : ", ") + (rule.class_pattern.empty() ? rule.name : "class " + rule.class_pattern);
         if (!made.told.refused.empty())
-            return make_error(ErrorKind::Unsupported, fmt::format("no function of {} can be watched: {}", names,
+            return make_error(ErrorKind::Unsupported, fmt::format("no function of {} can be probed: {}", names,
                                                                   made.told.refused.front().reason));
-        return make_error(
-            ErrorKind::Unsupported,
-            fmt::format("no function of {} is in {} or what it has loaded. Is the name right, and does the "
-                        "file have symbols? `lagtrap list-markers --functions {}` lists them",
-                        names, code.files().front().file.path, code.files().front().file.path));
+        return make_error(ErrorKind::Unsupported,
+                          fmt::format("no function of {} is in {} or in its loaded files. Check the name, and that the "
+                                      "file has symbols: `lagtrap list-markers --functions {}` lists them",
+                                      names, code.files().front().file.path, code.files().front().file.path));
     }
 
     [[nodiscard]] std::string name_of(std::uint64_t address) {

@@ -105,7 +105,7 @@ class ObjectTrace {
             missing ? fmt::format("the unwind tables of {} of its files", *missing) : "its unwind tables";
         const std::string when = request_.patience.count() == 0 ? "yet" : "after " + format_duration(request_.patience);
         plan_.told.notes.push_back(
-            fmt::format("{} were not there {}: the stacks of its first creations may end early", what, when));
+            fmt::format("{} were not ready {}: the stacks of the first creations may end early", what, when));
     }
 
     std::vector<calls::ProbeCost> costs_of(const CallCosts& measured) const {
@@ -129,8 +129,8 @@ class ObjectTrace {
         told.process = process_->name();
         told.attached_by =
             has_uprobe_multi()
-                ? "uprobe_multi: in this process alone"
-                : "single probes: this kernel has no others, and all processes with these files have them";
+                ? "uprobe_multi: only in this process"
+                : "single probes: this kernel lacks uprobe_multi, so all processes with these files hit them";
         const ClockSnapshot now = ClockSnapshot::take();
         began_ns_ = told.began_monotonic_ns = now.monotonic_ns;
         told.began_realtime_ns = now.realtime_ns;
@@ -151,12 +151,12 @@ class ObjectTrace {
                 (void)answer_.say(json::serialize(
                     calls::to_json(calls::ObjectCounts{now_ns, engine_->counts(plan_.told.classes.size())})));
             }
-            if (answer_.is_unwanted()) return "nobody wants more";
+            if (answer_.is_unwanted()) return "stopped";
             if (stop_.load()) return "lagtrapd stops";
-            if (process_->has_ended()) return "the process ended";
+            if (process_->has_ended()) return "the process exited";
             if (request_.length.count() != 0 &&
                 now_ns - began_ns_ >= static_cast<std::uint64_t>(request_.length.count()))
-                return "the time is over";
+                return "time limit reached";
         }
     }
 
@@ -279,7 +279,7 @@ Result<std::vector<calls::ObjectRule>> rules_in(const json::object& request) {
         return make_error(ErrorKind::Invalid, fmt::format("\"objects\" needs \"rules\": 1 to {} objects", most_rules));
     std::vector<calls::ObjectRule> rules;
     for (const json::value& one : value->as_array()) {
-        if (!one.is_object()) return make_error(ErrorKind::Invalid, "one of \"rules\" is no object");
+        if (!one.is_object()) return make_error(ErrorKind::Invalid, "one of \"rules\" is not an object");
         TRY_ASSIGN(auto rule, calls::parse_object_rule(one.as_object()));
         rules.push_back(std::move(rule));
     }

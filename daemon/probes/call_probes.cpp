@@ -40,7 +40,7 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
                         .bpf_cookie = group.probes[i].cookie, .retprobe = group.at_return);
             Link link(
                 bpf_program__attach_uprobe_opts(group.program, -1, binary.c_str(), group.probes[i].offset, &options));
-            if (!link) return libbpf_error("put a probe in", -errno);
+            if (!link) return libbpf_error("attach a probe", -errno);
             links.push_back({std::move(link), 1});
         }
         return success();
@@ -56,7 +56,7 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
     LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .ref_ctr_offsets = semaphores.data(),
                 .cookies = cookies.data(), .cnt = count, .retprobe = group.at_return);
     Link link(bpf_program__attach_uprobe_multi(group.program, pid_, binary.c_str(), nullptr, &options));
-    if (!link) return libbpf_error("put probes in", -errno);
+    if (!link) return libbpf_error("attach probes", -errno);
     links.push_back({std::move(link), count});
     return success();
 }
@@ -88,7 +88,7 @@ Status CallProbes::link_what_works(Group& group, std::vector<Refused>& refused) 
         }
         out.insert(first);
         for (const std::uint32_t function : group.probes[first].functions)
-            refused.push_back({function, "the kernel takes no probe there: " + linked.error().message});
+            refused.push_back({function, "the kernel refuses a probe there: " + linked.error().message});
     }
     std::size_t place = 0;
     std::erase_if(group.probes, [&](const CallProbe&) { return out.contains(place++); });

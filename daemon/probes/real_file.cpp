@@ -27,7 +27,7 @@ Result<std::unique_ptr<RealFiles>> RealFiles::load() {
     keep_libbpf_messages();
     std::unique_ptr<RealFiles> self(new RealFiles);
     mapped_file_bpf* const program = mapped_file_bpf__open_and_load();
-    if (!program) return libbpf_error("load the program that tells files behind mappings", -errno);
+    if (!program) return libbpf_error("load the program that identifies mapped files", -errno);
     self->program_ = std::shared_ptr<mapped_file_bpf>(program, mapped_file_bpf__destroy);
     (void)take_libbpf_messages();
     return self;
@@ -41,16 +41,16 @@ Result<RealFile> RealFiles::look_at(const void* address) {
     for (int attempt = 0; attempt < attempts; ++attempt) {
         shared->address = reinterpret_cast<std::uint64_t>(address);
         const int failed = bpf_prog_test_run_opts(bpf_program__fd(program_->progs.look_at_mapping), &options);
-        if (failed != 0) return libbpf_error("ask which file is mapped", failed);
+        if (failed != 0) return libbpf_error("identify the mapped file", failed);
         if (const auto answer = static_cast<std::int32_t>(options.retval); answer == -EBUSY) {
             std::this_thread::sleep_for(pause);
             continue;
         } else if (answer != 0 || shared->inode == 0) {
-            return make_error(ErrorKind::System, "the kernel does not tell which file is mapped");
+            return make_error(ErrorKind::System, "the kernel does not report which file is mapped");
         }
         return RealFile{shared->inode, shared->device};
     }
-    return make_error(ErrorKind::Busy, "ask which file is mapped: the process's memory changes all the time");
+    return make_error(ErrorKind::Busy, "identify the mapped file: the process's memory keeps changing");
 }
 
 // Nothing can be read by this mapping, not by mistake either.

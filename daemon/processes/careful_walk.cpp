@@ -60,7 +60,7 @@ class Walk {
             folders_.push_back(std::move(place));
             return success();
         }
-        if (++links_ > links_limit) return make_error(ErrorKind::Denied, "too many links are on the way");
+        if (++links_ > links_limit) return make_error(ErrorKind::Denied, "too many symbolic links");
         TRY_ASSIGN(const std::filesystem::path target, target_of(place.get()));
         names_.insert(names_.begin(), target.begin(), target.end());
         return success();

@@ -107,7 +107,7 @@ Result<UniqueFd> reopen_plain_file(int place) {
     struct stat facts {};
     if (::fstat(place, &facts) != 0) return system_error("stat");
     if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Denied, "is not a plain file");
-    if (facts.st_nlink > 1) return make_error(ErrorKind::Denied, "has further links");
+    if (facts.st_nlink > 1) return make_error(ErrorKind::Denied, "has other hard links");
     // O_NONBLOCK: who holds a lease on the file is not waited for.
     return open_file("/proc/self/fd/" + std::to_string(place), O_RDONLY | O_NONBLOCK);
 }

@@ -34,22 +34,22 @@ void write_mapping(WireWriter& request, const NamedMapping& named) {
     request.text(std::string_view(named.path).substr(0, inspected_path_limit_bytes));
 }
 
-Error nonsense() { return make_error(ErrorKind::System, "the inspector of processes gave an invalid answer"); }
+Error nonsense() { return make_error(ErrorKind::System, "the process inspector gave an invalid answer"); }
 
 const char* name_of(InspectionMessage kind) {
     if (kind == InspectionMessage::Open) return "opening a mapped file";
     if (kind == InspectionMessage::OpenProgram) return "opening the program";
     if (kind == InspectionMessage::OpenRoot) return "opening the root folder";
-    if (kind >= InspectionMessage::Follow) return "copying the files that tell of the code";
+    if (kind >= InspectionMessage::Follow) return "copying the files with the code";
     if (kind == InspectionMessage::Words || kind == InspectionMessage::Memory) return "reading the memory";
-    return kind == InspectionMessage::Read ? "reading the mappings or the command line" : "looking at the mapped files";
+    return kind == InspectionMessage::Read ? "reading the mappings or the command line" : "inspecting the mapped files";
 }
 
 // By the thread whose looks end early.
 thread_local const std::atomic<bool>* looks_given_up = nullptr;
 constexpr std::chrono::milliseconds given_up_interval{50};
 
-Error given_up() { return make_error(ErrorKind::Timeout, "nobody waits for the look any more"); }
+Error given_up() { return make_error(ErrorKind::Timeout, "the inspection was cancelled"); }
 
 ErrorKind kind_of(std::uint32_t error) {
     return error - 1 > last_error_kind ? ErrorKind::System : static_cast<ErrorKind>(error - 1);
@@ -66,14 +66,14 @@ bool looks_are_given_up() { return looks_given_up != nullptr && looks_given_up->
 Result<InspectorHelper> start_inspector() {
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-        return system_error("start the inspector of processes");
+        return system_error("start the process inspector");
     InspectorHelper helper{-1, UniqueFd(ends[0])};
     const UniqueFd its(ends[1]);
     ChildOptions options;
     options.arguments = {"lagtrapd", inspector_argument};
     options.descriptors = {{STDIN_FILENO, -1}, {inspector_socket, its.get()}};
     auto pid = start_child("/proc/self/exe", options);
-    if (!pid) return system_error("start the inspector of processes", pid.error().system_errno);
+    if (!pid) return system_error("start the process inspector", pid.error().system_errno);
     helper.pid = *pid;
     return helper;
 }
@@ -129,7 +129,7 @@ Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, Party party, s
     const auto now = Clock::now();
     if (!has_turn || hold_ups_.avoids_process(pid, now)) {
         ++counts_.refused;
-        return make_error(ErrorKind::Busy, "such looks were held up: it is not tried now");
+        return make_error(ErrorKind::Busy, "not tried: previous inspections timed out");
     }
     WireWriter told;
     told.items(hold_ups_.avoided_parties(now));
@@ -161,12 +161,12 @@ Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::si
         if (looks_are_given_up()) return given_up();
         if (left.count() <= 0)
             return make_error(ErrorKind::Timeout,
-                              fmt::format("the look took longer than {} ms", options_.deadline.count()));
+                              fmt::format("the inspection took longer than {} ms", options_.deadline.count()));
         pollfd waiting{helper.socket.get(), POLLIN, 0};
         if (::poll(&waiting, 1, static_cast<int>(std::min(left, given_up_interval).count())) <= 0) continue;
         const long got = receive_inspection(helper.socket.get(), into, size, file, MSG_DONTWAIT);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-        if (got <= 0) return make_error(ErrorKind::System, "the inspector of processes ended early");
+        if (got <= 0) return make_error(ErrorKind::System, "the process inspector exited early");
         into += got;
         size -= static_cast<std::size_t>(got);
     }
@@ -179,7 +179,7 @@ Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& hel
     const int socket = helper.socket.get();
     if ((request.given >= 0 && !send_inspection(socket, {InspectionMessage::Give, 0, 0}, {}, request.given)) ||
         !send_inspection(socket, {request.kind, 0, body.size()}, body, request.file))
-        return make_error(ErrorKind::System, "the inspector of processes is gone");
+        return make_error(ErrorKind::System, "the process inspector has exited");
     for (;;) {
         InspectionHead head;
         Answer answer;

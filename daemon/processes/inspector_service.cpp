@@ -77,9 +77,10 @@ class InspectionService {
         avoided_devices_ = request.items<std::uint64_t>(avoided_limit);
         if (!request.good()) return false;
         UniqueFd file;
-        const auto answer = may_look(pid, users)
-                                ? answer_to(head.kind, pid, request, place.get(), file)
-                                : make_error(ErrorKind::Busy, "its user's processes held up such looks");
+        const auto answer =
+            may_look(pid, users)
+                ? answer_to(head.kind, pid, request, place.get(), file)
+                : make_error(ErrorKind::Busy, "not tried: inspections of this user's processes timed out");
         given_.reset();
         InspectionHead answered{InspectionMessage::Answer, 0, 0};
         if (!answer) answered.error = 1 + static_cast<std::uint32_t>(answer.error().kind);
@@ -98,7 +99,7 @@ class InspectionService {
 
     Status may_open(std::uint64_t device) {
         if (std::find(avoided_devices_.begin(), avoided_devices_.end(), device) != avoided_devices_.end())
-            return make_error(ErrorKind::Busy, "its file system held up such looks");
+            return make_error(ErrorKind::Busy, "not tried: inspections on its file system timed out");
         tell(InspectionMessage::Device, device);
         return success();
     }
@@ -136,7 +137,7 @@ class InspectionService {
         }
         if (kind == InspectionMessage::Open) {
             const auto mapping = mapping_in(request);
-            if (!mapping) return make_error(ErrorKind::Invalid, "no mapping to be opened");
+            if (!mapping) return make_error(ErrorKind::Invalid, "no such mapping");
             TRY_ASSIGN(OpenedFile opened, inspector_.open(*mapping));
             return answer_with(std::move(opened), file);
         }
@@ -180,7 +181,7 @@ class InspectionService {
             file = std::move(process.tmp);
         } else if (kind == InspectionMessage::OpenMapped) {
             const auto mappings = request.items<lagtrap_mapping>(1);
-            if (mappings.size() != 1) return make_error(ErrorKind::Invalid, "no mapping to be opened");
+            if (mappings.size() != 1) return make_error(ErrorKind::Invalid, "no such mapping");
             TRY_ASSIGN(file, copier_.open_mapped(mappings.front()));
         } else if (kind == InspectionMessage::OpenCodeFile) {
             TRY_ASSIGN(OpenedCodeFile opened,
@@ -226,7 +227,7 @@ void serve_inspections(int socket) {
 int run_inspector() {
     struct stat facts {};
     if (::fstat(inspector_socket, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
-        std::fprintf(stderr, "%s is lagtrapd's own, not for people\n", inspector_argument);
+        std::fprintf(stderr, "%s is for internal use by lagtrapd\n", inspector_argument);
         return exit_usage;
     }
     keep_heap_small();

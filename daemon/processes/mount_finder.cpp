@@ -128,7 +128,7 @@ Result<Mount> MountFinder::mount_of(int fd, const std::filesystem::path& process
 Error MountFinder::not_local(std::string_view type) {
     return make_error(
         ErrorKind::Unsupported,
-        fmt::format("it lies on a file system ({}) that may never answer; only local ones are read", type));
+        fmt::format("it is on a file system ({}) that may never respond; only local ones are read", type));
 }
 
 Status MountFinder::check_local(int fd, const std::filesystem::path& process) {

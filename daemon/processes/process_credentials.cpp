@@ -45,7 +45,7 @@ Result<ProcessCredentials> parse_process_credentials(std::string_view status) {
     if (!take_all(line_after(status, "\nUid:"), process.users) ||
         !take_all(line_after(status, "\nGid:"), process.groups) ||
         !take_number(capabilities, process.permitted_capabilities, 16))
-        return make_error(ErrorKind::Invalid, "the process's status lacks Uid, Gid or CapPrm");
+        return make_error(ErrorKind::Invalid, "the process's status has no Uid, Gid or CapPrm");
     return process;
 }
 
@@ -62,10 +62,11 @@ Result<ProcessCredentials> read_process_credentials(std::uint32_t pid) {
 
 Status check_owner(const ProcessCredentials& process, uid_t user, const std::vector<gid_t>& groups) {
     const auto denied = [user](const std::string& why) {
-        return make_error(ErrorKind::Denied,
-                          fmt::format("user {} may trace only processes of their own, and this one {} "
-                                      "(<control trace=...> in the settings)",
-                                      user, why));
+        return make_error(
+            ErrorKind::Denied,
+            fmt::format(
+                "user {} may trace only their own processes, and this one {} (<control trace=...> in the settings)",
+                user, why));
     };
     for (const uid_t one : process.users)
         if (one != user) return denied(fmt::format("runs as user {}", one));

@@ -13,7 +13,7 @@
 namespace lagtrap::daemon {
 
 Status ProcessFiles::still_wanted() const {
-    if (given_up_.load()) return make_error(ErrorKind::Timeout, "nobody waits for the trace any more");
+    if (given_up_.load()) return make_error(ErrorKind::Timeout, "the trace was cancelled");
     if (std::chrono::steady_clock::now() >= until_)
         return make_error(ErrorKind::Timeout,
                           "reading the program's code took longer than 60 s; choose fewer functions");
@@ -32,8 +32,7 @@ Status ProcessFiles::read(std::uint32_t pid) {
         parts_.push_back({mapping, found->second});
     });
     if (files_.empty())
-        return make_error(ErrorKind::NotFound,
-                          fmt::format("there is no process {}, or it is one of the kernel's", pid));
+        return make_error(ErrorKind::NotFound, fmt::format("no process {}, or it is a kernel thread", pid));
     return success();
 }
 
@@ -64,10 +63,9 @@ Result<std::vector<binaries::FunctionCalls>> ProcessFiles::calls_of(std::uint32_
     TRY_ASSIGN(auto calls, binaries::function_calls(*code, entries));
     const auto is_go = [](const binaries::FunctionCalls& one) { return one.goid_offset != 0; };
     if (!takes_go_ && std::any_of(calls.begin(), calls.end(), is_go))
-        return make_error(
-            ErrorKind::Unsupported,
-            "is a program of Go, whose goroutines change threads and stacks within a call; \"lagtrap calls\" "
-            "shows what one of its functions calls, and events watch them (lagtrap-settings(5))");
+        return make_error(ErrorKind::Unsupported,
+                          "is a Go program, whose goroutines change threads and stacks during a call; use \"lagtrap "
+                          "calls\" for one of its functions, or events (lagtrap-settings(5))");
     return calls;
 }
 

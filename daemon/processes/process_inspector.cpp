@@ -60,20 +60,20 @@ Result<UniqueFd> DirectInspector::memory_of(std::uint32_t pid) const {
 }
 
 Result<std::string> DirectInspector::read_memory(std::uint32_t pid, std::uint64_t address, std::uint64_t bytes) {
-    if (bytes > inspected_memory_limit_bytes) return make_error(ErrorKind::TooLarge, "so much memory is not read");
+    if (bytes > inspected_memory_limit_bytes) return make_error(ErrorKind::TooLarge, "too much memory requested");
     TRY_ASSIGN(const UniqueFd memory, memory_of(pid));
     std::string text(bytes, '\0');
     const ssize_t got = ::pread(memory.get(), text.data(), text.size(), static_cast<off_t>(address));
     if (got < 0 || static_cast<std::uint64_t>(got) != bytes)
-        return make_error(ErrorKind::NotFound, "there is no memory that can be read");
+        return make_error(ErrorKind::NotFound, "no readable memory there");
     return text;
 }
 
 Result<std::vector<std::uint64_t>> DirectInspector::read_words(std::uint32_t pid,
                                                                const std::vector<std::uint64_t>& addresses) {
     if (addresses.size() > inspected_words_limit)
-        return make_error(ErrorKind::TooLarge, fmt::format("{} words of memory; at most {} are read", addresses.size(),
-                                                           inspected_words_limit));
+        return make_error(ErrorKind::TooLarge, fmt::format("{} words of memory requested; the limit is {}",
+                                                           addresses.size(), inspected_words_limit));
     TRY_ASSIGN(const UniqueFd memory, memory_of(pid));
     std::vector<std::uint64_t> words(addresses.size());
     for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -149,13 +149,13 @@ Result<DirectInspector::Place> DirectInspector::find_by_path(const std::filesyst
                walk_to(std::move(folder), path, [&](int place) { return mounts_.check_local(place, process); }));
     TRY_ASSIGN(Place place, place_of(std::move(fd), process));
     if (mapping.mapping.inode != 0 && mapping.mapping.inode != place.identity.inode)
-        return make_error(ErrorKind::Vanished, "another file lies there by now");
+        return make_error(ErrorKind::Vanished, "a different file is there now");
     return place;
 }
 
 Result<DirectInspector::Place> DirectInspector::find(const NamedMapping& mapping) {
     if (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))
-        return make_error(ErrorKind::Denied, "is no file");
+        return make_error(ErrorKind::Denied, "is not a file");
     const auto process = folder_of(mapping.mapping.pid);
     std::error_code failed;
     if (std::filesystem::exists(process / "mountinfo", failed)) {

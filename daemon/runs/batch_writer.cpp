@@ -71,10 +71,10 @@ BatchWriter::BatchWriter(spool::Spool spool, Say warn)
         kept_ = std::move(kept).value();
         count_lost(kept_->value());
         if (kept_->value() != 0)
-            warn_("the daemon before did not write " + std::to_string(kept_->value()) +
-                  " recorded runs: they count as lost");
+            warn_("the previous daemon did not write " + std::to_string(kept_->value()) +
+                  " recorded runs; they are counted as lost");
     } else {
-        warn_("the number of runs that are not written yet cannot be kept: " + kept.error().message);
+        warn_("cannot save the number of unwritten runs: " + kept.error().message);
     }
     thread_ = std::thread([this] { work(); });
 }
@@ -186,9 +186,9 @@ void BatchWriter::write(GatheredBatch gathered) {
     if ((written && not_kept.empty()) || Clock::now() < next_warning_) return;
     next_warning_ = Clock::now() + warning_interval;
     if (!written)
-        warn_("a batch of runs could not be written: " + written.error().message);
+        warn_("cannot write a batch of runs: " + written.error().message);
     else
-        warn_("the number of runs that are not written yet could not be kept: " + not_kept);
+        warn_("cannot save the number of unwritten runs: " + not_kept);
 }
 
 Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {

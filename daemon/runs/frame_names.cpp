@@ -63,7 +63,7 @@ void FrameNames::look_up(const trace::RecordedModule& module, Module& known, std
         named.mapping.pid = pid;
         named.path = name_on_machine(path).string();
         TRY_ASSIGN(OpenedFile opened, inspector_.open(named));
-        if (!opened.is_program) return make_error(ErrorKind::Denied, "is no debug file");
+        if (!opened.is_program) return make_error(ErrorKind::Denied, "is not a debug file");
         return std::move(opened.file);
     };
     request.offsets = std::move(offsets);

@@ -95,7 +95,7 @@ Result<std::unique_ptr<RunReporter>> RunReporter::create(const spool::Spool& spo
     self->on_process_ = std::move(on_process);
     self->orders_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     self->clock_.reset(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
-    if (!self->orders_.valid() || !self->clock_.valid()) return system_error("make the reporter of runs");
+    if (!self->orders_.valid() || !self->clock_.valid()) return system_error("create the reporter of runs");
     self->watch_clock();
     self->thread_ = std::thread([reporter = self.get()] { reporter->work(); });
     return self;

@@ -94,12 +94,12 @@ Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request,
 Status CallTraces::check_room(std::optional<uid_t> owner) {
     if (running() >= most_at_once)
         return make_error(ErrorKind::Busy,
-                          std::to_string(most_at_once) + " traces of calls are running already; wait for one to end");
+                          std::to_string(most_at_once) + " call traces are already running; wait for one to end");
     if (!owner) return success();
     const auto of_owners = std::count_if(running_.begin(), running_.end(), [](const auto& one) { return one->owner; });
     const bool has_one =
         std::any_of(running_.begin(), running_.end(), [owner](const auto& one) { return one->owner == owner; });
-    if (has_one) return make_error(ErrorKind::Busy, "a trace of yours is running already; wait for it to end");
+    if (has_one) return make_error(ErrorKind::Busy, "you already have a trace running; wait for it to end");
     if (static_cast<std::size_t>(of_owners) + 1 < most_at_once) return success();
     return make_error(ErrorKind::Busy, "traces of other users are running; wait for one to end");
 }

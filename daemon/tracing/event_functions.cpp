@@ -131,12 +131,12 @@ void EventFunctions::note_refused(const std::shared_ptr<Refused>& refused, const
     refused->pids.insert(pid);
     refused->reason = reason;
     if (told_.emplace(event, reason).second)
-        options_.warn(fmt::format("the functions of event {} are not traced in process {}: {}", event, pid, reason));
+        options_.warn(fmt::format("functions of event {} are not traced in process {}: {}", event, pid, reason));
 }
 
 Status EventFunctions::record(std::uint32_t event, std::uint32_t pid, const std::shared_ptr<AnswerLines>& lines) {
     const auto found = wanted_.find(event);
-    if (found == wanted_.end()) return make_error(ErrorKind::Invalid, "the settings want none");
+    if (found == wanted_.end()) return make_error(ErrorKind::Invalid, "the settings request none");
     Wanted& wanted = found->second;
     for (const auto& recorder : wanted.standing)
         if (recorder->pid() == pid && recorder->record(lines)) return success();

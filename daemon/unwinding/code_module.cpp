@@ -34,7 +34,7 @@ std::chrono::nanoseconds readers_cpu() {
 // The vDSO of this process, which is that of all 64-bit processes. Its section headers end it.
 Result<binaries::ElfImage> vdso_image() {
     const auto* start = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
-    if (!start) return make_error(ErrorKind::NotFound, "the kernel gives no vDSO");
+    if (!start) return make_error(ErrorKind::NotFound, "the kernel provides no vDSO");
     Elf64_Ehdr header;
     std::copy_n(start, sizeof(header), reinterpret_cast<char*>(&header));
     const std::size_t bytes = header.e_shoff + std::size_t{header.e_shnum} * header.e_shentsize;
@@ -57,7 +57,7 @@ Result<binaries::UnwindTable> table_of(TableJob& job) {
         return reader->unwind_table(job.file.get(), job.mapping.path, job.build_id);
     TRY_ASSIGN(const binaries::ElfImage image, binaries::ElfImage::from_file(std::move(job.file), job.mapping.path));
     if (!job.build_id.empty() && image.build_id() != job.build_id)
-        return make_error(ErrorKind::Vanished, "another file lies there by now");
+        return make_error(ErrorKind::Vanished, "a different file is there now");
     return binaries::make_unwind_table(image);
 }
 
@@ -118,7 +118,7 @@ std::optional<MadeTable> open_for(TableJob& job, ProcessInspector& inspector) {
         return failure_of(job, make_error(ErrorKind::Vanished, opened.error().message));
     if (!opened) return failure_of(job, opened.error());
     if (opened->identity != job.identity)
-        return failure_of(job, make_error(ErrorKind::Vanished, "another file lies there by now"));
+        return failure_of(job, make_error(ErrorKind::Vanished, "a different file is there now"));
     job.file = std::move(opened->file);
     if (job.build_id.empty()) job.build_id = binaries::read_build_id(job.file.get());
     return std::nullopt;

@@ -20,7 +20,7 @@ Result<UniqueFd> make_region() {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
     const int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_region", sizeof(__u32), sizeof(lagtrap_unwind_page),
                                   LAGTRAP_UNWIND_REGION_PAGES, &options);
-    if (fd < 0) return libbpf_error("make room for unwind tables", fd);
+    if (fd < 0) return libbpf_error("allocate unwind tables", fd);
     return UniqueFd(fd);
 }
 
@@ -53,17 +53,17 @@ Status UnwindStore::make_maps() {
     LIBBPF_OPTS(bpf_map_create_opts, outer, .inner_map_fd = static_cast<__u32>(pattern.get()));
     const int regions = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "unwind_regions", sizeof(__u32), sizeof(__u32),
                                        LAGTRAP_UNWIND_MAX_REGIONS, &outer);
-    if (regions < 0) return libbpf_error("make the list of unwind regions", regions);
+    if (regions < 0) return libbpf_error("create the list of unwind regions", regions);
     regions_.reset(regions);
     LIBBPF_OPTS(bpf_map_create_opts, mapped, .map_flags = BPF_F_MMAPABLE);
     const int tables = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_tables", sizeof(__u32), sizeof(lagtrap_unwind_table),
                                       LAGTRAP_UNWIND_MAX_TABLES, &mapped);
-    if (tables < 0) return libbpf_error("make the list of unwind tables", tables);
+    if (tables < 0) return libbpf_error("create the list of unwind tables", tables);
     tables_.reset(tables);
     LIBBPF_OPTS(bpf_map_create_opts, hash, .map_flags = BPF_F_NO_PREALLOC);
     const int processes = bpf_map_create(BPF_MAP_TYPE_HASH, "unwind_procs", sizeof(__u32), sizeof(lagtrap_unwind_space),
                                          LAGTRAP_UNWIND_MAX_PROCESSES, &hash);
-    if (processes < 0) return libbpf_error("make the list of processes to unwind", processes);
+    if (processes < 0) return libbpf_error("create the list of processes to unwind", processes);
     processes_.reset(processes);
     void* memory = ::mmap(nullptr, tables_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, tables, 0);
     if (memory == MAP_FAILED) return system_error("map the list of unwind tables");

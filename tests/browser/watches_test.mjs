@@ -97,7 +97,7 @@ test("a watch that goes on is followed, filtered, marked and paused", async () =
 test("a watch that ended says why and is not asked for again; one without its first part says so", async () => {
   const { page, go, done } = await openPage();
   await go(`/watch/${world.watch.ended}`);
-  await page.getByTestId("watch-head").getByText("the time is over").waitFor();
+  await page.getByTestId("watch-head").getByText("time limit reached").waitFor();
   await page.getByTestId("watch-gaps").getByText(/^1 older part was removed here/).waitFor();
   assert.equal(await page.getByRole("button", { name: "Pause" }).count(), 0);
   await go("/watches");

@@ -99,7 +99,7 @@ inline std::vector<calls::ClassCounts> shop_counts(std::uint64_t failed_carts, s
 
 inline calls::ObjectsEnded shop_ended(std::uint64_t failed_carts, std::uint64_t failed_statements) {
     calls::ObjectsEnded ended;
-    ended.reason = "the time is over";
+    ended.reason = "time limit reached";
     ended.length_ns = 10'000 * shop_ms;
     ended.sent = 812;
     ended.not_sent = 90;

@@ -34,7 +34,7 @@ def share_for_what_was_given_up(daemon, name):
     """The budget, in percent of a CPU, by which an event that the daemon gave up is watched a part of the time; nothing: it has not
     given it up. By its own words the event must have cost too much."""
     found = re.search(rf"event {name} is shed: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
-                      r"(?: \(of which <?([\d.]+) % count\))?; all that may take ([\d.]+) %", daemon.log())
+                      r"(?: \(counted as <?([\d.]+) %\))?; the limit is ([\d.]+) %", daemon.log())
     check(found or ("is shed" not in daemon.log() and "is counted, not timed" not in daemon.log()), daemon.log())
     if not found:
         return None

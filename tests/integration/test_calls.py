@@ -145,7 +145,7 @@ def only_calls_that_took_the_minimum_are_told():
             program.process.stdin.close()
             lines = short.lines()
             check(lines[-1]["ended"]["short_calls"] == 1, f"{lines}")
-            check(lines[-1]["ended"]["reason"] == "the process ended", f"{lines}")
+            check(lines[-1]["ended"]["reason"] == "the process exited", f"{lines}")
 
 
 def only_is_all_that_is_watched():
@@ -243,7 +243,7 @@ def wrong_requests_are_told_plainly():
             return done.stderr
 
         check("no function nothing_like_it" in refusal("--function", "nothing_like_it"), "the function is not there")
-        check("is no regular expression" in refusal("--function", "target_tree", "--match", "("), "a bad expression")
+        check("is not a valid regular expression" in refusal("--function", "target_tree", "--match", "("), "a bad expression")
         check("no process is named" in refusal("--function", "f", process="no-such-process"), "no such name")
         check("no process" in refusal("--function", "f", process="4194300"), "no such number")
         check("--min" in refusal("--function", "target_tree", "--min", "5"), "no unit")

@@ -37,7 +37,7 @@ def shown(daemon):
 def looked_at(daemon, number):
     """The copies, once there are so many and each was watched or refused."""
     copies = work(daemon)["copies"]
-    return len(copies) == number and not any(copy["problem"] == "its turn has not come" for copy in copies) and copies
+    return len(copies) == number and not any(copy["problem"] == "waiting for its turn" for copy in copies) and copies
 
 
 class OnMachine:
@@ -246,7 +246,7 @@ def too_slow_at_first():
         with Daemon(calls) as daemon, subprocess.Popen([large_program(pathlib.Path(folder))]) as process:
             try:
                 wait_for(lambda: told(daemon), lambda: f"one of {stopped} to be given up: {work(daemon)}")
-                check("it will be tried again" in shown(daemon), shown(daemon))
+                check("will be retried" in shown(daemon), shown(daemon))
                 for reader in stopped & set(readers_at_work(daemon)):
                     os.kill(reader, signal.SIGCONT)
                 wait_for(lambda: work(daemon)["runs"] > 0, lambda: f"its calls: {work(daemon)}")

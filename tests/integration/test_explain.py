@@ -104,7 +104,7 @@ def a_semaphore_that_programs_do_not_see():
             if expected:
                 check("-z,separate-loadable-segments" in text, text)
                 status = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True)
-                check("step: programs that start from now on do not see" in status.stdout, status.stdout)
+                check("step: programs that start from now on never hit" in status.stdout, status.stdout)
             else:
                 check(daemon.event("step")["runs"] == 100, text)
 
@@ -115,7 +115,7 @@ def an_event_that_is_not_watched():
         program.go()
         wait_for(lambda: daemon.event("hot")["shed"], "the event to be shed")
         kinds, text = explain(daemon, "hot")
-        check(kinds[0] == "shed" and "its markers took" in text and "all that may take 1 %" in text, text)
+        check(kinds[0] == "shed" and "its markers took" in text and "the limit is 1 %" in text, text)
         done = subprocess.run([LAGTRAP, "explain", "hat", "--socket", daemon.socket_path], capture_output=True, text=True)
         check(done.returncode != 0 and "did you mean hot?" in done.stderr, done.stderr)
 

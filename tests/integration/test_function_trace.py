@@ -141,7 +141,7 @@ def wrong_requests_are_told_plainly():
         check("regular expression" in refusal(*own, "--include", "("), "an expression")
         check("--min" in refusal(*own, "--min", "5"), "no unit")
         check("--rate" in refusal(*own, "--rate", "5"), "no unit")
-        check("have no functions with names" in refusal(*own, "--exclude", "."), "nothing is left")
+        check("have no named functions" in refusal(*own, "--exclude", "."), "nothing is left")
         for request in ({"pid": 0}, {"pid": 1, "include": 5}, {"pid": 1, "bytes_per_second": 0}):
             answer = daemon.ask("functions", **request)
             check(answer["ok"] is False and answer["error"], f"{request}: {answer}")

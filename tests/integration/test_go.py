@@ -82,7 +82,7 @@ def trees_are_those_of_goroutines():
         lines = [json.loads(line) for line in client.communicate(timeout=60)[0].splitlines()]
     trees = [line["tree"] for line in lines if "tree" in line]
     ended = lines[-1]["ended"]
-    check(ended["reason"] == "the process ended", f"{ended}")
+    check(ended["reason"] == "the process exited", f"{ended}")
     check(trees and ended["calls"] + ended["not_kept"] == told["calls"], f"{ended} instead of {told['calls']} requests")
     for tree in trees:
         names = [call["function"] for call in tree["calls"]]

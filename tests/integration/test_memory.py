@@ -150,9 +150,9 @@ def room_gets_short():
             wait_for(lambda: daemon.status()["state"] == "waiting", "the recording to end")
             captures = daemon.status()["captures"]
             check(captures["waiting"] == 1 and captures["done"] == 0 and not daemon.bundles(), f"{captures}")
-            check("recordings wait on the disk" in daemon.log(), daemon.log())
+            check("recordings wait to be merged" in daemon.log(), daemon.log())
             shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True)
-            check("recordings wait on the disk" in shown.stdout, shown.stdout)
+            check("recordings wait to be merged" in shown.stdout, shown.stdout)
         bundle = daemon.wait_for_bundles(1)[0]
         check_trace(bundle)
         shed = report(bundle)["quality"]["shed"]

@@ -77,7 +77,7 @@ def who_does_not_want_to_wait_is_told():
         program.run("keep", 1)
         oldest = watch.end().ended["oldest"]
         check(len(oldest) == 1 and (notes or oldest[0][9] > 0), f"{watch.started['notes']}, {oldest}")
-        check(not notes or "were not there yet" in notes[0], f"{notes}")
+        check(not notes or "were not ready yet" in notes[0], f"{notes}")
 
 
 def stacks_say_who_had_the_living_created():
@@ -209,7 +209,7 @@ def classes_of_a_large_program_are_found():
             watch.end()
         gdb.communicate("quit\n", timeout=60)
         check(len(watch.started["classes"]) > 50 and len(watch.names) > 200, f"{len(watch.started['classes'])}, {len(watch.names)}")
-        for part in "virtual tables in memory", "no function that creates one is there":
+        for part in "virtual tables in memory", "no creating function found":
             check(sum(part in note for note in watch.started["notes"]) == 1, f"{watch.started['notes']}")
         check(watch.totals() and all(name.startswith("expr::") for name in watch.totals()), f"{watch.totals()}")
 

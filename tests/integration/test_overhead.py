@@ -111,7 +111,7 @@ def turns_in_part(daemon):
         if shed_for_good() or not one["shed"]:
             return "more" if shed_for_good() else "less"
         check("in part" in said and "of the time to stay within the budget" in said, said)
-        check("of the time, not just now: its markers took" in one["problem"], one)
+        check("of the time, currently off: its markers took" in one["problem"], one)
         wait_for(lambda: daemon.event("work")["armed"] or shed_for_good(), "a turn with it")
         wait_for(lambda runs=one["runs"]: daemon.event("work")["runs"] > runs + 100 or shed_for_good(), "runs of that turn")
     return "more" if shed_for_good() else ""
@@ -325,7 +325,7 @@ def a_recording_gives_up_what_costs_most():
         check(kept.ask("trigger", event="work")["ok"], "no recording")
         quality = report(kept.wait_for_bundles(1)[0])["quality"]
         check(any("call stacks every" in sentence for sentence in quality["shed"]), f"{quality['shed']}")
-        check("gives something up" in kept.log(), "the log says nothing")
+        check("is reduced to stay within the budget" in kept.log(), "the log says nothing")
     with Daemon(event.replace("4s", "1s"), budget='recording-share="0.1%" shed="none"') as kept:
         check(kept.ask("trigger", event="work")["ok"], "no recording")
         quality = report(kept.wait_for_bundles(1)[0])["quality"]

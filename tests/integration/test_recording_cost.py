@@ -48,7 +48,7 @@ def reasons_survive_shedding():
          Daemon(WAIT.format(pid=waiter.pid), 'cool-down="1h"', budget='recording-share="0.1%" shed="switches"') as daemon:
         bundle = daemon.wait_for_bundles(1)[0]
         told = report(bundle)
-        check(any("no stacks of programs whose threads block" in sentence for sentence in told["quality"]["shed"]),
+        check(any("no user-space stacks of blocking threads" in sentence for sentence in told["quality"]["shed"]),
               f"nothing was shed: {told['quality']['shed']}")
         waits = [delay for delay in told["delays"] if not delay["open"] and delay["split"]["outside_recording_ns"] == 0]
         check(len(waits) >= 2, f"{len(waits)} waits of the program in {len(told['delays'])} delays")

@@ -52,7 +52,7 @@ def run_that_will_never_end():
     """Its process is killed while the recording waits for it."""
 
     def kill(daemon, process):
-        wait_for(lambda: "is recorded to its end" in daemon.log(), "the recording to wait for the run's end")
+        wait_for(lambda: "recording until it ends" in daemon.log(), "the recording to wait for the run's end")
         process.kill()
 
     _, _, system, _ = recorded("100ms..10min", "never", meanwhile=kill)

@@ -99,7 +99,7 @@ def goroutines_have_trees():
 
 
 def what_is_beyond_the_limit_is_said():
-    reason = f"beyond the {MOST_FUNCTIONS} functions that can be watched at once on a kernel older than 6.6"
+    reason = f"over the limit of {MOST_FUNCTIONS} functions on a kernel older than 6.6"
     with old_daemon() as daemon, tempfile.TemporaryDirectory() as folder, Redis(folder) as redis:
         with FunctionTrace(daemon, redis.process.pid, *PLENTY) as trace:
             check(dict(trace.started["refused"]).get(reason) == len(trace.names) - MOST_FUNCTIONS, f"{len(trace.names)}: {trace.started['refused']}")

@@ -215,7 +215,7 @@ def suffer(machine, server, watch):
     afterwards, meanwhile = data(lines, "report")
     first, second, third = data(lines, "planted")
     check_recording(afterwards, first)
-    check_recording(meanwhile, second, third, gap="CPU 1, which was switched off and on")
+    check_recording(meanwhile, second, third, gap="CPU 1, which went offline and came back")
     watch.lap("a CPU switched off and on, between recordings and in one")
 
 

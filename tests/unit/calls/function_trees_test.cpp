@@ -40,7 +40,7 @@ TEST(FunctionTreesTest, TimesAreWithoutProbesAndAddUp) {
 
 TEST(FunctionTreesTest, WhatIsToldIsRead) {
     FunctionsEnded ended;
-    ended.reason = "the time is over";
+    ended.reason = "time limit reached";
     ended.totals = {{3, 10, 1, 500, 90, {2, 1}}};
     const auto message = parse_functions_message(boost::json::serialize(to_json(ended)));
     ASSERT_TRUE(message.ok() && message->ended);
@@ -55,7 +55,7 @@ TEST(FunctionTreesTest, WhatIsToldIsRead) {
 
 TEST(FunctionStreamTest, WhatRuntimesToldArrives) {
     FunctionsEnded ended;
-    ended.reason = "the time is over";
+    ended.reason = "time limit reached";
     ended.unnamed = 3;
     ended.runtimes.push_back({"Java", 12, {{"library of the language", 4}}, 700, "start it otherwise"});
     ended.totals.push_back({0, 2, 0, 30, 20, {1}, 0});

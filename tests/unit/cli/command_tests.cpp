@@ -71,7 +71,7 @@ TEST(ListMarkers, looks_into_a_process) {
 
 TEST(ListMarkers, says_what_is_wrong) {
     EXPECT_EQ(test::run_lagtrap({"list-markers", "4194305"}).err,
-              "lagtrap: there is no process 4194305, or it is one of the kernel's\n");
+              "lagtrap: no process 4194305, or it is a kernel thread\n");
     EXPECT_EQ(test::run_lagtrap({"list-markers", "/no/such/program"}).code, 1);
     EXPECT_THAT(test::run_lagtrap({"list-markers", "/no/such/program"}).err, testing::HasSubstr("/no/such/program"));
     EXPECT_EQ(test::run_lagtrap({"list-markers", "/etc/passwd"}).code, 1);

@@ -52,7 +52,7 @@ TEST(OverheadBudget, TheCostliestGoesFirstAndOnlyAsManyAsAreNeeded) {
     EXPECT_THAT(steps_of(steps), ElementsAre(Pair(Action::Detach, 1)));
     EXPECT_THAT(
         steps[0].reason,
-        HasSubstr("its markers took 40 % of a CPU with 500 hits a second, other events 9 %; all that may take 10 %"));
+        HasSubstr("its markers took 40 % of a CPU with 500 hits per second, other events 9 %; the limit is 10 %"));
     EXPECT_EQ(budget.again_ns(1), second + 60 * second);
     EXPECT_EQ(budget.again_ns(0), 0);
     EXPECT_EQ(budget.times_shed(), 1);
@@ -110,10 +110,9 @@ TEST(OverheadBudget, TheReasonNamesAllThatCounted) {
     const EventUse nine_and_a_half{24'000, 95 * cpu_percent / 10, 0, true};
     const auto steps = budget.look({interval, 3 * cpu_percent, true, {nine_and_a_half, event_taking(1)}}, second);
     ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::WatchPart, 0)));
-    EXPECT_EQ(
-        steps[0].reason,
-        "its markers took 9.5 % of a CPU with 12000 hits a second, other events 1 %, lagtrapd itself 3 %; all that may "
-        "take 10 %");
+    EXPECT_EQ(steps[0].reason,
+              "its markers took 9.5 % of a CPU with 12000 hits per second, other events 1 %, lagtrapd itself 3 %; the "
+              "limit is 10 %");
     OverheadBudget busy(budget_of(10), 1);
     EXPECT_THAT(busy.look(use_of({event_taking(6)}, 80), second)[0].reason,
                 HasSubstr("lagtrapd itself 80 % (of which 5 % count)"));
@@ -316,7 +315,7 @@ TEST(OverheadBudget, TheCostliestUserGoesBeforeTheEvent) {
     const auto steps = budget.look(use_of({event_of({{7, 2}, {9, 40}})}), second);
     ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::Limit, 0)));
     EXPECT_EQ(steps[0].party, (HitParty{9, 0}));
-    EXPECT_EQ(steps[0].reason, "it took 40 % of a CPU at its markers; all that may take 10 %");
+    EXPECT_EQ(steps[0].reason, "it took 40 % of a CPU at its markers; the limit is 10 %");
     ASSERT_EQ(budget.limits(0).size(), 1U);
     EXPECT_EQ(budget.limits(0)[0].again_ns, second + 60 * second);
     EXPECT_EQ(budget.again_ns(0), 0U) << "the event itself is not given up";

@@ -66,8 +66,8 @@ TEST(RecordingBudget, GivesUpInTheOrderOfTheSettings) {
     ASSERT_TRUE(step);
     EXPECT_EQ(step->kind, Shed::Switches);
     EXPECT_THAT(step->sentence,
-                testing::HasSubstr("no stacks of programs whose threads block: recording took 24 % of the CPUs; "
-                                   "it may take 20 %"));
+                testing::HasSubstr("no user-space stacks of blocking threads: recording took 24 % of the CPUs; "
+                                   "the limit is 20 %"));
     step = switches_first.after(120, 2);
     ASSERT_TRUE(step);
     EXPECT_EQ(step->kind, Shed::Samples);

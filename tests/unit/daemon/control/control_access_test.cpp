@@ -97,13 +97,13 @@ TEST(ControlAccess, SaysWhoMayAndWhichAttributeSaysSo) {
     const auto access = ControlAccess::create(control);
     ASSERT_TRUE(access);
     EXPECT_EQ(access->grant({1000, {others}}, "status").error().message,
-              "user 1000 may not ask for the status: root alone may (<control read=...> in the settings)");
+              "user 1000 may not read the status: only root may (<control read=...> in the settings)");
     EXPECT_EQ(
         access->grant({1000, {others}}, "decline").error().message,
-        "user 1000 may not start or decide about recordings: root and the group root may (<control change=...> in "
+        "user 1000 may not start, approve or decline recordings: root and the group root may (<control change=...> in "
         "the settings)");
     EXPECT_EQ(access->grant({1000, {others}}, "objects").error().message,
-              "user 1000 may not trace processes of others: root and the group root may (<control trace=...> in the "
+              "user 1000 may not trace other users' processes: root and the group root may (<control trace=...> in the "
               "settings)");
 }
 

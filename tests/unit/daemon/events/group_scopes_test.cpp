@@ -64,7 +64,7 @@ TEST_F(GroupScopesTest, AUserLeavesRoomAndWatchesForOthers) {
     const GroupScopes scopes(event_of_unit("nginx"), names_, tell_, root_);
     const ScopedGroups scoped = scopes.of(0);
     EXPECT_EQ(scoped.groups, 1U);
-    EXPECT_EQ(scoped.problem, "user 1000 has more control groups than its share");
+    EXPECT_EQ(scoped.problem, "user 1000 has too many control groups");
     // The root, the slice, the unit and the user's manager are root's; the user has 2048.
     EXPECT_EQ(watches() - before, 4U + 2048U);
 }

@@ -34,7 +34,7 @@ TEST(Pairing, NothingIsWrongWithWhatPairs) {
 TEST(Pairing, AnEndThatNeverComes) {
     const auto findings = pairing_findings(counters_of(20, 0, 0), {.open = 20});
     EXPECT_THAT(kinds_of(findings), ElementsAre(Kind::NoEnd, Kind::NotBelieved));
-    EXPECT_THAT(findings[0].sentence, HasSubstr("20 begins and not one end"));
+    EXPECT_THAT(findings[0].sentence, HasSubstr("20 begins but no end"));
     EXPECT_THAT(kinds_of(pairing_findings(counters_of(0, 20, 0), {})), ElementsAre(Kind::NoBegin));
 }
 

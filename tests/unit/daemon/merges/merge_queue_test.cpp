@@ -108,7 +108,7 @@ TEST_F(MergeQueueTest, TriesAgainUntilItSucceeds) {
     EXPECT_EQ(queue.counts().failed, 3U);
     EXPECT_EQ(queue.counts().done, 1U);
     ASSERT_EQ(warned_.size(), 3U);
-    EXPECT_THAT(warned_[0], HasSubstr("could not be merged and waits"));
+    EXPECT_THAT(warned_[0], HasSubstr("could not be merged and stays"));
 }
 
 TEST_F(MergeQueueTest, AMergeThatTakesTooLongIsRepeatedWithoutNamesThenSetAside) {
@@ -120,7 +120,7 @@ TEST_F(MergeQueueTest, AMergeThatTakesTooLongIsRepeatedWithoutNamesThenSetAside)
     EXPECT_THAT(calls(), ElementsAre("slow", "bare slow"));
     EXPECT_EQ(queue.counts().over_limit, 2U);
     ASSERT_EQ(warned_.size(), 2U);
-    EXPECT_THAT(warned_[0], HasSubstr("is merged without names"));
+    EXPECT_THAT(warned_[0], HasSubstr("is merged without function names"));
     EXPECT_THAT(warned_[1], HasSubstr("is set aside"));
     EXPECT_EQ(queue.counts().set_aside, 1U);
     EXPECT_TRUE(reason_set_aside(path));
@@ -153,7 +153,7 @@ TEST_F(MergeQueueTest, TheOldestGoWhereTheyAreLargerThanTheSpool) {
     EXPECT_THAT(calls(), ElementsAre("newer", "newest"));
     EXPECT_EQ(queue.counts().removed, 1U);
     ASSERT_EQ(warned_.size(), 1U);
-    EXPECT_THAT(warned_[0], HasSubstr("old waited for its merge and was removed"));
+    EXPECT_THAT(warned_[0], HasSubstr("old was removed before merging"));
 }
 
 TEST_F(MergeQueueTest, LeavesAloneWhatIsStillWrittenAndRemovesWhatNeverBegan) {
@@ -165,7 +165,7 @@ TEST_F(MergeQueueTest, LeavesAloneWhatIsStillWrittenAndRemovesWhatNeverBegan) {
     EXPECT_TRUE(calls().empty());
     EXPECT_TRUE(fs::exists(in_use_));
     EXPECT_FALSE(fs::exists(spool_->captures() / "never-began"));
-    EXPECT_THAT(informed_, ElementsAre(HasSubstr("had not begun when its daemon ended")));
+    EXPECT_THAT(informed_, ElementsAre(HasSubstr("had not started when its daemon exited")));
 }
 
 TEST_F(MergeQueueTest, KeepsWhatTheMergeMayLookForUntilItsEnd) {

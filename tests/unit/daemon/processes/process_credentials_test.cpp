@@ -57,7 +57,7 @@ TEST(ProcessCredentials, NobodyTracesAProcessWithRightsOfAnother) {
     ASSERT_FALSE(refused) << "a process that may not be dumped";
     EXPECT_EQ(refused.error().kind, ErrorKind::Denied);
     EXPECT_EQ(refused.error().message,
-              "user 1000 may trace only processes of their own, and this one may not be read by its user (<control "
+              "user 1000 may trace only their own processes, and this one may not be read by its user (<control "
               "trace=...> in the settings)");
 }
 

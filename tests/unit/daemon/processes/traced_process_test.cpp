@@ -41,7 +41,7 @@ TEST(TracedProcess, IsNoneThatIsNotThere) {
     const auto process = TracedProcess::open(4'000'000);
     ASSERT_FALSE(process.ok());
     EXPECT_EQ(process.error().kind, ErrorKind::NotFound);
-    EXPECT_EQ(process.error().message, "there is no process 4000000; a thread's number is not enough");
+    EXPECT_EQ(process.error().message, "no process 4000000 (thread ids are not accepted)");
 }
 
 }  // namespace

@@ -318,8 +318,8 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
         killed.note_gathered(7);
         EXPECT_EQ(warnings, std::vector<std::string>());
         BatchWriter next(*spool, warn);
-        EXPECT_EQ(warnings,
-                  std::vector<std::string>{"the daemon before did not write 9 recorded runs: they count as lost"});
+        EXPECT_EQ(warnings, std::vector<std::string>{
+                                "the previous daemon did not write 9 recorded runs; they are counted as lost"});
         EXPECT_EQ(next.totals().lost_runs, 9U);
         gathered.batch.runs_lost = next.take_lost();
         EXPECT_EQ(gathered.batch.runs_lost, 9U);
