@@ -171,12 +171,12 @@ Result<Message> parse_message(const std::string& line) {
         if (const auto* out = object.if_contains("taken_out")) message.taken_out = taken_out_of_rows(out->as_array());
         if (const auto* more = object.if_contains("more")) message.more = functions_of_rows(more->as_array());
         if (const auto* ended = object.if_contains("ended")) message.ended = ended_of(ended->as_object());
-        if (object.size() > 2) return no_message("has more than one thing to say in a line");
+        if (object.size() > 2) return no_message("has more than one message in a line");
         if (!message.started && !message.tree && !message.taken_out && !message.more && !message.ended)
-            return no_message("has a line that says nothing that is known; are lagtrap and lagtrapd of one version?");
+            return no_message("has a line of unknown kind; do lagtrap and lagtrapd have the same version?");
         return message;
     } catch (const std::exception&) {
-        return no_message("is malformed; are lagtrap and lagtrapd of one version?");
+        return no_message("is malformed; do lagtrap and lagtrapd have the same version?");
     }
 }
 

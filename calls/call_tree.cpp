@@ -39,7 +39,7 @@ Status check(const Tree& tree, std::size_t functions) {
                           fmt::format("a tree of {} calls; 1 to {} are allowed", tree.calls.size(), most_nodes));
     for (std::size_t number = 0; number < tree.calls.size(); ++number) {
         const Call& call = tree.calls[number];
-        if (call.function >= functions) return wrong(number, "is of a function that is not known");
+        if (call.function >= functions) return wrong(number, "has an unknown function number");
         if ((number == 0) != (call.parent == no_parent)) return wrong(number, "has no parent, or should have none");
         if (number != 0 && call.parent >= number) return wrong(number, "comes before its caller");
         if (call.end_ns < call.begin_ns) return wrong(number, "ends before it begins");

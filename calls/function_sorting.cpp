@@ -89,16 +89,16 @@ SystemReason system_file_reason(std::string_view path, std::string_view program)
 }
 
 SystemReason system_function_reason(std::string_view symbol, std::string_view name) {
-    if (is_one(symbol, start_functions)) return "start and end of programs";
+    if (is_one(symbol, start_functions)) return "program startup and exit";
     if (is_one(symbol, allocator_functions) || name.starts_with("operator new") || name.starts_with("operator delete"))
         return "allocator";
-    if (begins_with_one(symbol, compiler_beginnings)) return "made by the compiler";
-    if (begins_with_one(name, language_namespaces)) return "library of the language";
+    if (begins_with_one(symbol, compiler_beginnings)) return "compiler-generated";
+    if (begins_with_one(name, language_namespaces)) return "language library";
     // Of templates the demangler writes the type of the result first.
     const std::size_t open = name.find_first_of("(<");
     const std::size_t space = name.substr(0, open).rfind(' ');
     if (space != std::string_view::npos && begins_with_one(name.substr(space + 1), language_namespaces))
-        return "library of the language";
+        return "language library";
     return {};
 }
 

@@ -171,7 +171,7 @@ json::object to_json(const FunctionsEnded& ended) {
 Result<FunctionsMessage> parse_functions_message(const std::string& line) {
     const auto wrong = [](const char* why) {
         return make_error(ErrorKind::Invalid,
-                          std::string("lagtrapd's answer ") + why + "; are lagtrap and lagtrapd of one version?");
+                          std::string("lagtrapd's answer ") + why + "; do lagtrap and lagtrapd have the same version?");
     };
     try {
         const json::object object = json::parse(line).as_object();
@@ -186,7 +186,7 @@ Result<FunctionsMessage> parse_functions_message(const std::string& line) {
         if (const auto* ended = object.if_contains("ended_functions"))
             message.ended = functions_ended_of(ended->as_object());
         if (!message.started && !message.calls && !message.taken_out && !message.more && !message.ended)
-            return wrong("has a line that says nothing that is known");
+            return wrong("has a line of unknown kind");
         return message;
     } catch (const std::exception&) {
         return wrong("is malformed");

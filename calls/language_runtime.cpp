@@ -6,21 +6,20 @@ namespace lagtrap::calls {
 namespace {
 
 constexpr std::array runtimes{
-    RuntimeTraits{
-        "Ruby",
-        "ruby",
-        {{{"method__entry", "method__return", false}, {"cmethod__entry", "cmethod__return", true}}},
-        0,
-        no_probe_argument,
-        1,
-        no_probe_argument,
-        2,
-        3,
-        false,
-        "its own probes; they tell of methods while a TracePoint is on",
-        "Ruby tells its methods only while a TracePoint is on: put TracePoint.new(:call, :return) {}.enable at the "
-        "program's begin. Methods in C are told always; --include '#' watches them too.",
-        "this Ruby was built without probes (--enable-dtrace)"},
+    RuntimeTraits{"Ruby",
+                  "ruby",
+                  {{{"method__entry", "method__return", false}, {"cmethod__entry", "cmethod__return", true}}},
+                  0,
+                  no_probe_argument,
+                  1,
+                  no_probe_argument,
+                  2,
+                  3,
+                  false,
+                  "its own probes; they report methods while a TracePoint is enabled",
+                  "Ruby reports its methods only while a TracePoint is enabled: put TracePoint.new(:call, :return) "
+                  "{}.enable at the start of the program. Methods in C are always reported; --include '#' shows them.",
+                  "this Ruby was built without probes (--enable-dtrace)"},
     RuntimeTraits{"Python",
                   "python",
                   {{{"function__entry", "function__return", false}, {}}},
@@ -31,8 +30,8 @@ constexpr std::array runtimes{
                   0,
                   2,
                   true,
-                  "its own probes; since 3.11 most calls have an end alone, and are counted without times",
-                  "Python told no call: 3.13 and later do not, and programs that only wait have none.",
+                  "its own probes; since 3.11 most calls report only their end, and are counted without times",
+                  "Python reported no calls: 3.13 and later do not, and a program that only waits makes none.",
                   "this Python was built without probes (--with-dtrace)"},
     RuntimeTraits{"Java",
                   "hotspot",
@@ -44,23 +43,23 @@ constexpr std::array runtimes{
                   no_probe_argument,
                   no_probe_argument,
                   false,
-                  "its own probes; they tell of methods if java was started with -XX:+DTraceMethodProbes",
-                  "Java told no call: start it with -XX:+DTraceMethodProbes.",
+                  "its own probes; they report methods if java was started with -XX:+DTraceMethodProbes",
+                  "Java reported no calls: start it with -XX:+DTraceMethodProbes.",
                   "this Java was built without probes (--enable-dtrace)"},
-    RuntimeTraits{"Node.js",
-                  "node",
-                  {},
-                  no_probe_argument,
-                  no_probe_argument,
-                  no_probe_argument,
-                  no_probe_argument,
-                  no_probe_argument,
-                  no_probe_argument,
-                  false,
-                  "",
-                  "",
-                  "Node.js has no probes of functions; started with --perf-basic-prof, its functions have names in the "
-                  "stacks of lagtrap's recordings"},
+    RuntimeTraits{
+        "Node.js",
+        "node",
+        {},
+        no_probe_argument,
+        no_probe_argument,
+        no_probe_argument,
+        no_probe_argument,
+        no_probe_argument,
+        no_probe_argument,
+        false,
+        "",
+        "",
+        "Node.js has no function probes; with --perf-basic-prof, its functions have names in the stacks of recordings"},
 };
 
 struct FileBeginning {
@@ -142,7 +141,7 @@ std::string module_of(const RuntimeFunction& function) {
 
 SystemReason system_reason(const RuntimeFunction& function) {
     if (function.in_c) return "in C";
-    return is_of_language(function) ? "library of the language" : SystemReason();
+    return is_of_language(function) ? "language library" : SystemReason();
 }
 
 }  // namespace lagtrap::calls

@@ -19,7 +19,7 @@ Result<gid_t> find_group(const std::string& name) {
            buffer.size() < (1 << 24))
         buffer.resize(buffer.size() * 4);
     if (failed != 0) return system_error("looking up group " + printable(name), failed);
-    if (found == nullptr) return make_error(ErrorKind::NotFound, "there is no group \"" + printable(name) + "\"");
+    if (found == nullptr) return make_error(ErrorKind::NotFound, "no group \"" + printable(name) + "\"");
     return found->gr_gid;
 }
 

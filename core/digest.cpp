@@ -62,7 +62,7 @@ bool is_sha256_hex(std::string_view text) {
 std::string random_uuid() {
     std::array<std::uint8_t, 16> bytes{};
     if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-        throw std::runtime_error("the kernel gives no random bytes");
+        throw std::runtime_error("the kernel provides no random bytes");
     bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0f) | 0x40);
     bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3f) | 0x80);
     std::string text;

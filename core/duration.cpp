@@ -72,7 +72,7 @@ Result<double> parse_quantity(std::string_view text, const std::array<Unit, N>& 
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     TRY_ASSIGN(const double value, parse_quantity(text, duration_units, "50ms"));
     if (value >= static_cast<double>(std::numeric_limits<std::int64_t>::max()))
-        return make_error(ErrorKind::Invalid, "is too large to count in nanoseconds (292 years at most)");
+        return make_error(ErrorKind::Invalid, "is too large (at most 292 years)");
     return std::chrono::nanoseconds(static_cast<std::int64_t>(std::llround(value)));
 }
 

@@ -41,10 +41,10 @@ std::string others_at(const struct stat& place, uid_t owner) {
     if (place.st_uid != 0 && place.st_uid != owner) return "belongs to user " + user_text(place.st_uid);
     // Of a sticky folder nobody may take out, or replace, what is another's.
     if (S_ISDIR(place.st_mode) && (place.st_mode & S_ISVTX) != 0) return {};
-    if ((place.st_mode & S_IWOTH) != 0) return "can be written by everybody";
+    if ((place.st_mode & S_IWOTH) != 0) return "is writable by everyone";
     std::string group;
     if ((place.st_mode & S_IWGRP) == 0 || place.st_gid == 0 || is_group_of_one(place.st_gid, owner, group)) return {};
-    return "can be written by the group " + group;
+    return "is writable by the group " + group;
 }
 
 // With no link on the way, as far as it exists.

@@ -77,8 +77,8 @@ Status make_folder(const fs::path& folder, unsigned mode, std::optional<gid_t> g
     if (::fstat(fd.get(), &facts) != 0) return system_error(folder.string());
     // Before the mode: a change of group clears the setgid bit.
     if (group && facts.st_gid != *group && ::fchown(fd.get(), static_cast<uid_t>(-1), *group) != 0) {
-        Error error = system_error("giving " + folder.string() + " to its group");
-        error.message += "; the user who makes the spool must be in that group (SupplementaryGroups= of the unit)";
+        Error error = system_error("change the group of " + folder.string() + "");
+        error.message += "; the user who creates the spool must be in that group (SupplementaryGroups= of the unit)";
         return error;
     }
     if ((facts.st_mode & 07777) != mode || (group && facts.st_gid != *group)) {
@@ -182,9 +182,9 @@ std::string RetentionOutcome::describe() const {
     if (sent > 0) parts.push_back(plural(sent, "sent"));
     if (rejected > 0) parts.push_back(plural(rejected, "rejected"));
     if (unsent > 0) parts.push_back(plural(unsent, "never sent"));
-    if (batches > 0) parts.push_back(plural(batches, "batches of runs never sent"));
+    if (batches > 0) parts.push_back(plural(batches, "unsent batches of runs"));
     if (parts.empty()) return {};
-    return fmt::format("removed bundles to keep the spool within its limits: {} ({})", fmt::join(parts, ", "),
+    return fmt::format("removed bundles to enforce the limits of the spool: {} ({})", fmt::join(parts, ", "),
                        format_byte_size(bytes));
 }
 
@@ -196,7 +196,7 @@ Result<Spool> Spool::create(const fs::path& path, const std::string& group) {
         auto found = find_group(group);
         if (!found && found.error().kind == ErrorKind::NotFound) {
             Error error = found.error();
-            error.message += "; the package makes it, or: groupadd --system " + group;
+            error.message += "; the package creates it, or use: groupadd --system " + group;
             return error;
         }
         TRY_ASSIGN(group_id, std::move(found));
@@ -217,7 +217,7 @@ Result<Spool> Spool::open(const fs::path& path) {
         if (state != EntryState::Ready) ::mkdir(folder.c_str(), 02770);  // access() says whether it helped
         if (::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) continue;
         Error error = system_error("spool folder " + folder.string());
-        error.message += error.kind == ErrorKind::NotFound ? "; lagtrapd makes it when it starts, or check <spool path>"
+        error.message += error.kind == ErrorKind::NotFound ? "; lagtrapd creates it at startup, or check <spool path>"
                                                            : "; this user must be in the folder's group";
         return error;
     }
@@ -285,7 +285,7 @@ Result<UniqueFd> open_lock(const fs::path& path) {
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
     if (!S_ISREG(facts.st_mode) || facts.st_nlink > 1)
-        return make_error(ErrorKind::Denied, path.string() + " is not a plain file of its own; remove it");
+        return make_error(ErrorKind::Denied, path.string() + " is not a regular file with one link; remove it");
     return fd;
 }
 
@@ -325,7 +325,7 @@ Result<UniqueFd> Spool::lock_for_sending() const {
     if (!lock && lock.error().kind == ErrorKind::Busy)
         return make_error(ErrorKind::Busy,
                           "another lagtrap-uploader works on " + path_.string() +
-                              " and sends what waits there; `lagtrap upload BUNDLE` sends one at once");
+                              " and sends the bundles there; `lagtrap upload BUNDLE` sends one immediately");
     return lock;
 }
 

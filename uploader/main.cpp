@@ -114,14 +114,14 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
     lagtrap::keep_heap_small();
     lagtrap::uploader::Arguments arguments;
-    CLI::App app{"Sends the bundles in lagtrap's spool to the server."};
-    app.add_option("--settings", arguments.settings_file, "settings file (default /etc/lagtrap/settings.xml)");
-    app.add_option("--spool", arguments.spool, "spool folder, instead of the settings' <spool>");
-    app.add_option("--url", arguments.url, "server's address, instead of the settings' <upload>");
-    app.add_option("--token-file", arguments.token_file, "file with the token, not readable for others");
-    app.add_option("--ca-file", arguments.ca_file, "certificates to trust instead of the system's");
-    app.add_flag("--allow-http", arguments.allow_http, "let --url be plain http to another machine");
-    app.add_flag("--once", arguments.once, "try each ready bundle once, print a line for each, and end");
+    CLI::App app{"Send the bundles in lagtrap's spool to the server."};
+    app.add_option("--settings", arguments.settings_file, "Settings file; default: /etc/lagtrap/settings.xml");
+    app.add_option("--spool", arguments.spool, "Spool folder to use instead of <spool> in the settings");
+    app.add_option("--url", arguments.url, "Server address to use instead of <upload> in the settings");
+    app.add_option("--token-file", arguments.token_file, "File with the token; must not be readable by others");
+    app.add_option("--ca-file", arguments.ca_file, "Certificates to trust instead of the system's");
+    app.add_flag("--allow-http", arguments.allow_http, "Allow --url to be plain HTTP to another machine");
+    app.add_flag("--once", arguments.once, "Try each ready bundle once, print one line for each, and exit");
     app.set_version_flag("--version", "lagtrap-uploader " LAGTRAP_VERSION);
     try {
         app.parse(argc, argv);

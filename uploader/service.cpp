@@ -152,7 +152,7 @@ Result<std::optional<TransferOutcome>> Service::send(const std::string& name) {
 
 Result<bool> Service::run_once() {
     if (!server_ && !collector_)
-        return make_error(ErrorKind::Invalid, "no address to send to: set <upload url=...>, <otlp url=...> or --url");
+        return make_error(ErrorKind::Invalid, "no server configured: set <upload url=...>, <otlp url=...> or --url");
     TRY_ASSIGN(const auto ready, ready_names());
     if (ready.empty()) fmt::print("nothing to send in {}\n", spool_.folder(spool::EntryState::Ready).string());
     bool all_delivered = true;
@@ -186,7 +186,7 @@ void Service::note_spool_trouble(const Error& error) {
     left_behind_ = true;
     spool_pause_ = std::clamp(2 * spool_pause_, shortest_spool_pause, longest_spool_pause);
     last_trouble_ = error.message;
-    spdlog::error("the spool cannot be worked on, the next attempt in {} s: {}", spool_pause_.count(), error.message);
+    spdlog::error("cannot use the spool, retrying in {} s: {}", spool_pause_.count(), error.message);
     spool_pause_ends_ = Clock::now() + spool_pause_;
 }
 
@@ -226,7 +226,7 @@ Result<Service::Turn> Service::take_turn(Route& route, const std::vector<std::st
         const std::chrono::duration<double> wait =
             route.schedule.note_failure(*choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
         last_trouble_ = outcome->message;
-        spdlog::warn("{}: will try again in {:.1f} s: {}", *choice.name, wait.count(), outcome->message);
+        spdlog::warn("{}: retrying in {:.1f} s: {}", *choice.name, wait.count(), outcome->message);
     } else {
         route.schedule.note_success(*choice.name);
         last_trouble_.clear();
@@ -276,7 +276,7 @@ void Service::tidy() {
     if (!outcome) {
         spdlog::error("retention: {}", outcome.error().message);
     } else if (retention_lock_.note(outcome->left_to_another, last_tidy_)) {
-        spdlog::warn("the spool is not kept within its limits: {} and has done so for more than a minute",
+        spdlog::warn("cannot enforce the limits of the spool: {}, for more than a minute",
                      spool_.who_holds_retention());
     } else if (const std::string said = outcome->describe(); !said.empty()) {
         spdlog::warn("{}", said);
@@ -287,17 +287,17 @@ void Service::reload() {
     reload_requested_ = false;
     auto fresh = reload_();
     if (!fresh) {
-        spdlog::error("the settings stay as they were: {}", fresh.error().message);
+        spdlog::error("the new settings are invalid; the old settings stay in effect: {}", fresh.error().message);
         return;
     }
     if (fresh->spool_path != settings_.spool_path) {
-        spdlog::warn("the spool stays {} until a restart", settings_.spool_path);
+        spdlog::warn("the spool remains {} until a restart", settings_.spool_path);
         fresh->spool_path = settings_.spool_path;
     }
     settings_ = std::move(fresh).value();
     take_routes();
     without_spans_.clear();
-    spdlog::info("settings read again");
+    spdlog::info("settings reloaded");
 }
 
 void Service::tell_systemd() {

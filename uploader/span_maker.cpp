@@ -54,8 +54,7 @@ Result<int> await(pid_t pid, int output, const std::function<bool()>& keep_going
         pollfd ended{process.get(), POLLIN, 0};
         if (::poll(&ended, 1, turn_ms) > 0) break;
         if (!keep_going()) status = make_error(ErrorKind::Timeout, "stopped");
-        if (size_of(output) > spans_limit_bytes)
-            status = make_error(ErrorKind::Invalid, "there are more than 16 MiB of spans");
+        if (size_of(output) > spans_limit_bytes) status = make_error(ErrorKind::Invalid, "more than 16 MiB of spans");
         if (std::chrono::steady_clock::now() > deadline)
             status = make_error(ErrorKind::Timeout, "it took longer than two minutes");
     }
@@ -82,7 +81,7 @@ Result<std::string> make_spans(const std::string& program, const std::filesystem
     TRY_ASSIGN(const int code, await(pid, output.get(), keep_going));
     if (WIFEXITED(code) && WEXITSTATUS(code) == 0) return content_of(output.get(), spans_limit_bytes);
     if (WIFSIGNALED(code))
-        return make_error(ErrorKind::System, "lagtrap export was ended by signal " + std::to_string(WTERMSIG(code)));
+        return make_error(ErrorKind::System, "lagtrap export was killed by signal " + std::to_string(WTERMSIG(code)));
     const auto words = content_of(said.get(), said_limit_bytes);
     return make_error(ErrorKind::Invalid, words && !words->empty() ? printable(*words) : "lagtrap export failed");
 }

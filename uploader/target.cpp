@@ -48,13 +48,13 @@ Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http)
         return invalid(upload.url, "not an address; expected https://host[:port][/path]");
     const std::string scheme = part_of(url, CURLUPART_SCHEME);
     const std::string host = part_of(url, CURLUPART_HOST);
-    if (scheme != "https" && scheme != "http") return invalid(upload.url, "only https and http are known");
+    if (scheme != "https" && scheme != "http") return invalid(upload.url, "only https and http are supported");
     if (!part_of(url, CURLUPART_USER).empty() || !part_of(url, CURLUPART_PASSWORD).empty())
-        return invalid(upload.url, "holds a user or password; use a token file");
+        return invalid(upload.url, "contains a user or password; use a token file");
     if (!part_of(url, CURLUPART_QUERY).empty() || !part_of(url, CURLUPART_FRAGMENT).empty())
         return invalid(upload.url, "must not have a query or fragment");
     if (scheme == "http" && plain_http == PlainHttp::Refuse && !is_this_machine(host))
-        return invalid(upload.url, "plain http would show token and bundles to the network; use https, or allow it");
+        return invalid(upload.url, "plain http would expose token and bundles; use https, or allow it");
 
     Target target;
     target.url = part_of(url, CURLUPART_URL);
@@ -77,7 +77,7 @@ Result<std::string> read_token(const std::string& path) {
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(path);
     if ((facts.st_mode & 0007) != 0)
-        return make_error(ErrorKind::Denied, path + ": every user may use this token; chmod o= it");
+        return make_error(ErrorKind::Denied, path + ": readable by every user; run chmod o= on it");
     auto content = read_all(fd.get(), token_limit_bytes);
     if (!content) return content.error().within(path);
     std::string token = std::move(content).value();

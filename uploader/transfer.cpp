@@ -169,7 +169,7 @@ TransferOutcome later(const std::string& message) {
 // What to do, for whoever sends; whoever reads has other words for it.
 struct Hints {
     const char* refused =
-        "; the server refuses the token: check the token file, and the scope of its token on the server";
+        "; the server rejects the token: check the token file, and the scope of the token on the server";
     const char* redirected = "set <url> to the final address";
 };
 
@@ -305,7 +305,7 @@ TransferOutcome confirm(const Response& response, const std::string& digest, std
         outcome.message += fmt::format(", but the server stored {} bytes of {}", answer->bytes, size_bytes);
     } else {
         outcome.verdict = Verdict::Delivered;
-        outcome.message = answer->already ? "the server had it already" : "sent";
+        outcome.message = answer->already ? "the server already had it" : "sent";
     }
     return outcome;
 }
@@ -318,7 +318,7 @@ std::optional<TransferOutcome> judge_head(const Response& response, const std::s
         outcome.verdict = Verdict::Delivered;
         outcome.status = response.status;
         outcome.already_there = true;
-        outcome.message = "the server had it already; nothing was sent";
+        outcome.message = "the server already has it; nothing sent";
         return outcome;
     }
     if (concerns_all_bundles(response.status)) return judge(response);
@@ -340,11 +340,11 @@ TransferOutcome confirm_spans(const Response& response) {
 
 TransferOutcome Transfer::send(const std::filesystem::path& file, const spool::EntryName& name,
                                const KeepGoing& keep_going) {
-    if (curl_ == nullptr) return later("libcurl could not start");
+    if (curl_ == nullptr) return later("cannot start libcurl");
     const auto fd = open_file(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!fd) return later(fd.error().message);
     struct stat facts {};
-    if (::fstat(fd->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return later("not a plain file");
+    if (::fstat(fd->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return later("not a regular file");
     const auto size_bytes = static_cast<std::uint64_t>(facts.st_size);
     const auto digest = digest_of(fd->get(), keep_going);
     if (!digest) {
@@ -354,7 +354,7 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const spool::E
     }
     if (!digest->starts_with(name.digest_prefix)) {
         TransferOutcome outcome = later("the file's digest is " + digest->substr(0, 16) +
-                                        "..., which is not the one in its name: it was damaged in the spool");
+                                        "..., which differs from the one in its name: it was damaged in the spool");
         outcome.verdict = Verdict::Rejected;
         return outcome;
     }
@@ -376,12 +376,12 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const spool::E
 }
 
 Result<std::string> Transfer::get(const std::string& path, std::size_t limit_bytes, const KeepGoing& keep_going) {
-    if (curl_ == nullptr) return make_error(ErrorKind::System, "libcurl could not start");
+    if (curl_ == nullptr) return make_error(ErrorKind::System, "cannot start libcurl");
     Request request(static_cast<CURL*>(curl_.get()), target_, target_.url + path, keep_going);
     TRY(request.authorise());
     Response response = request.get(limit_bytes);
     if (response.result == CURLE_OK && response.status == 200) return std::move(response.body);
-    const TransferOutcome outcome = judge(response, {"", "that is the address to give"});
+    const TransferOutcome outcome = judge(response, {"", "use this address"});
     const auto kind = response.status == 404                             ? ErrorKind::NotFound
                       : response.status == 401 || response.status == 403 ? ErrorKind::Denied
                       : is_distrusted(response.result)                   ? ErrorKind::Unsupported

@@ -55,7 +55,7 @@ def functions_are_sorted_before_anything_is_attached():
             check(trace.started["own_files"] == [str(IN_CPP)], f"{trace.started['own_files']}")
             check(sum(count for _, count in trace.started["system_files"]) >= 3, f"{trace.started['system_files']}")
             reasons = {reason for reason, _ in trace.started["system_functions"]}
-            check("start and end of programs" in reasons, f"{reasons}")
+            check("program startup and exit" in reasons, f"{reasons}")
             check(not any(name.startswith(("std::", "_start")) for name in trace.names), f"{trace.names}")
             check(sum(hook[3] for hook in trace.started["hooks"]) == len(trace.names), f"{trace.started['hooks']}")
         with FunctionTrace(daemon, program.process.pid, *PLENTY, "--exclude", "^tree_", "--include", "^(malloc|free)$") as trace:

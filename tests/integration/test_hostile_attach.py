@@ -256,7 +256,7 @@ def others_may_write():
             quiet = status_text(daemon)
             check(f"folder {folder} above" not in quiet, f"the status says what does not hold: {quiet}")
         folder.chmod(0o777)
-        said = f"folder {folder} above {own} can be written by everybody"
+        said = f"folder {folder} above {own} is writable by everyone"
         with Daemon(step_event(own)) as daemon:
             check(said in status_text(daemon), f"not in the status: {status_text(daemon)}")
             checked = subprocess.run([LAGTRAP, "check", daemon.settings_path], capture_output=True, text=True, check=True)

@@ -129,7 +129,7 @@ def methods_of_java_are_counted_and_timed_compiled_ones_too():
         check(ended["too_deep"] == 0, f"{ended}")
         slow = counts["Shop$Cart.checkout"]
         check(slow[4] >= 50_000_000 and [trace.names[caller] for caller in slow[5]] == ["Shop.fill"], f"{slow}")
-        check(dict(lines[-1]["ended_functions"]["runtimes"][0][2])["library of the language"] >= 1, f"{lines[-1]}")
+        check(dict(lines[-1]["ended_functions"]["runtimes"][0][2])["language library"] >= 1, f"{lines[-1]}")
 
 
 class Rounds(OwnedProcess):
@@ -306,14 +306,14 @@ def what_cannot_be_seen_is_said_with_what_to_do():
     with idle_daemon() as daemon:
         with Shop(*RUBY) as shop:
             text = told(shop)
-            check("method__entry method__return" in text and "while a TracePoint is on" in text, text)
-            check("put TracePoint.new(:call, :return) {}.enable at the program's begin" in text, text)
+            check("method__entry method__return" in text and "while a TracePoint is enabled" in text, text)
+            check("put TracePoint.new(:call, :return) {}.enable at the start of the program" in text, text)
         with JavaShop() as shop:
             check("start it with -XX:+DTraceMethodProbes" in told(shop), told(shop))
         with Shop(*PYTHON) as shop:
-            check("since 3.11 most calls have an end alone" in told(shop), told(shop))
+            check("since 3.11 most calls report only their end" in told(shop), told(shop))
         with Shop(*NODE) as shop:
-            check("Node.js has no probes of functions" in told(shop), told(shop))
+            check("Node.js has no function probes" in told(shop), told(shop))
 
 
 def slices_nest_as_the_calls_did():

@@ -79,7 +79,7 @@ class Delivery(SpoolCase):
         self.add_bundle(content)
         code, lines = self.upload(server.url)
         self.assertEqual(code, 0, lines)
-        self.assertIn("had it already; nothing was sent", lines)
+        self.assertIn("already has it; nothing sent", lines)
         self.assertEqual(server.metric("upload_bytes_total"), received)
         self.assertEqual(len(server.bundles()), 1)
         self.assertEqual(len(self.in_state("sent")), 2)

@@ -187,7 +187,7 @@ class Service(OwnedProcess):
 
     def waits_s(self):
         """What it said after each failure: how long it will wait."""
-        return [float(found) for found in re.findall(r"will try again in ([0-9.]+) s", self.log())]
+        return [float(found) for found in re.findall(r"retrying in ([0-9.]+) s", self.log())]
 
     def wait_for_failures(self, count):
         return wait_for(lambda: len(self.waits_s()) >= count and self.waits_s(), f"{count} failures", 120)

@@ -8,8 +8,8 @@ namespace {
 TEST(FunctionSortingTest, TheProgramAndWhatIsNotInSystemFoldersAreItsOwn) {
     EXPECT_EQ(system_file_reason("/usr/bin/redis-server", "/usr/bin/redis-server"), "");
     EXPECT_EQ(system_file_reason("/opt/shop/lib/libcart.so", "/usr/bin/shop"), "");
-    EXPECT_EQ(system_file_reason("/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/shop"), "library of the system");
-    EXPECT_EQ(system_file_reason("/lib64/ld-linux-x86-64.so.2", "/srv/shop"), "library of the system");
+    EXPECT_EQ(system_file_reason("/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/shop"), "system library");
+    EXPECT_EQ(system_file_reason("/lib64/ld-linux-x86-64.so.2", "/srv/shop"), "system library");
     EXPECT_EQ(system_file_reason("[vdso]", "/srv/shop"), "code without a file");
 }
 
@@ -24,14 +24,14 @@ TEST(FunctionSortingTest, AProgramsOwnFolderBelowTheSystemsIsItsOwn) {
 }
 
 TEST(FunctionSortingTest, WhatCompilersAndLanguagesPutThereIsTheSystems) {
-    EXPECT_EQ(system_function_reason("_start", "_start"), "start and end of programs");
+    EXPECT_EQ(system_function_reason("_start", "_start"), "program startup and exit");
     EXPECT_EQ(system_function_reason("malloc", "malloc"), "allocator");
     EXPECT_EQ(system_function_reason("_Znwm", "operator new(unsigned long)"), "allocator");
-    EXPECT_EQ(system_function_reason("__stack_chk_fail", "__stack_chk_fail"), "made by the compiler");
+    EXPECT_EQ(system_function_reason("__stack_chk_fail", "__stack_chk_fail"), "compiler-generated");
     EXPECT_EQ(system_function_reason("_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int>::push_back(int&&)"),
-              "library of the language");
-    EXPECT_EQ(system_function_reason("x", "void std::sort<int*>(int*, int*)"), "library of the language");
-    EXPECT_EQ(system_function_reason("x", "core::fmt::write"), "library of the language");
+              "language library");
+    EXPECT_EQ(system_function_reason("x", "void std::sort<int*>(int*, int*)"), "language library");
+    EXPECT_EQ(system_function_reason("x", "core::fmt::write"), "language library");
 }
 
 TEST(FunctionSortingTest, TheApplicationsOwnStaysSo) {

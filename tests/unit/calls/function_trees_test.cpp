@@ -57,7 +57,7 @@ TEST(FunctionStreamTest, WhatRuntimesToldArrives) {
     FunctionsEnded ended;
     ended.reason = "time limit reached";
     ended.unnamed = 3;
-    ended.runtimes.push_back({"Java", 12, {{"library of the language", 4}}, 700, "start it otherwise"});
+    ended.runtimes.push_back({"Java", 12, {{"language library", 4}}, 700, "start it otherwise"});
     ended.totals.push_back({0, 2, 0, 30, 20, {1}, 0});
     ended.totals.push_back({1, 0, 0, 0, 0, {}, 9});
     const auto message = parse_functions_message(boost::json::serialize(to_json(ended)));

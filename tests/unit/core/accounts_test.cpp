@@ -16,7 +16,7 @@ TEST(Accounts, AGroupThatIsNotThereIsNamed) {
     const auto group = find_group("no-such\ngroup");
     ASSERT_FALSE(group);
     EXPECT_EQ(group.error().kind, ErrorKind::NotFound);
-    EXPECT_EQ(group.error().message, "there is no group \"no-such\\x0agroup\"");
+    EXPECT_EQ(group.error().message, "no group \"no-such\\x0agroup\"");
 }
 
 }  // namespace

@@ -41,13 +41,13 @@ TEST_F(OtherWriters, AreNoneWhereTheOwnerAloneWrites) { EXPECT_THAT(other_writer
 
 TEST_F(OtherWriters, AreSeenOnTheFile) {
     set_mode("folder/file", 0757);
-    EXPECT_EQ(other_writers(file()), file().string() + " can be written by everybody");
+    EXPECT_EQ(other_writers(file()), file().string() + " is writable by everyone");
 }
 
 TEST_F(OtherWriters, AreSeenOnAFolderAbove) {
     set_mode("folder", 0777);
     EXPECT_EQ(other_writers(file()),
-              "folder " + (root_ / "folder").string() + " above " + file().string() + " can be written by everybody");
+              "folder " + (root_ / "folder").string() + " above " + file().string() + " is writable by everyone");
 }
 
 TEST_F(OtherWriters, AreKeptOffByAStickyFolder) {
@@ -77,7 +77,7 @@ TEST_F(OtherWriters, AreOwnersOfFoldersAndGroups) {
     EXPECT_THAT(other_writers(file()), IsEmpty());
     ASSERT_EQ(::chown(file().c_str(), 1234567, 7654321), 0);
     set_mode("folder/file", 0775);
-    EXPECT_THAT(other_writers(file()), HasSubstr("can be written by the group 7654321"));
+    EXPECT_THAT(other_writers(file()), HasSubstr("is writable by the group 7654321"));
 }
 
 TEST_F(OtherWriters, AreNoneOfAFileThatIsNotThere) { EXPECT_THAT(other_writers(root_ / "none"), IsEmpty()); }

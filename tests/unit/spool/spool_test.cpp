@@ -344,7 +344,7 @@ TEST_F(SpoolTest, BatchesOfRunsGoFirstAndAreCountedApart) {
     ASSERT_TRUE(outcome.ok()) << outcome.error().message;
     EXPECT_EQ(outcome->batches, 1U);
     EXPECT_EQ(outcome->unsent, 0U);
-    EXPECT_THAT(outcome->describe(), HasSubstr("1 batches of runs never sent"));
+    EXPECT_THAT(outcome->describe(), HasSubstr("1 unsent batches of runs"));
     EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(bundle));
     EXPECT_EQ(spool_->unsent_batches_removed(), 1U);
     EXPECT_EQ(spool_->unsent_removed(), 0U);
