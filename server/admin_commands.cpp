@@ -78,7 +78,7 @@ Result<std::string> ask_hash(const std::string& name) {
 
 Result<Account> account_of(Store& store, const std::string& name) {
     TRY_ASSIGN(auto account, store.find_account(name));
-    if (!account) return make_error(ErrorKind::NotFound, "there is no account \"" + printable(name) + "\"");
+    if (!account) return make_error(ErrorKind::NotFound, "no account \"" + printable(name) + "\"");
     return std::move(*account);
 }
 
@@ -88,7 +88,7 @@ Status keep_an_admin(Store& store, const Account& account) {
     const auto admins = std::count_if(accounts.begin(), accounts.end(),
                                       [](const Account& a) { return a.role == Role::Admin && !a.disabled; });
     if (admins > 1) return success();
-    return make_error(ErrorKind::Denied, account.name + " is the last admin; make another one first");
+    return make_error(ErrorKind::Denied, account.name + " is the last admin; create another admin first");
 }
 
 // Who did it is whoever may start the program with this store.
@@ -116,14 +116,14 @@ Result<std::string> find_build(Store& store, const std::string& beginning) {
     if (found.size() == 1) return found.front();
     if (found.size() > 1)
         return make_error(ErrorKind::Invalid,
-                          fmt::format("{} builds begin with \"{}\", such as {} and {}; say more of it", found.size(),
+                          fmt::format("{} builds begin with \"{}\", such as {} and {}; give more digits", found.size(),
                                       printable(beginning), found[0], found[1]));
     // A name may be given before the first run comes, with the whole id alone.
     const bool hexadecimal = beginning.find_first_not_of("0123456789abcdef") == std::string::npos;
     if (hexadecimal && beginning.size() >= whole_build_id_digits) return beginning;
     return make_error(ErrorKind::NotFound,
                       "no run has a build that begins with \"" + printable(beginning) +
-                          "\"; before its first run a build is named by its whole id (readelf -n PROGRAM shows it)");
+                          "\"; to name a build before its first run, give its full id (readelf -n PROGRAM shows it)");
 }
 
 std::string patterns_of(const Team& team) {
@@ -137,10 +137,9 @@ std::string patterns_of(const Team& team) {
 Status warn_without_accounts(Store& store) {
     TRY_ASSIGN(const auto accounts, store.accounts());
     if (accounts.empty())
-        fmt::print(
-            stderr,
-            "With a token, pages and API ask everybody who they are, and nobody has an account yet. Make one with:\n"
-            "lagtrap-server user add NAME --role admin\n");
+        fmt::print(stderr,
+                   "With a token, pages and API require signing in, and there are no accounts yet. Create one with:\n"
+                   "lagtrap-server user add NAME --role admin\n");
     return success();
 }
 
@@ -152,8 +151,7 @@ Status add_user(Store& store, const std::string& name, const std::string& role) 
     TRY_ASSIGN(const std::string hash, ask_hash(name));
     const Account account{name, parsed, hash, ClockSnapshot::take().realtime_ns, false};
     TRY_ASSIGN(const AddOutcome added, store.add_account(account));
-    if (added == AddOutcome::Already)
-        return make_error(ErrorKind::Invalid, "there is an account \"" + name + "\" already");
+    if (added == AddOutcome::Already) return make_error(ErrorKind::Invalid, "account \"" + name + "\" already exists");
     fmt::print("added {} as {}\n", name, role_name(parsed));
     return note(store, "add account", name, role_name(parsed));
 }
@@ -163,7 +161,7 @@ Status list_users(Store& store) {
     for (const Account& account : accounts)
         fmt::print("{:<24} {:<9} since {}{}\n", account.name, role_name(account.role),
                    time_or(account.created_realtime_ns, ""), account.disabled ? ", disabled" : "");
-    if (accounts.empty()) fmt::print("no accounts; make one with: lagtrap-server user add NAME --role admin\n");
+    if (accounts.empty()) fmt::print("no accounts; create one with: lagtrap-server user add NAME --role admin\n");
     return success();
 }
 
@@ -179,8 +177,8 @@ Status change_password(Store& store, const std::string& name) {
     TRY_ASSIGN(Account account, account_of(store, name));
     TRY_ASSIGN(account.password_hash, ask_hash(name));
     TRY_ASSIGN(const bool changed, store.change_account(account, {}));
-    if (!changed) return make_error(ErrorKind::NotFound, "the account is gone");
-    fmt::print("changed the password of {}; its sessions are over\n", name);
+    if (!changed) return make_error(ErrorKind::NotFound, "the account no longer exists");
+    fmt::print("changed the password of {}; its sessions have ended\n", name);
     return note(store, "change password", name);
 }
 
@@ -190,8 +188,8 @@ Status change_role(Store& store, const std::string& name, const std::string& rol
     if (parsed != Role::Admin) TRY(keep_an_admin(store, account));
     account.role = parsed;
     TRY_ASSIGN(const bool changed, store.change_account(account, {}));
-    if (!changed) return make_error(ErrorKind::NotFound, "the account is gone");
-    fmt::print("{} is {} now; its sessions are over\n", name, role_name(parsed));
+    if (!changed) return make_error(ErrorKind::NotFound, "the account no longer exists");
+    fmt::print("{} is {} now; its sessions have ended\n", name, role_name(parsed));
     return note(store, "change role", name, role_name(parsed));
 }
 
@@ -212,7 +210,7 @@ Status add_token(Store& store, const NewToken& wanted) {
     TRY_ASSIGN(const auto tokens, store.tokens());
     for (const Token& other : tokens)
         if (other.name == token.name)
-            return make_error(ErrorKind::Invalid, "there is a token \"" + token.name + "\" already");
+            return make_error(ErrorKind::Invalid, "token \"" + token.name + "\" already exists");
     const MachineToken fresh = MachineToken::make();
     token.id = fresh.id;
     token.secret_sha256 = sha256_of(fresh.secret);
@@ -230,7 +228,7 @@ Status list_tokens(Store& store) {
                    token_scope_name(token.scopes), token.host.empty() ? "any" : token.host,
                    token.group.empty() ? "-" : token.group, time_or(token.expires_realtime_ns, "never"),
                    time_or(token.used_realtime_ns, "never"));
-    if (tokens.empty()) fmt::print("no tokens; make one with: lagtrap-server token add NAME --scope upload\n");
+    if (tokens.empty()) fmt::print("no tokens; create one with: lagtrap-server token add NAME --scope upload\n");
     return success();
 }
 
@@ -239,9 +237,9 @@ Status revoke_token(Store& store, const std::string& id_or_name) {
     std::set<std::string> ids;
     for (const Token& token : tokens)
         if (token.id == id_or_name || token.name == id_or_name) ids.insert(token.id);
-    if (ids.empty()) return make_error(ErrorKind::NotFound, "there is no token \"" + printable(id_or_name) + "\"");
+    if (ids.empty()) return make_error(ErrorKind::NotFound, "no token \"" + printable(id_or_name) + "\"");
     if (ids.size() > 1)
-        return make_error(ErrorKind::Invalid, "several tokens have that name; say the id (token list shows it)");
+        return make_error(ErrorKind::Invalid, "several tokens have this name; give the id (see token list)");
     TRY(store.remove_token(*ids.begin()));
     fmt::print("revoked {}\n", id_or_name);
     return note(store, "revoke token", id_or_name);
@@ -254,7 +252,7 @@ Status set_team(Store& store, const Team& team) {
     fmt::print("{} team {}: {}\n", fresh ? "made" : "changed", team.name, patterns_of(team));
     TRY_ASSIGN(const auto teams, store.teams());
     if (fresh && teams.size() == 1)
-        fmt::print("it is the first team: from now on, accounts in no team see nothing, admins excepted\n");
+        fmt::print("this is the first team: from now on, accounts without a team see nothing, except admins\n");
     return note(store, fresh ? "add team" : "change team", team.name, patterns_of(team));
 }
 
@@ -267,7 +265,7 @@ Status list_teams(Store& store) {
     }
     if (teams.empty())
         fmt::print(
-            "no teams, so that everybody sees everything; make one with: lagtrap-server team set NAME --unit "
+            "no teams, so everybody sees everything; create one with: lagtrap-server team set NAME --unit "
             "PATTERN\n");
     return success();
 }
@@ -276,21 +274,21 @@ Status remove_team(Store& store, const std::string& name) {
     const auto removed = store.remove_team(name);
     if (!removed && removed.error().kind == ErrorKind::Busy)
         return make_error(ErrorKind::Invalid,
-                          removed.error().message + "; put them into another team, or out of this one, first");
+                          removed.error().message + "; add them to another team, or remove them from this one, first");
     if (!removed) return removed.error();
-    if (!*removed) return make_error(ErrorKind::NotFound, "there is no team \"" + printable(name) + "\"");
+    if (!*removed) return make_error(ErrorKind::NotFound, "no team \"" + printable(name) + "\"");
     fmt::print("removed team {}\n", name);
     TRY_ASSIGN(const bool others, store.has_teams());
-    if (!others) fmt::print("no team is left: everybody sees everything\n");
+    if (!others) fmt::print("no teams left: everybody sees everything\n");
     return note(store, "delete team", name);
 }
 
 Status join_team(Store& store, const std::string& team, const std::string& account) {
     TRY_ASSIGN(const Account found, account_of(store, account));
     TRY_ASSIGN(const bool joined, store.join_team(team, account));
-    if (!joined) return make_error(ErrorKind::NotFound, "there is no team \"" + printable(team) + "\"");
+    if (!joined) return make_error(ErrorKind::NotFound, "no team \"" + printable(team) + "\"");
     if (found.role == Role::Admin) {
-        fmt::print("{} is in team {}, and as an admin sees everything\n", account, team);
+        fmt::print("{} is in team {}; as an admin, it sees everything\n", account, team);
     } else {
         fmt::print("{} is in team {}\n", account, team);
     }
@@ -305,20 +303,20 @@ Status leave_team(Store& store, const std::string& team, const std::string& acco
     TRY_ASSIGN(const auto others, store.teams_of(account));
     TRY_ASSIGN(const auto found, store.find_account(account));
     const bool sees_nothing = others.empty() && found && found->role != Role::Admin;
-    fmt::print("{} is out of team {}{}\n", account, team, sees_nothing ? ", is in no other, and sees nothing" : "");
+    fmt::print("{} left team {}{}\n", account, team, sees_nothing ? "; it is in no other team, and sees nothing" : "");
     return note(store, "leave team", team, account);
 }
 
 Status label_build(Store& store, const std::string& build, const std::string& name) {
     if (build.empty()) return make_error(ErrorKind::Invalid, "expected a build id");
     if (name.size() > build_name_limit_bytes || printable(name) != name)
-        return make_error(ErrorKind::Invalid, "a build's name has at most 64 bytes and no control characters");
+        return make_error(ErrorKind::Invalid, "expected a name of at most 64 bytes without control characters");
     TRY_ASSIGN(const std::string found, find_build(store, build));
     TRY(store.label_build({found, name, "command line", ClockSnapshot::take().realtime_ns}));
     if (name.empty()) {
-        fmt::print("build {} has no name now\n", found);
+        fmt::print("build {} no longer has a name\n", found);
     } else {
-        fmt::print("build {} is called {}\n", found, name);
+        fmt::print("build {} is named {}\n", found, name);
     }
     return note(store, "label build", found, name);
 }
@@ -327,7 +325,7 @@ Status list_build_labels(Store& store) {
     TRY_ASSIGN(const auto labels, store.build_labels());
     for (const BuildLabel& label : labels)
         fmt::print("{:<40} {:<20} {} by {}\n", label.build, label.name, time_or(label.at_realtime_ns, ""), label.by);
-    if (labels.empty()) fmt::print("no build has a name; give one with: lagtrap-server label BUILD NAME\n");
+    if (labels.empty()) fmt::print("no build has a name; name one with: lagtrap-server label BUILD NAME\n");
     return success();
 }
 
@@ -347,11 +345,11 @@ Status check_all(Store& store, Blobs& blobs) {
         return true;
     }));
     for (const std::string& digest : listed)
-        complaints.push_back("bundle " + digest + " is listed, but its bytes are gone");
+        complaints.push_back("bundle " + digest + " is listed, but its data is missing");
     for (const std::string& complaint : complaints) fmt::print("{}\n", complaint);
     fmt::print("{} bundles listed, {} stored without being listed, {} complaint(s)\n", rows.size(), unlisted,
                complaints.size());
-    if (!complaints.empty()) return make_error(ErrorKind::Invalid, "the store is not whole");
+    if (!complaints.empty()) return make_error(ErrorKind::Invalid, "the store is damaged");
     return success();
 }
 

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     ::umask(0077);
     Options options;
     Command command = [&options] { return serve(options); };
-    CLI::App app{"Receives, keeps and shows the delays and runs of many machines."};
+    CLI::App app{"Collect, store and show delays and runs from many machines."};
     app.set_version_flag("--version", "lagtrap-server " LAGTRAP_VERSION);
     add_server_options(app, options);
     add_commands(app, options, command);

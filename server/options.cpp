@@ -12,7 +12,7 @@ Status read_timeout(const char* option, const std::string& text, std::chrono::mi
     const auto duration = parse_duration(text);
     if (!duration) return duration.error().within(option);
     target = std::chrono::duration_cast<std::chrono::milliseconds>(*duration);
-    if (target.count() == 0) return make_error(ErrorKind::Invalid, std::string(option) + ": at least 1ms");
+    if (target.count() == 0) return make_error(ErrorKind::Invalid, std::string(option) + ": expected at least 1ms");
     return success();
 }
 
@@ -53,7 +53,7 @@ Status read_proxies(Options& options) {
     auto proxies = TrustedProxies::parse(options.trusted_proxies);
     if (!proxies) return proxies.error().within("--trusted-proxy");
     if (!proxies->empty() && !options.http.behind_proxy)
-        return make_error(ErrorKind::Invalid, "--trusted-proxy goes with --behind-proxy");
+        return make_error(ErrorKind::Invalid, "--trusted-proxy needs --behind-proxy");
     options.http.trusted_proxies = std::move(proxies).value();
     return success();
 }
@@ -109,7 +109,7 @@ Result<std::unique_ptr<OidcProvider>> read_provider(const Options& options) {
     if (options.oidc_file.empty()) return std::unique_ptr<OidcProvider>();
     if (options.public_url.empty())
         return make_error(ErrorKind::Invalid,
-                          "--oidc-file goes with --public-url: the provider sends people back to that address");
+                          "--oidc-file needs --public-url: the provider sends users back to that address");
     auto settings = read_oidc_settings(options.oidc_file);
     if (!settings) return settings.error().within("--oidc-file");
     return std::make_unique<OidcProvider>(std::move(settings).value());
@@ -121,7 +121,7 @@ Result<BasePath> read_base_path(const Options& options) {
     std::string_view url = options.public_url;
     while (url.ends_with('/')) url.remove_suffix(1);
     if (!url.empty() && !url.ends_with(base->text()))
-        return make_error(ErrorKind::Invalid, "--public-url is " + printable(url) + ", but the pages lie below " +
+        return make_error(ErrorKind::Invalid, "--public-url is " + printable(url) + ", but the pages are below " +
                                                   base->text() + "; expected an address that ends with it, such as " +
                                                   printable(url) + base->text());
     return base;
@@ -135,7 +135,7 @@ Result<std::optional<TokenTable>> read_token_file(const Options& options) {
 
 Result<std::string> store_address(const Options& options) {
     if (!options.store.empty() && !options.store_file.empty())
-        return make_error(ErrorKind::Invalid, "--store and --store-file say the same; give one of them");
+        return make_error(ErrorKind::Invalid, "--store and --store-file exclude each other");
     if (!options.store_file.empty()) {
         auto address = read_store_file(options.store_file);
         if (!address) return address.error().within("--store-file");
@@ -143,10 +143,9 @@ Result<std::string> store_address(const Options& options) {
     }
     if (options.store.empty()) return options.data + "/lagtrap.sqlite";
     if (has_password(options.store))
-        return make_error(
-            ErrorKind::Invalid,
-            "--store has a password, which every user of this machine may read in the list of processes; put "
-            "the address into a file and give --store-file, or the password into PGPASSWORD");
+        return make_error(ErrorKind::Invalid,
+                          "--store contains a password, which every user of this machine can see in the process list; "
+                          "use --store-file or PGPASSWORD");
     const auto address = parse_store_address(options.store);
     if (!address) return address.error().within("--store is \"" + printable(options.store) + "\"");
     return *address;

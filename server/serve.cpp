@@ -55,7 +55,8 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     parts.ingest = std::make_unique<Ingest>(*parts.blobs, *parts.store, limits, [&jobs] { jobs.wake(); });
     TRY_ASSIGN(const Reconciled mended, parts.ingest->reconcile(ClockSnapshot::take().realtime_ns));
     if (mended.rows_added > 0) spdlog::warn("listed {} bundle(s) that were stored unlisted", mended.rows_added);
-    if (mended.rows_removed > 0) spdlog::warn("dropped {} listed bundle(s) whose files are gone", mended.rows_removed);
+    if (mended.rows_removed > 0)
+        spdlog::warn("dropped {} listed bundle(s) whose files are missing", mended.rows_removed);
     parts.application = std::make_unique<Application>(
         Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log, parts.provider.get(), trace_viewer},
         sender_limits, std::move(base), std::move(tokens));
@@ -68,8 +69,8 @@ Status check_openness(const Options& options, Application& application) {
     TRY_ASSIGN(const bool open, application.is_open());
     if (!open || (loopback && !options.http.behind_proxy)) return success();
     return make_error(ErrorKind::Denied,
-                      "without accounts, tokens and --token-file the server listens on loopback alone, not on " +
-                          options.http.listen + "; make an account with: lagtrap-server user add NAME --role admin");
+                      "without accounts, tokens or --token-file, the server listens only on loopback, not on " +
+                          options.http.listen + "; create an account with: lagtrap-server user add NAME --role admin");
 }
 
 void maintain(Running& parts) {
@@ -84,19 +85,19 @@ HttpCallbacks make_callbacks(const Options& options, Running& parts) {
         if (options.token_file.empty()) return;
         auto table = TokenTable::load(options.token_file);
         if (!table) {
-            spdlog::error("the tokens stay as they were: {}", table.error().message);
+            spdlog::error("the tokens are unchanged: {}", table.error().message);
             return;
         }
         spdlog::info("read {} token(s)", table->size());
         parts.application->replace_tokens(std::move(table).value());
     };
     callbacks.on_tls_kept = [](const Error& error) {
-        spdlog::error("the certificate stays as it was: {}", error.message);
+        spdlog::error("the certificate is unchanged: {}", error.message);
     };
-    callbacks.on_tls_read = [] { spdlog::info("read the certificate again"); };
+    callbacks.on_tls_read = [] { spdlog::info("reloaded the certificate"); };
     callbacks.on_stopping = [] {
         ::sd_notify(0, "STOPPING=1");
-        spdlog::info("finishing what runs");
+        spdlog::info("finishing running requests");
     };
     callbacks.on_tick = [&parts, retention_ns = monotonic_ns(), upkeep_ns = monotonic_ns(),
                          freed_ns = monotonic_ns()]() mutable {
@@ -149,13 +150,12 @@ int serve(Options& options) {
     parts->teller->start();
     spdlog::info("listening on {}{}, data in {}", (*server)->address(), base->text(), options.data);
     if (options.http.tls_certificate.empty() && !options.http.behind_proxy && !is_loopback(options.http.listen).value())
-        spdlog::warn(
-            "plain HTTP shows tokens to the network; use --tls-certificate, or a proxy with TLS and --behind-proxy");
+        spdlog::warn("plain HTTP exposes tokens; use --tls-certificate, or a proxy with TLS and --behind-proxy");
     ::sd_notify(0, ("READY=1\nSTATUS=listening on " + (*server)->address()).c_str());
     const bool all_finished = (*server)->run();
     parts->teller->stop();
     parts->jobs->stop();
-    if (!all_finished) spdlog::warn("cut off requests that ran after the deadline");
+    if (!all_finished) spdlog::warn("aborted requests that ran past the deadline");
     spdlog::info("stopped");
     return all_finished ? done : failed;
 }

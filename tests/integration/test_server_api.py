@@ -604,7 +604,7 @@ class CommandLine(ServerCase):
         def names():
             return {label["build"][:4]: (label["name"], label["by"]) for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]}
         self.assertEqual(wait_for(names, "the name of the build"), {"0123": ("15.8-0+deb12u1", "(package)")})
-        self.assertIn("is called v9", self.run_server("label", "0123", "v9"))
+        self.assertIn("is named v9", self.run_server("label", "0123", "v9"))
         later = self.make_bundle(6, event="packaged")
         checker.ask("PUT", f"/api/v1/bundles/{sha256(later)}", later, 201, content_type="application/zstd")
         wait_for(lambda: all(row["parsed"] for row in checker.ask("GET", "/api/v1/bundles")[1]["bundles"]), "the bundle to be looked into")
@@ -615,13 +615,13 @@ class CommandLine(ServerCase):
         self.bundles = []
         self.upload_all(checker)
         self.assertIn("no build has a name", self.run_server("label"))
-        self.assertIn("build-a is called v1.2", self.run_server("label", "build-a", "v1.2"))
-        self.assertIn("build-b is called v1.3", self.run_server("label", "build-b", "v1.3"))
+        self.assertIn("build-a is named v1.2", self.run_server("label", "build-a", "v1.2"))
+        self.assertIn("build-b is named v1.3", self.run_server("label", "build-b", "v1.3"))
         self.assertIn("2 builds begin with", self.run_server("label", "build", "x", code=2))
         self.assertIn("no run has a build", self.run_server("label", "feed", "x", code=1))
         self.assertIn("expected a name", self.run_server("label", "build-a", code=2))
-        self.assertIn("0123456789abcdef is called v9", self.run_server("label", "0123456789abcdef", "v9"))
-        self.assertIn("has no name now", self.run_server("label", "build-b", ""))
+        self.assertIn("0123456789abcdef is named v9", self.run_server("label", "0123456789abcdef", "v9"))
+        self.assertIn("no longer has a name", self.run_server("label", "build-b", ""))
         labels = {label["build"]: label["name"] for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]}
         self.assertEqual(labels, {"build-a": "v1.2", "0123456789abcdef": "v9"})
 
@@ -688,7 +688,7 @@ class CommandLine(ServerCase):
         self.run_server("--store-file", named, "check")
         self.assertEqual(server.stop(), 0)
         next((self.root / "data" / "blobs").rglob("*" + sha256(content)[2:])).unlink()
-        self.assertIn("its bytes are gone", self.run_server("check", code=2))
+        self.assertIn("its data is missing", self.run_server("check", code=2))
 
     def test_wrong_options(self):
         self.assertIn("--store", self.run_server("--store", "mysql://x", code=2))

@@ -52,7 +52,7 @@ class FirstAccount(ServerCase):
             return subprocess.run([*add, *more], check=True, capture_output=True, text=True)
         first = run("rack", "--scope", "upload", "--quiet")
         self.assertRegex(first.stdout, r"\Altu_[0-9A-Za-z]+_[0-9A-Za-z_-]{43}\n\Z")
-        self.assertIn("nobody has an account yet", first.stderr)
+        self.assertIn("there are no accounts yet", first.stderr)
         add_user(self.root / "data", "ann", "admin")
         second = run("more", "--scope", "upload", "--quiet")
         self.assertEqual(second.stderr, "")

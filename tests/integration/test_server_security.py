@@ -495,12 +495,12 @@ class Certificates(ServerCase):
         self.assertIn(b"Strict-Transport-Security: max-age=", answer)
         os.replace(other_certificate, certificate)
         server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: "is not the key of" in server.log() or "the certificate stays as it was" in server.log(),
+        wait_for(lambda: "is not the key of" in server.log() or "the certificate is unchanged" in server.log(),
                  "the wrong pair to be refused")
         self.assertEqual(self.peer_of(server, ca)[0], first)
         os.replace(other_key, key)
         server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: "read the certificate again" in server.log(), "the certificate to be read")
+        wait_for(lambda: "reloaded the certificate" in server.log(), "the certificate to be read")
         self.assertNotEqual(self.peer_of(server, other_ca)[0], first)
 
     def test_sessions_over_tls(self):

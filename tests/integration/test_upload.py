@@ -186,7 +186,7 @@ class Damage(SpoolCase):
         content = os.urandom(2 * MIB)
         with contextlib.closing(server.begin_upload(content, MIB)) as upload:
             server.process.terminate()
-            wait_for(lambda: "finishing what runs" in server.log(), "the server to stop")
+            wait_for(lambda: "finishing running requests" in server.log(), "the server to stop")
             upload.sendall(content[MIB:])
             response = http.client.HTTPResponse(upload)
             response.begin()
@@ -445,7 +445,7 @@ class Tokens(SpoolCase):
         outcome = subprocess.run([SERVER, "--listen", "0.0.0.0:0", "--data", self.root / "data"], capture_output=True,
                                  text=True, timeout=60)
         self.assertEqual(outcome.returncode, 2)
-        self.assertIn("without accounts, tokens and --token-file", outcome.stderr)
+        self.assertIn("without accounts, tokens or --token-file", outcome.stderr)
 
 
 class Tls(SpoolCase):
