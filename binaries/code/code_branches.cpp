@@ -185,14 +185,14 @@ bool can_be_probed(const cs_insn& instruction) {
 
 Result<std::vector<Branch>> decode_branches(std::string_view code, std::uint64_t address) {
     InstructionDecoder decoder;
-    if (!decoder.ready()) return make_error(ErrorKind::Unsupported, "the library capstone cannot decode x86-64");
+    if (!decoder.ready()) return make_error(ErrorKind::Unsupported, "libcapstone cannot decode x86-64");
     std::vector<Branch> branches;
     Sums sums;
     while (!code.empty()) {
         const cs_insn* instruction = decoder.next(code, address);
         if (instruction == nullptr)
             return make_error(ErrorKind::Unsupported,
-                              fmt::format("the bytes at {:#x} are no instruction that capstone {}.{} knows", address,
+                              fmt::format("the bytes at {:#x} are not an instruction known to capstone {}.{}", address,
                                           CS_API_MAJOR, CS_API_MINOR));
         address += instruction->size;
         if (auto branch = branch_of(*instruction, sums)) {

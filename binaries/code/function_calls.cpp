@@ -85,9 +85,9 @@ class CallSearch {
         const auto go = file_.go_function(function.address);
         const auto entry = go && *go != nullptr ? function_entry(file_, function) : Result<std::uint64_t>(0);
         if (go && *go == nullptr && found.problem.empty())
-            found.problem = "is no function of Go in a program of Go: it has no goroutine to go by";
+            found.problem = "is not a Go function, in a Go program: it has no goroutine";
         if (leaves_goroutine(function.name) && found.problem.empty())
-            found.problem = "goes over to another stack and never returns by itself; its time is its caller's";
+            found.problem = "switches to another stack and does not return; its time counts as its caller's";
         for (const Error* error : {go ? nullptr : &go.error(), entry ? nullptr : &entry.error()})
             if (error != nullptr && found.problem.empty()) found.problem = exit_problem(*error, function);
         if (!found.problem.empty()) return;

@@ -14,7 +14,7 @@ Status note_go(const ProgramFile& file, const Function& function, FunctionPlaces
     TRY_ASSIGN(const GoFunction* const go, file.go_function(function.address));
     const std::uint32_t goid_offset = go != nullptr ? file.go().goid_offset : 0;
     if (!found.places.empty() && found.goid_offset != goid_offset)
-        return make_error(ErrorKind::Unsupported, "has the name of a function of Go and of another one");
+        return make_error(ErrorKind::Unsupported, "is the name of both a Go function and another function");
     found.goid_offset = goid_offset;
     found.frame_offset = go != nullptr ? file.go().frame_offset : 0;
     found.arguments_on_stack = found.arguments_on_stack || (go != nullptr && go->in_assembly);

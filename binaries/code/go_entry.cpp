@@ -40,8 +40,7 @@ Result<std::uint64_t> go_entry(const ProgramCode& code, const CodePart& part) {
         if (!is_direct_jump(*at) || at->target != part.begin) continue;
         if (!begins_anew(code, part, at))
             return make_error(ErrorKind::Unsupported,
-                              "begins with a loop, so its calls cannot be told from its rounds; "
-                              "watch its caller");
+                              "begins with a loop, so calls and iterations look alike; watch its caller");
         has_check = true;
     }
     if (!has_check) return part.begin;
@@ -52,7 +51,7 @@ Result<std::uint64_t> go_entry(const ProgramCode& code, const CodePart& part) {
     });
     if (entry == part.begin || is_head)
         return make_error(ErrorKind::Unsupported,
-                          "begins in a way that is not known, so its calls cannot be told; watch its caller");
+                          "has an unknown prologue, so its calls cannot be identified; watch its caller");
     return entry;
 }
 

@@ -38,7 +38,7 @@ const Layout* layout_of(std::uint32_t magic) {
 }
 
 Error damaged_table(const ElfImage& image, std::string_view what) {
-    return make_error(ErrorKind::Invalid, image.name() + ": damaged table of Go's functions: " + std::string(what));
+    return make_error(ErrorKind::Invalid, image.name() + ": damaged Go function table: " + std::string(what));
 }
 
 struct RawTable {
@@ -64,7 +64,7 @@ Result<RawTable> raw_table(const ElfImage& image) {
         const std::size_t begin = own ? 0 : begin_of_table(content);
         if (begin != std::string::npos) return RawTable{section->address + begin, content.substr(begin)};
     }
-    return make_error(ErrorKind::Unsupported, image.name() + ": has no table of Go's functions");
+    return make_error(ErrorKind::Unsupported, image.name() + ": has no Go function table");
 }
 
 class Table {
@@ -82,14 +82,14 @@ class Table {
             TRY_ASSIGN(text_, word(text_word) != 0 ? Result<std::uint64_t>(word(text_word)) : begin_of_text());
         }
         if (count > max_symbols)
-            return make_error(ErrorKind::TooLarge, image_.name() + ": has more than 4 million functions of Go");
+            return make_error(ErrorKind::TooLarge, image_.name() + ": has more than 4 million Go functions");
         if (records_ > content_.size() || (content_.size() - records_) / layout_.entry_bytes < 2 * count + 1)
             return damaged_table(image_, "its list ends early");
         std::vector<GoFunction> functions;
         functions.reserve(count);
         for (std::uint64_t index = 0; index < count; ++index) {
             auto function = function_at(index);
-            if (!function) return damaged_table(image_, "a function lies outside it");
+            if (!function) return damaged_table(image_, "a function is outside it");
             functions.push_back(std::move(*function));
         }
         return functions;
@@ -111,7 +111,7 @@ class Table {
         const ElfSection* const text = image_.find_section(".text");
         // With C code in the same section it begins somewhere in the middle.
         if (text == nullptr || image_.find_section(".init") != nullptr)
-            return make_error(ErrorKind::Unsupported, image_.name() + ": does not tell where its code of Go begins");
+            return make_error(ErrorKind::Unsupported, image_.name() + ": does not say where its Go code begins");
         return text->address;
     }
     // What the loader will write at this address.
@@ -160,10 +160,10 @@ Result<std::vector<GoFunction>> read_go_functions(const ElfImage& image) {
     if (raw.content.size() < most_header_bytes) return damaged_table(image, "it ends early");
     const Layout* const layout = layout_of(number_at<std::uint32_t>(raw.content, 0));
     if (layout == nullptr)
-        return make_error(ErrorKind::Unsupported, image.name() + ": its table of Go's functions is of a later kind");
+        return make_error(ErrorKind::Unsupported, image.name() + ": its Go function table has an unknown version");
     TRY_ASSIGN(auto functions, Table(image, raw.address, std::move(raw.content), *layout).functions());
     if (!functions.empty() && functions.front().address == 0)
-        return make_error(ErrorKind::Unsupported, image.name() + ": does not tell where its code of Go begins");
+        return make_error(ErrorKind::Unsupported, image.name() + ": does not say where its Go code begins");
     std::stable_sort(functions.begin(), functions.end(),
                      [](const GoFunction& a, const GoFunction& b) { return a.address < b.address; });
     functions.erase(std::unique(functions.begin(), functions.end(),

@@ -78,13 +78,12 @@ std::uint32_t goid_offset_of(unsigned minor) { return minor == 23 || minor == 24
 std::uint32_t frame_offset_of(unsigned minor) { return minor < 25 ? 104 : 96; }
 
 std::string refusal_of(const ElfImage& image, const std::string& version, std::optional<unsigned> minor) {
-    const std::string which = version.empty() ? "a version of Go that it does not tell" : version;
-    if (image.machine() != EM_X86_64) return "is a program of Go for another machine; those for x86-64 can be watched";
+    const std::string which = version.empty() ? "an unknown Go version" : version;
+    if (image.machine() != EM_X86_64) return "is a Go program for another architecture; only x86-64 is supported";
     if (!minor || *minor < first_minor || *minor > last_minor)
-        return fmt::format("was made by {}; functions of programs by Go 1.{} to 1.{} can be watched", which,
-                           first_minor, last_minor);
+        return fmt::format("was built with {}; only Go 1.{} to 1.{} is supported", which, first_minor, last_minor);
     if (version.find("X:noregabi") != std::string::npos || version.find(",noregabi") != std::string::npos)
-        return fmt::format("was made by {}: without arguments in registers its goroutines cannot be told", which);
+        return fmt::format("was built with {}: without register arguments, its goroutines cannot be identified", which);
     return {};
 }
 

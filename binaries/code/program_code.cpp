@@ -110,10 +110,10 @@ std::string_view ProgramCode::function_at(std::uint64_t address) const {
 Result<CodePart> ProgramCode::decode(std::uint64_t address, std::uint64_t size) const {
     if (size > max_function_bytes)
         return make_error(ErrorKind::TooLarge,
-                          fmt::format("has {} bytes of code; at most {} are searched", size, max_function_bytes));
+                          fmt::format("has {} bytes of code; the limit is {}", size, max_function_bytes));
     const auto first = file_offset_of(address);
     const auto last = file_offset_of(address + size - 1);
-    if (!first || !last || *last - *first != size - 1) return unsupported("lies outside the file's code");
+    if (!first || !last || *last - *first != size - 1) return unsupported("is outside the file's code");
     TRY_ASSIGN(const std::string code, image_.read(*first, size, max_function_bytes));
     TRY_ASSIGN(std::vector<Branch> branches, decode_branches(code, address));
     return CodePart{address, address + size, *first, std::move(branches)};
@@ -123,10 +123,10 @@ Result<std::uint64_t> ProgramCode::size_of(const Function& function) const {
     const FrameExtent* const extent = frames_.extent_at(function.address);
     const bool begins_here = extent != nullptr && extent->begin == function.address;
     if (begins_here && !extent->begins_as_functions)
-        return make_error(ErrorKind::Invalid, "is a part of another function, which only jumps here; watch that one");
+        return make_error(ErrorKind::Invalid, "is a part of another function, which jumps here; watch that function");
     if (function.size != 0) return function.size;
     if (begins_here) return extent->end - extent->begin;
-    return unsupported("neither its symbol nor unwind information says how large it is");
+    return unsupported("has no known size, neither from its symbol nor from unwind information");
 }
 
 // Places in the table by which `jump` finds its target.

@@ -37,9 +37,7 @@ class ExitSearch {
             for (std::size_t at = 0; at < parts_[number].branches.size(); ++at)
                 if (all || reached[number][at]) TRY(take(parts_[number], parts_[number].branches[at]));
         if (exits_.exits.empty())
-            return nothing_to_watch(
-                "has no instruction that leaves it, so it never returns; watch what it calls, or an event with a begin "
-                "of its own");
+            return nothing_to_watch("has no exit, so it never returns; watch what it calls, or use <begin> and <end>");
         // Symbols may overlap, and with them the parts.
         auto& exits = exits_.exits;
         std::sort(exits.begin(), exits.end(),
@@ -77,15 +75,14 @@ Result<Meaning> ExitSearch::meaning_of_direct(const Branch& branch) const {
             std::any_of(parts_.begin(), parts_.end(), [&](const CodePart& part) { return part.end == branch.target; });
         if (to_entry || behind_end) return Meaning::Stays;
         return no_return_sites(fmt::format(
-            "jumps at {:#x} to {} with its own frame still on the stack, so where it ends "
-            "cannot be told; watch its caller",
+            "jumps at {:#x} to {} with its frame still on the stack, so its end is unknown; watch its caller",
             branch.address,
             code_.function_at(branch.target).empty() ? fmt::format("{:#x}", branch.target)
                                                      : demangle(std::string(code_.function_at(branch.target)))));
     }
     if (branch.kind == BranchKind::ConditionalJump && branch.condition == JumpCondition::Always)
         return no_return_sites(fmt::format(
-            "is left at {:#x} by a loop instruction, which is not watched; watch its caller", branch.address));
+            "exits at {:#x} with a loop instruction, which cannot be probed; watch its caller", branch.address));
     return Meaning::Leaves;
 }
 
@@ -95,8 +92,7 @@ Result<Meaning> ExitSearch::meaning_of_indirect(const Branch& branch) const {
     if (branch.table != TableKind::None && !code_.cases_within(branch, parts_).empty()) return Meaning::Stays;
     if (branch.table == TableKind::Sum && level == StackLevel::Unknown) return Meaning::Stays;
     if (!branch.computed.in_memory && branch.computed.base == no_jump_register)
-        return no_return_sites(
-            fmt::format("jumps at {:#x} to where only the processor knows; watch its caller", branch.address));
+        return no_return_sites(fmt::format("jumps at {:#x} to an unknown address; watch its caller", branch.address));
     return Meaning::Decides;
 }
 
@@ -109,7 +105,7 @@ Result<Meaning> ExitSearch::meaning_of(const Branch& branch) const {
         case BranchKind::Return: return Meaning::Leaves;
         case BranchKind::FarReturn:
             return no_return_sites(
-                fmt::format("has a far return at {:#x}, which is not watched; watch its caller", branch.address));
+                fmt::format("has a far return at {:#x}, which cannot be probed; watch its caller", branch.address));
         case BranchKind::Jump:
         case BranchKind::ConditionalJump: return meaning_of_direct(branch);
         case BranchKind::JumpThroughSlot:
@@ -121,14 +117,14 @@ Result<Meaning> ExitSearch::meaning_of(const Branch& branch) const {
 
 Status ExitSearch::add_ranges(const Branch& branch, FunctionExit& exit) const {
     if (parts_.size() > max_jump_ranges)
-        return no_return_sites(fmt::format("has a jump at {:#x} that may lead into any of {} parts; watch its caller",
+        return no_return_sites(fmt::format("has a jump at {:#x} that may enter any of {} parts; watch its caller",
                                            branch.address, parts_.size()));
     const auto distance = [&](std::uint64_t to) { return static_cast<std::int64_t>(to - branch.address); };
     for (std::size_t number = 0; number < parts_.size(); ++number) {
         const std::int64_t begin = distance(parts_[number].begin), end = distance(parts_[number].end);
         if (std::min(begin, end) < std::numeric_limits<std::int32_t>::min() ||
             std::max(begin, end) > std::numeric_limits<std::int32_t>::max())
-            return no_return_sites("has parts that lie too far apart");
+            return no_return_sites("has parts that are too far apart");
         // A jump to the first instruction begins it anew.
         exit.within[number] = {static_cast<std::int32_t>(number == 0 ? begin + 1 : begin),
                                static_cast<std::int32_t>(end)};
@@ -143,14 +139,14 @@ Status ExitSearch::take(const CodePart& part, const Branch& branch) {
     if (meaning == Meaning::Stays) return success();
     if (branch.address == parts_[0].begin) {
         return nothing_to_watch(branch.kind == BranchKind::Return
-                                    ? "does nothing but return, so no time passes in it; watch its caller"
-                                    : "does nothing but jump to a function elsewhere; watch that one, or its caller");
+                                    ? "only returns, so no time passes in it; watch its caller"
+                                    : "only jumps to another function; watch that function, or its caller");
     }
     if (!branch.can_be_probed)
         return no_return_sites(fmt::format(
-            "is left at {:#x} by an instruction that the kernel takes no probe on; watch its caller", branch.address));
+            "exits at {:#x} with an instruction that the kernel cannot probe; watch its caller", branch.address));
     if (exits_.exits.size() == max_return_sites)
-        return make_error(ErrorKind::TooLarge, fmt::format("is left by more than {} instructions", max_return_sites));
+        return make_error(ErrorKind::TooLarge, fmt::format("has more than {} exits", max_return_sites));
     FunctionExit exit{.file_offset = part.file_offset + (branch.address - part.begin),
                       .condition = branch.condition,
                       .of_others_too = part.of_others_too};
@@ -174,7 +170,7 @@ Result<std::uint64_t> entry_of(const ProgramFile& file, const Function& function
 }
 
 Result<FunctionExits> exits_of(const ProgramFile& file, const Function& function) {
-    if (file.image().machine() != EM_X86_64) return no_return_sites("is not x86-64 code, the only kind searched");
+    if (file.image().machine() != EM_X86_64) return no_return_sites("is not x86-64 code");
     TRY_ASSIGN(const ProgramCode* const code, file.code());
     TRY_ASSIGN(const std::vector<CodePart> parts, code->parts_of(function));
     TRY_ASSIGN(const GoFunction* const go, file.go_function(function.address));

@@ -46,7 +46,7 @@ Result<const Library*> load_library() {
                look_up(handle, "debuginfod_get_user_data", library.get_user_data);
     }();
     if (complete) return &library;
-    return make_error(ErrorKind::Unsupported, "debuginfod servers cannot be asked: " DEBUGINFOD_SONAME
+    return make_error(ErrorKind::Unsupported, "cannot use debuginfod: " DEBUGINFOD_SONAME
                                               " is not installed; on Debian it is in the package libdebuginfod1");
 }
 
@@ -100,7 +100,7 @@ Result<DebugServer> DebugServer::make(DebugServerOptions options) {
     state->servers = !options.urls.empty() ? options.urls : known != nullptr ? known : "";
     if (state->servers.find_first_not_of(' ') == std::string::npos)
         return make_error(ErrorKind::Invalid,
-                          "no debuginfod server is known; name one in the environment variable DEBUGINFOD_URLS");
+                          "no debuginfod server configured; set the environment variable DEBUGINFOD_URLS");
     set_variable(DEBUGINFOD_URLS_ENV_VAR, state->servers);
     if (!options.cache_folder.empty()) set_variable(DEBUGINFOD_CACHE_PATH_ENV_VAR, options.cache_folder.string());
     set_variable(DEBUGINFOD_TIMEOUT_ENV_VAR, std::to_string(std::max<std::int64_t>(options.stall_limit.count(), 1)));
@@ -108,7 +108,7 @@ Result<DebugServer> DebugServer::make(DebugServerOptions options) {
     set_variable(DEBUGINFOD_RETRY_LIMIT_ENV_VAR, "1");
     state->options = std::move(options);
     state->client = loaded->begin();
-    if (state->client == nullptr) return make_error(ErrorKind::System, "libdebuginfod cannot be set up");
+    if (state->client == nullptr) return make_error(ErrorKind::System, "cannot initialize libdebuginfod");
     // Without this libdebuginfod 0.188 prints to descriptor -1, for which dprintf() of glibc leaks 8 KiB each time.
     TRY_ASSIGN(state->nowhere, open_file("/dev/null", O_WRONLY));
     loaded->set_verbose_fd(state->client, state->nowhere.get());
@@ -143,7 +143,7 @@ Result<std::filesystem::path> DebugServer::find(const std::string& build_id) {
     if (!is_build_id(build_id)) return make_error(ErrorKind::Invalid, "\"" + build_id + "\" is not a build id");
     if (state_->silences >= max_silences)
         return make_error(ErrorKind::Busy,
-                          "debuginfod servers are not asked any more, as none answered: " + state_->servers);
+                          "debuginfod servers are no longer asked, because none answered: " + state_->servers);
     state_->began = std::chrono::steady_clock::now();
     state_->stopped.reset();
     char* path = nullptr;

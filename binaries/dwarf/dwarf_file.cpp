@@ -40,12 +40,12 @@ Result<DwarfFile> DwarfFile::open(const std::filesystem::path& path, const Limit
     if (file.units().empty() || file.units().size() == max_units) {
         if (file.units_.beyond_limits)
             return make_error(ErrorKind::TooLarge, path.string() +
-                                                       ": its debug information takes more memory than the limit of " +
+                                                       ": its debug information exceeds the memory limit of " +
                                                        std::to_string(limits.memory_bytes) + " bytes lets it");
     }
     if (file.units().empty())
         return make_error(ErrorKind::Invalid,
-                          path.string() + ": its debug information is damaged, or of a kind that is not known");
+                          path.string() + ": its debug information is damaged or of an unknown kind");
     file.touched_.resize(file.units().size());
     file.abbreviations_left_ = max_abbreviations_read;
     file.write_header();

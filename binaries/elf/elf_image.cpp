@@ -33,14 +33,13 @@ Status read_exactly(int fd, char* into, std::uint64_t size, std::uint64_t offset
 
 // Why these first bytes are not those of a file that can be read here; empty where they are.
 std::string refusal(std::string_view head, ElfKinds kinds) {
-    if (head.starts_with("#!"))
-        return "is a script; name the program that interprets it, or mark the event with the library's markers";
+    if (head.starts_with("#!")) return "is a script; name its interpreter, or mark the event with lagtrap.h";
     if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG)) return "is not a program or library (ELF)";
     if (head[EI_CLASS] != ELFCLASS64) return "is a 32-bit program; only 64-bit programs can be watched";
     if (head[EI_DATA] != ELFDATA2LSB) return "is a big-endian program; only little-endian programs can be watched";
     const auto type = number_at<Elf64_Ehdr>(head, 0).e_type;
     if (type == ET_REL && kinds == ElfKinds::AlsoObjects) return {};
-    if (type == ET_REL) return "is an object file; name the program or library that it was linked into";
+    if (type == ET_REL) return "is an object file; name the program or library it was linked into";
     if (type == ET_CORE) return "is a core dump; name the program that wrote it";
     if (type != ET_EXEC && type != ET_DYN) return "is an ELF file of unknown type " + std::to_string(type);
     return {};

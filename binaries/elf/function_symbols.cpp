@@ -40,7 +40,7 @@ Error too_large(const ElfImage& image, const std::string& what) {
     return make_error(ErrorKind::TooLarge, image.name() + ": " + what);
 }
 
-Error over_budget(const ElfImage& image) { return too_large(image, "its symbols take more memory than they may"); }
+Error over_budget(const ElfImage& image) { return too_large(image, "its symbols take more memory than allowed"); }
 
 Status read_functions(const ElfImage& image, const ElfSection& section, ByteBudget& budget, FunctionTable& table) {
     const std::uint64_t count = section.size / sizeof(Elf64_Sym);
@@ -67,8 +67,8 @@ Status read_tables(const ElfImage& image, std::uint64_t& symbols, ByteBudget& bu
     for (const auto& section : image.sections()) {
         if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
         if (section.link >= image.sections().size())
-            return make_error(ErrorKind::Invalid, image.name() + ": damaged ELF file: " + section.name +
-                                                      " names a string table that is not there");
+            return make_error(ErrorKind::Invalid,
+                              image.name() + ": damaged ELF file: " + section.name + " names a missing string table");
         symbols += section.size / sizeof(Elf64_Sym);
         if (symbols > max_symbols)
             return too_large(image, "has " + std::to_string(symbols) + " symbols; at most " +

@@ -76,7 +76,7 @@ Result<MappedSections> MappedSections::open(const std::filesystem::path& path,
     const auto file_bytes = static_cast<std::uint64_t>(std::max<off_t>(::lseek(fd.get(), 0, SEEK_END), 0));
     if (file_bytes > limits.file_bytes)
         return make_error(ErrorKind::TooLarge, path.string() + ": has " + megabytes(file_bytes) + "; at most " +
-                                                   megabytes(limits.file_bytes) + " are looked at");
+                                                   megabytes(limits.file_bytes) + " are read");
     MappedSections result;
     std::vector<SectionPlan> plans;
     for (const std::string_view name : wanted) {
@@ -101,7 +101,7 @@ Result<MappedSections> MappedSections::open(const std::filesystem::path& path,
             return filled.error().within(path.string() + ": section " + plan.name);
     }
     result.guard_ = MappingGuard::protect(result.region_, result.region_bytes_);
-    if (!result.guard_) return make_error(ErrorKind::Busy, "too many files are mapped at once");
+    if (!result.guard_) return make_error(ErrorKind::Busy, "too many files are mapped");
     return result;
 }
 

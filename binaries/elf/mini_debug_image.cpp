@@ -23,7 +23,7 @@ Result<std::string> unpack_xz(std::string_view packed, std::uint64_t limit_bytes
     XzDecoder decoder;
     lzma_stream& stream = *decoder.get();
     if (lzma_stream_decoder(&stream, max_decoder_bytes, 0) != LZMA_OK)
-        return make_error(ErrorKind::System, "the xz decoder cannot be set up");
+        return make_error(ErrorKind::System, "cannot initialize the xz decoder");
     stream.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
     stream.avail_in = packed.size();
     std::string unpacked;
@@ -39,7 +39,7 @@ Result<std::string> unpack_xz(std::string_view packed, std::uint64_t limit_bytes
         if (answer == LZMA_STREAM_END) return unpacked;
         if (answer != LZMA_OK)
             return make_error(ErrorKind::Invalid,
-                              ".gnu_debugdata is not whole xz data (liblzma's answer " + std::to_string(answer) + ")");
+                              ".gnu_debugdata is incomplete (liblzma error " + std::to_string(answer) + ")");
     }
 }
 

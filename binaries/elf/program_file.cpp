@@ -300,7 +300,7 @@ Result<const GoFunction*> ProgramFile::go_function(std::uint64_t address) const 
         TRY_ASSIGN(auto table, read_go_functions(*state_->image));
         TRY_ASSIGN(const auto symbols, functions());
         if (!agree(table, symbols))
-            return make_error(ErrorKind::Unsupported, "its table of Go's functions and its symbols do not agree");
+            return make_error(ErrorKind::Unsupported, "its Go function table and its symbols disagree");
         state_->go_functions = std::move(table);
     }
     const auto& all = *state_->go_functions;

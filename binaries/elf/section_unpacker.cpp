@@ -34,7 +34,7 @@ class Inflater {
 
 Status unpack_zlib(const PackedSource& source, char* into, std::uint64_t size) {
     Inflater inflater;
-    if (!inflater.ok()) return make_error(ErrorKind::System, "zlib cannot be set up");
+    if (!inflater.ok()) return make_error(ErrorKind::System, "cannot initialize zlib");
     z_stream& stream = *inflater.get();
     std::uint64_t written = 0;
     for (;;) {
@@ -56,7 +56,7 @@ Status unpack_zlib(const PackedSource& source, char* into, std::uint64_t size) {
 
 Status unpack_zstd(const PackedSource& source, char* into, std::uint64_t size) {
     const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
-    if (!stream) return make_error(ErrorKind::System, "zstd cannot be set up");
+    if (!stream) return make_error(ErrorKind::System, "cannot initialize zstd");
     ZSTD_outBuffer output{into, size, 0};
     for (;;) {
         TRY_ASSIGN(const std::string packed, source());
@@ -78,7 +78,7 @@ Status unpack_section(std::uint32_t type, const PackedSource& source, char* into
     if (type == ELFCOMPRESS_ZLIB) return unpack_zlib(source, into, size);
     if (type == type_zstd) return unpack_zstd(source, into, size);
     return make_error(ErrorKind::Unsupported,
-                      "it is compressed in way " + std::to_string(type) + "; zlib (1) and zstd (2) can be read");
+                      "its compression type is " + std::to_string(type) + "; expected zlib (1) or zstd (2)");
 }
 
 }  // namespace lagtrap::binaries

@@ -117,7 +117,7 @@ struct SymbolTable::Builder {
             // The table's entries come on top: each function makes one or two.
             constexpr std::uint64_t bytes_of_function = sizeof(Candidate) + 2 * sizeof(Entry);
             if (!budget.take(source.functions.size() * bytes_of_function))
-                return make_error(ErrorKind::TooLarge, "its symbols take more memory than they may");
+                return make_error(ErrorKind::TooLarge, "its symbols take more memory than allowed");
             const auto number = static_cast<std::uint32_t>(table.names_.size());
             candidates.reserve(candidates.size() + source.functions.size());
             for (const FunctionTable::Function& function : source.functions) {

@@ -88,7 +88,7 @@ std::string encode_calls(const std::vector<FunctionCalls>& calls) {
 }
 
 Result<std::vector<FunctionCalls>> decode_calls(std::string_view body, std::size_t functions) {
-    const auto nonsense = [] { return make_error(ErrorKind::System, "the reader of the file gave an invalid answer"); };
+    const auto nonsense = [] { return make_error(ErrorKind::System, "the file reader gave an invalid answer"); };
     WireReader reader(body);
     bool sound = true;
     std::vector<FunctionCalls> calls;

@@ -16,7 +16,7 @@ Result<boost::json::value> parse(std::string_view text) {
     options.max_depth = deepest;
     boost::system::error_code failed;
     auto value = boost::json::parse({text.data(), text.size()}, failed, {}, options);
-    if (failed) return make_error(ErrorKind::Invalid, "is no JSON: " + failed.message());
+    if (failed) return make_error(ErrorKind::Invalid, "is not JSON: " + failed.message());
     return value;
 }
 
@@ -77,7 +77,7 @@ ContainerFacts bundle_facts(const object& state) {
 }
 
 Result<ContainerFacts> storage_facts(const boost::json::value& state, std::string_view id) {
-    if (!state.is_array()) return make_error(ErrorKind::Invalid, "is no list of containers");
+    if (!state.is_array()) return make_error(ErrorKind::Invalid, "is not a list of containers");
     for (const auto& value : state.get_array()) {
         if (!value.is_object() || text(value.get_object(), "id") != id) continue;
         const object& container = value.get_object();
@@ -98,7 +98,7 @@ Result<ContainerFacts> storage_facts(const boost::json::value& state, std::strin
 Result<ContainerFacts> parse_container_state(std::string_view content, ContainerFile kind, std::string_view id) {
     TRY_ASSIGN(const boost::json::value state, parse(content));
     if (kind == ContainerFile::Storage) return storage_facts(state, id);
-    if (!state.is_object()) return make_error(ErrorKind::Invalid, "is no description of a container");
+    if (!state.is_object()) return make_error(ErrorKind::Invalid, "is not a container description");
     if (kind == ContainerFile::Docker) return docker_facts(state.get_object());
     if (kind == ContainerFile::Bundle) return bundle_facts(state.get_object());
     return make_error(ErrorKind::Invalid, "is of an unknown kind");

@@ -58,17 +58,17 @@ bool FileReader::is_given_up(const ReadBudget& budget) const {
 Result<std::unique_ptr<ReaderProcess>> FileReader::acquire(const ReadBudget& budget) {
     std::unique_lock lock(mutex_);
     if (const std::size_t stuck = left_.count(); stuck >= options_.most_stuck)
-        return make_error(ErrorKind::Busy, std::to_string(stuck) +
-                                               " readers of files wait for file systems that do not answer: no further "
-                                               "one is risked");
+        return make_error(
+            ErrorKind::Busy,
+            std::to_string(stuck) + " file readers are blocked by unresponsive file systems; not starting another");
     const auto patience_end =
         std::min(Clock::now() + options_.wall_time, budget.until.value_or(Clock::time_point::max()));
     const auto has_room = [this] { return busy_.size() + starting_ < options_.most_processes; };
     while (!freed_.wait_until(lock, std::min(patience_end, Clock::now() + look_interval), has_room)) {
-        if (is_given_up(budget)) return make_error(ErrorKind::Timeout, "reading the file was given up");
+        if (is_given_up(budget)) return make_error(ErrorKind::Timeout, "reading the file was cancelled");
         if (Clock::now() >= patience_end)
-            return make_error(ErrorKind::Busy, "all " + std::to_string(options_.most_processes) +
-                                                   " readers of files are busy with others that take long");
+            return make_error(ErrorKind::Busy,
+                              "all " + std::to_string(options_.most_processes) + " file readers are busy");
     }
     std::unique_ptr<ReaderProcess> process;
     while (!process && !idle_.empty()) {
@@ -198,7 +198,7 @@ Result<std::string> FileReader::ask(ReaderTask task, int file, const std::string
     if (small) limits.answer_bytes = small_answer_bytes;
     auto answer = process->ask(task, file, body, program, limits);
     if (answer && answer->task_or_error > 1 + last_error_kind)
-        answer = make_error(ErrorKind::System, "the reader of the file gave an error that there is not");
+        answer = make_error(ErrorKind::System, "the file reader returned an unknown error");
     if (!answer) {
         count_failure(answer.error(), !process->ended_by_itself());
         drop(std::move(process));

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     struct stat facts {};
     const bool number = argc == 2 && std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), nice).ec == std::errc();
     if (!number || ::fstat(lagtrap::binaries::reader_socket, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
-        std::fputs("lagtrap-reader is started by lagtrapd, not by people\n", stderr);
+        std::fputs("lagtrap-reader is for internal use by lagtrapd\n", stderr);
         return 2;
     }
     return lagtrap::binaries::run_reader(nice);

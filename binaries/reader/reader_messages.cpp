@@ -19,7 +19,7 @@ constexpr std::size_t max_places_of_name = 1 << 20;
 constexpr std::size_t max_frames_of_place = 4096;
 constexpr std::size_t least_text_bytes = sizeof(std::uint32_t);
 
-Error nonsense() { return make_error(ErrorKind::System, "the reader of the file gave an invalid answer"); }
+Error nonsense() { return make_error(ErrorKind::System, "the file reader gave an invalid answer"); }
 
 bool is_hexadecimal(const std::string& text) {
     return text.find_first_not_of("0123456789abcdef") == std::string::npos && text.size() % 2 == 0;

@@ -75,17 +75,17 @@ Status ReaderProcess::await_greeting() {
     const Deadline deadline{Clock::now() + limits_of_start.wall_time, limits_of_start.cpu_time, limits_of_start};
     ReaderHead greeting;
     const Status received = receive(reinterpret_cast<char*>(&greeting), sizeof greeting, nullptr, deadline);
-    if (!received && !ended_) return make_error(ErrorKind::System, "it does not say that it is ready");
+    if (!received && !ended_) return make_error(ErrorKind::System, "it did not become ready");
     if (!received) {
         const int status = ending_.value_or(0);
         if (WIFSIGNALED(status))
-            return make_error(ErrorKind::System, std::string("it was ended (") + ::strsignal(WTERMSIG(status)) + ")");
+            return make_error(ErrorKind::System, std::string("it was killed (") + ::strsignal(WTERMSIG(status)) + ")");
         if (WEXITSTATUS(status) == reader_not_confined)
             return make_error(ErrorKind::System, "it could not be confined");
         return make_error(ErrorKind::System, "it ended with status " + std::to_string(WEXITSTATUS(status)));
     }
     if (greeting.task_or_error != reader_greeting || greeting.body_bytes != 0)
-        return make_error(ErrorKind::System, "it is another program");
+        return make_error(ErrorKind::System, "it is a different program");
     user_ = greeting.user;
     return success();
 }
@@ -137,18 +137,18 @@ std::optional<int> ReaderProcess::reap() {
 Error ReaderProcess::why_it_ended() {
     ended_ = true;
     ending_ = reap();
-    if (!ending_) return make_error(ErrorKind::System, "the reader of the file hung up");
+    if (!ending_) return make_error(ErrorKind::System, "the file reader disconnected");
     if (WIFSIGNALED(*ending_))
         return make_error(ErrorKind::System,
-                          std::string("the file broke its reader (") + ::strsignal(WTERMSIG(*ending_)) + ")");
-    return make_error(ErrorKind::System, "the reader of the file ended early");
+                          std::string("the file crashed its reader (") + ::strsignal(WTERMSIG(*ending_)) + ")");
+    return make_error(ErrorKind::System, "the file reader exited early");
 }
 
 Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline& deadline) {
     for (;;) {
         const auto now = Clock::now();
         if (deadline.limits.given_up && deadline.limits.given_up())
-            return make_error(ErrorKind::Timeout, "reading the file was given up");
+            return make_error(ErrorKind::Timeout, "reading the file was cancelled");
         if (now >= deadline.at)
             return make_error(ErrorKind::Timeout,
                               "reading the file took longer than " + seconds(deadline.limits.wall_time));
@@ -159,7 +159,7 @@ Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline&
         const auto pause = std::min(std::chrono::ceil<std::chrono::milliseconds>(deadline.at - now),
                                     std::chrono::milliseconds(look_interval));
         const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(pause.count()));
-        if (ready < 0 && errno != EINTR) return system_error("waiting for the reader of a file");
+        if (ready < 0 && errno != EINTR) return system_error("wait for the file reader");
         if (ready <= 0) continue;
         if (waiting[0].revents != 0) return success();
         if (!broker->serve(files_socket_.get())) broker = nullptr;
@@ -200,7 +200,8 @@ Status ReaderProcess::receive(char* into, std::size_t size, FileBroker* broker, 
 
 Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, const std::string& body,
                                                  const std::filesystem::path& program, const Limits& limits) {
-    if (body.size() > max_request_bytes) return make_error(ErrorKind::TooLarge, "too much is asked of a file at once");
+    if (body.size() > max_request_bytes)
+        return make_error(ErrorKind::TooLarge, "the request to the file reader is too large");
     const Deadline deadline{Clock::now() + limits.wall_time, cpu_time() + limits.cpu_time, limits};
     BrokerPolicy policy;
     const auto folder = program.lexically_normal().parent_path();
@@ -216,7 +217,7 @@ Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, cons
     ReaderHead head;
     TRY(receive(reinterpret_cast<char*>(&head), sizeof head, asked, deadline));
     if (head.body_bytes > limits.answer_bytes)
-        return make_error(ErrorKind::System, "the reader of the file announced " + std::to_string(head.body_bytes) +
+        return make_error(ErrorKind::System, "the file reader announced " + std::to_string(head.body_bytes) +
                                                  " bytes; at most " + std::to_string(limits.answer_bytes) +
                                                  " are taken");
     Answer answer;

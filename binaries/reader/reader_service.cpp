@@ -65,7 +65,7 @@ Result<std::string> table_answer(Request& request, WireReader& body) {
     const std::string wanted = body.text(name_limit_bytes);
     TRY_ASSIGN(const ElfImage image, ElfImage::from_file(std::move(request.file), name));
     if (!wanted.empty() && image.build_id() != wanted)
-        return make_error(ErrorKind::Vanished, "another file lies there by now");
+        return make_error(ErrorKind::Vanished, "a different file is there now");
     TRY_ASSIGN(const UnwindTable table, make_unwind_table(image));
     return encode_table(table);
 }
@@ -171,7 +171,7 @@ int run_reader(int nice) {
     BrokeredFiles files{UniqueFd(reader_files_socket)};
     use_file_access(&files);
     while (auto request = next_request()) {
-        Result<std::string> answer = make_error(ErrorKind::TooLarge, "reading it takes more memory than is allowed");
+        Result<std::string> answer = make_error(ErrorKind::TooLarge, "reading it takes more memory than allowed");
         try {
             answer = answer_to(*request);
         } catch (const std::bad_alloc&) {

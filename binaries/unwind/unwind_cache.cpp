@@ -131,12 +131,12 @@ bool sizes_hold(const Header& header, std::uint64_t file_bytes) {
 std::string read_table(int fd, std::uint64_t file_bytes, const std::string& key, UnwindTable& table) {
     Header header{};
     if (!read_exactly(fd, &header, sizeof header)) return "is shorter than its header";
-    if (std::memcmp(header.magic, magic_bytes, sizeof magic_bytes) != 0) return "is no unwind table";
+    if (std::memcmp(header.magic, magic_bytes, sizeof magic_bytes) != 0) return "is not an unwind table";
     if (header.version != format_version)
         return "has version " + std::to_string(header.version) + "; " + std::to_string(format_version) + " is known";
     const std::size_t key_bytes = ::strnlen(header.key, sizeof header.key);
-    if (std::string_view(header.key, key_bytes) != key) return "is the table of another file";
-    if (!sizes_hold(header, file_bytes)) return "has sizes that do not go together";
+    if (std::string_view(header.key, key_bytes) != key) return "is the table of a different file";
+    if (!sizes_hold(header, file_bytes)) return "has inconsistent sizes";
     table.base_address = header.base_address;
     table.row_count = header.row_count;
     table.unsupported_rows = header.unsupported_rows;
@@ -150,7 +150,7 @@ std::string read_table(int fd, std::uint64_t file_bytes, const std::string& key,
         !read_exactly(fd, table.pages.data(), table.size_bytes()))
         return "ends early";
     if (checksum_of(header, table.segments, table.pages) != header.checksum) return "has a wrong checksum";
-    if (!positions_hold(table)) return "has positions outside of it";
+    if (!positions_hold(table)) return "has positions outside the table";
     return {};
 }
 
@@ -228,9 +228,10 @@ Result<UnwindCache> UnwindCache::open(const std::filesystem::path& folder, std::
     if (::stat(folder.c_str(), &facts) != 0) return system_error(folder.string());
     const bool own = facts.st_uid == 0 || facts.st_uid == ::geteuid();
     if (!own || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return make_error(ErrorKind::Denied, folder.string() +
-                                                 ": others may write to this folder, so that unwind "
-                                                 "tables in it cannot be trusted; use one of mode 0700");
+        return make_error(
+            ErrorKind::Denied,
+            folder.string() +
+                ": others can write to this folder, so its unwind tables cannot be trusted; use a folder of mode 0700");
     return UnwindCache(folder, limit_bytes);
 }
 
@@ -269,7 +270,7 @@ Status UnwindCache::store(const std::string& key, const UnwindTable& table) cons
     const std::uint64_t bytes =
         sizeof header + table.segments.size() * sizeof table.segments[0] + std::uint64_t{table.size_bytes()};
     if (!sizes_hold(header, bytes) || table.pages.size() * sizeof table.pages[0] != table.size_bytes())
-        return make_error(ErrorKind::Invalid, "an unwind table whose sizes do not go together is not kept");
+        return make_error(ErrorKind::Invalid, "not keeping an unwind table with inconsistent sizes");
     if (bytes > limit_bytes_)
         return make_error(ErrorKind::TooLarge, "an unwind table of " + std::to_string(bytes) + " bytes; " +
                                                    folder_.string() + " may take " + std::to_string(limit_bytes_));

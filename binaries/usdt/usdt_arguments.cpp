@@ -247,10 +247,10 @@ std::string why_unreadable(const UsdtArgument& argument, std::string_view text) 
     const auto what = [&] {
         switch (argument.place) {
             case UsdtPlace::FloatingPoint: return "a floating-point number";
-            case UsdtPlace::ThreadVariable: return "a variable of the thread";
+            case UsdtPlace::ThreadVariable: return "a thread-local variable";
             case UsdtPlace::GlobalVariable: return "a global variable";
             case UsdtPlace::OddSize: return "not of 1, 2, 4 or 8 bytes";
-            default: return "not of a form that is known";
+            default: return "of an unknown form";
         }
     };
     std::string shown = printable(text.substr(0, shown_characters));

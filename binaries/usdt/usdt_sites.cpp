@@ -11,10 +11,10 @@ Result<std::vector<UsdtSite>> usdt_sites(const ProgramFile& file, std::string_vi
     for (UsdtProbe& probe : probes) {
         if (probe.provider != provider || probe.name != name) continue;
         const auto offset = file.file_offset_of(probe.address);
-        if (!offset) return make_error(ErrorKind::Invalid, "a site lies in no segment of the file");
+        if (!offset) return make_error(ErrorKind::Invalid, "a probe address is outside the file's segments");
         const auto semaphore =
             probe.semaphore == 0 ? std::optional<std::uint64_t>(0) : file.file_offset_of(probe.semaphore);
-        if (!semaphore) return make_error(ErrorKind::Invalid, "a semaphore lies in no segment of the file");
+        if (!semaphore) return make_error(ErrorKind::Invalid, "a semaphore is outside the file's segments");
         sites.push_back({*offset, *semaphore, std::move(probe)});
     }
     if (sites.empty()) return make_error(ErrorKind::NotFound, "no such probe");

@@ -30,7 +30,7 @@ def tracepoint_event(name, begin, end, key=""):
 
 # Each with what is said of it, by anybody.
 FAULTS = {
-    "idle": (function_event("idle", "idle"), "does nothing but return", "watch its caller"),
+    "idle": (function_event("idle", "idle"), "only returns", "watch its caller"),
     "endless": (function_event("endless", "serve_for_ever"), "never returns", "watch what it calls"),
     "missing": (function_event("missing", "serv"), 'has no function "serv"', "did you mean serve?"),
     "ambiguous": (function_event("ambiguous", "store::get"), "6 functions", "expected a unique name"),

@@ -377,7 +377,7 @@ def a_hostile_file_costs_itself():
 
         with mapper([hostile]):
             problem = wait_for(unreadable, "the hostile file to be told of")
-            check("broke its reader" in problem, f"the reason is: {problem}")
+            check("crashed its reader" in problem, f"the reason is: {problem}")
             check(daemon.status()["file_reader"]["ended"] >= 1, "the broken reader is not counted")
             flag.unlink()
             # A process is known a second after it began, and so is slow after three seconds of fast runs.

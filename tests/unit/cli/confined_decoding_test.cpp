@@ -76,7 +76,7 @@ TEST_F(ConfinedDecoding, WhatBreaksItBreaksNothingElse) {
     EXPECT_THAT(broken.error().message, HasSubstr("Abort"));
     const auto ended =
         decode_confined(folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> { ::_exit(0); });
-    EXPECT_THAT(ended.error().message, HasSubstr("ended early"));
+    EXPECT_THAT(ended.error().message, HasSubstr("exited early"));
     const auto thrown = decode_confined(folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> {
         throw std::runtime_error("no such thing");
     });

@@ -248,7 +248,7 @@ TEST(Functions, ThatCanNotBeWatchedAreToldWithTheReason) {
     const std::string library = build_folder() + "/settings/libsettings_test_marked.so";
     EXPECT_THAT(check(event("<function name='idle' " + marked + "/>"), BinaryCheck::Look),
                 AllOf(HasSubstr("settings.xml:3:11: function \"idle\" of "),
-                      HasSubstr(" cannot be watched: does nothing but return, so no time passes in it; expected a "
+                      HasSubstr(" cannot be watched: only returns, so no time passes in it; expected a "
                                 "function that takes time and whose return can be probed\n"),
                       HasSubstr("hint: watch its caller (lagtrap list-markers --functions " + library +
                                 " shows which can be watched)\n")));

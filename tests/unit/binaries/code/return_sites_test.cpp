@@ -173,13 +173,13 @@ TEST_P(ReturnSites, LeaveOutDataBehindTheCode) {
 }
 
 TEST_P(ReturnSites, RefuseWhatTheyCannotTell) {
-    expect_refusal("exits_loop", ErrorKind::Unsupported, "by a loop instruction");
-    expect_refusal("exits_at_once", ErrorKind::NotFound, "does nothing but return");
+    expect_refusal("exits_loop", ErrorKind::Unsupported, "with a loop instruction");
+    expect_refusal("exits_at_once", ErrorKind::NotFound, "only returns");
     expect_refusal("exits_never", ErrorKind::NotFound, "it never returns");
-    expect_refusal("exits_sizeless", ErrorKind::Unsupported, "says how large it is");
-    expect_refusal("exits_no_code", ErrorKind::Unsupported, "are no instruction");
-    expect_refusal("exits_cut", ErrorKind::Unsupported, "are no instruction");
-    expect_refusal("exits_many", ErrorKind::TooLarge, "more than 4096 instructions");
+    expect_refusal("exits_sizeless", ErrorKind::Unsupported, "has no known size");
+    expect_refusal("exits_no_code", ErrorKind::Unsupported, "are not an instruction");
+    expect_refusal("exits_cut", ErrorKind::Unsupported, "are not an instruction");
+    expect_refusal("exits_many", ErrorKind::TooLarge, "more than 4096 exits");
     expect_refusal("exits_large", ErrorKind::TooLarge, "bytes of code");
 }
 
@@ -188,7 +188,7 @@ TEST_P(ReturnSites, RefuseAFunctionBeyondTheFile) {
     outside.address = 0x7000'0000'0000;
     const auto sites = function_exits(*file_, outside);
     ASSERT_FALSE(sites);
-    EXPECT_THAT(sites.error().message, HasSubstr("lies outside the file's code"));
+    EXPECT_THAT(sites.error().message, HasSubstr("is outside the file's code"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, ReturnSites,

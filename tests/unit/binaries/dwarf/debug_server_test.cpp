@@ -207,7 +207,7 @@ TEST_F(DebugServers, MustBeNamed) {
     const auto ask = ask_debug_servers(none, [&](const Error& error) { failures.push_back(error.message); });
     EXPECT_EQ(ask(id_), std::nullopt);
     ASSERT_EQ(failures.size(), 1U);
-    EXPECT_THAT(failures[0], HasSubstr("name one in the environment variable DEBUGINFOD_URLS"));
+    EXPECT_THAT(failures[0], HasSubstr("set the environment variable DEBUGINFOD_URLS"));
     auto server = DebugServer::make(options("http://127.0.0.1:1"));
     ASSERT_TRUE(server);
     EXPECT_EQ(server->find("../../etc/passwd").error().kind, ErrorKind::Invalid);

@@ -223,7 +223,7 @@ TEST_F(BrokenReader, ThatKeepsOthersWaiting) {
     const auto second = reader.program(file->get(), library, {soon, nullptr});
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().kind, ErrorKind::Busy);
-    EXPECT_EQ(second.error().message, "all 1 readers of files are busy with others that take long");
+    EXPECT_EQ(second.error().message, "all 1 file readers are busy");
     EXPECT_TRUE(reader.try_start()) << "there is one, though it is busy";
     given_up.store(true);
     const auto answer = first.get();
@@ -311,7 +311,7 @@ TEST_F(BrokenReader, ThatEndsBeforeItReadsAnything) {
     EXPECT_NE(counts_without("exit 3").start_problem.find("status 3"), std::string::npos);
     EXPECT_NE(counts_without("exit 4").start_problem.find("confined"), std::string::npos);
     EXPECT_NE(counts_without("kill -SEGV $$").start_problem.find("Segmentation fault"), std::string::npos);
-    EXPECT_NE(counts_without("printf 0123456789abcdef >&3; read line <&4").start_problem.find("another program"),
+    EXPECT_NE(counts_without("printf 0123456789abcdef >&3; read line <&4").start_problem.find("a different program"),
               std::string::npos);
 }
 

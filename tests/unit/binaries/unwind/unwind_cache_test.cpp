@@ -137,7 +137,7 @@ TEST(UnwindCache, ThrowsAwayATornFile) {
     write(path, whole);
     std::filesystem::rename(path, folder.path() / "another.unwind");
     const auto another = cache.load("another");
-    EXPECT_THAT(another.error().message, HasSubstr("is the table of another file; it was removed"));
+    EXPECT_THAT(another.error().message, HasSubstr("is the table of a different file; it was removed"));
     std::filesystem::create_directory(path);
     EXPECT_EQ(cache.load("key").error().kind, ErrorKind::Invalid);
 }
@@ -257,7 +257,7 @@ TEST(UnwindCache, RefusesAFolderThatOthersMayWriteTo) {
     const auto cache = UnwindCache::open(folder.path(), roomy);
     ASSERT_FALSE(cache);
     EXPECT_EQ(cache.error().kind, ErrorKind::Denied);
-    EXPECT_THAT(cache.error().message, HasSubstr("others may write"));
+    EXPECT_THAT(cache.error().message, HasSubstr("others can write"));
     write(folder.path() / "file", "");
     EXPECT_FALSE(UnwindCache::open(folder.path() / "file", roomy));
 }
