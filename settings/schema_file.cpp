@@ -13,7 +13,8 @@ namespace lagtrap::settings {
 namespace {
 
 constexpr const char* about =
-    "\n  The structure of settings files: elements, attributes, value formats. Rules that XML Schema 1.0 cannot express\n"
+    "\n  The structure of settings files: elements, attributes, value formats. Rules that XML Schema 1.0 cannot "
+    "express\n"
     "  (ranges of durations, one kind of markers per event, keys on all markers or none, what the machine has) are\n"
     "  checked by `lagtrap check FILE`.\n";
 

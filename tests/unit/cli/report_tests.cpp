@@ -207,12 +207,11 @@ TEST(Report, reads_bundles_and_finds_them_in_the_spool) {
 
     EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "3f0"}).err,
               "lagtrap: \"3f0\" is not a file, and too short for a session id; give 4 characters or more\n");
+    EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "4f0c"}).err,
+              "lagtrap: no file \"4f0c\", and no bundle in the spool " + spool + " whose name begins like this\n");
     EXPECT_EQ(
-        test::run_lagtrap({"report", "--spool", spool, "4f0c"}).err,
-        "lagtrap: no file \"4f0c\", and no bundle in the spool " + spool + " whose name begins like this\n");
-    EXPECT_EQ(test::run_lagtrap({"report", "--spool", folder.string("none")}).err,
-              "lagtrap: no bundle in the spool " + folder.string("none") +
-                  "; name a file, or another spool with --spool\n");
+        test::run_lagtrap({"report", "--spool", folder.string("none")}).err,
+        "lagtrap: no bundle in the spool " + folder.string("none") + "; name a file, or another spool with --spool\n");
     EXPECT_EQ(test::run_lagtrap({"report", "./nothing.pftrace"}).err, "lagtrap: no such file: ./nothing.pftrace\n");
 }
 
