@@ -1,45 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lagtrap.h: marks where an operation of a program begins and ends, so that lagtrapd can watch how long it takes.
+ * lagtrap.h: marks where an operation of a program begins and ends, so that lagtrapd can time it.
  *
  *     LAGTRAP_BEGIN("frame");
  *     LAGTRAP_STAGE("frame", "decode");      stage "decode" begins
  *     decode();
- *     LAGTRAP_STAGE("frame", "draw");        stage "draw" begins, which ends "decode"
+ *     LAGTRAP_STAGE("frame", "draw");        stage "draw" begins, and "decode" ends
  *     draw();
- *     LAGTRAP_END("frame");                  ends "draw" too
+ *     LAGTRAP_END("frame");                  "draw" ends too
  *
- * A stage begins at its marker and lasts to the next marker of the run, as PostgreSQL's query__parse__start does; what
- * comes before the first marker of a stage belongs to none.
+ * A stage lasts from its marker to the next marker of the run. Time before the first stage belongs
+ * to no stage.
  *
- * One header, no library, nothing to initialise; C99 and newer, C++17 and newer, gcc and clang, programs and shared
- * libraries, x86-64 and arm64. While nobody listens a marker without arguments costs one no-operation instruction of
- * one byte, a marker with arguments one comparison in memory; its arguments are then not evaluated. Any thread may
- * reach a marker at any time, signal handlers too.
+ * This is a single header: no library, no initialization. It works with C99 and newer, C++17 and
+ * newer, gcc and clang, in programs and shared libraries, on x86-64 and arm64. While no tool
+ * listens, a marker without arguments costs one nop of one byte. A marker with arguments costs one
+ * comparison in memory, and its arguments are not evaluated. Markers may be hit at any time in any
+ * thread, including in signal handlers.
  *
- * Event and stage are string literals of letters, digits, '_' and '-' that begin with a letter or '_' (checked by the
- * compiler in C++, and in C by gcc). A run is paired by its thread; runs that begin and end in different threads, or
- * of which one thread has several at once, carry a key: an integer or pointer, such as the number of a request.
+ * Event and stage are string literals of letters, digits, '_' and '-' that begin with a letter or
+ * '_' (checked by the compiler in C++, and by gcc in C). Begin and end of a run are paired by
+ * thread. If they are in different threads, or if a thread has several runs at once, use a key: an
+ * integer or pointer, such as a request number.
  *
  *     LAGTRAP_BEGIN(event)                          the run begins
  *     LAGTRAP_STAGE(event, stage)                   a stage of the run begins
- *     LAGTRAP_END(event)                            the run has ended
- *     LAGTRAP_BEGIN_KEY(event, key)                 the same three with a key
+ *     LAGTRAP_END(event)                            the run ends
+ *     LAGTRAP_BEGIN_KEY(event, key)                 the same, with a key
  *     LAGTRAP_STAGE_KEY(event, stage, key)
  *     LAGTRAP_END_KEY(event, key)
- *     LAGTRAP_BEGIN_AT(event, begin_ns)             the run began earlier, in nanoseconds of CLOCK_MONOTONIC: what
- *     LAGTRAP_BEGIN_KEY_AT(event, key, begin_ns)    it spent in a queue counts too
- *     LAGTRAP_ARMED(event)                          not 0 while somebody listens to a marker with arguments of this
- *                                                   event in this program or library: for preparations of your own
- *     lagtrap_now_ns()                              now, for begin_ns
- *     LAGTRAP_SCOPE(event);                         C++: begins now, ends with the block, by an exception too
- *     LAGTRAP_SCOPE_KEY(event, key);                the same with a key, which is evaluated once
+ *     LAGTRAP_BEGIN_AT(event, begin_ns)             the run began earlier, at this time in ns of
+ *     LAGTRAP_BEGIN_KEY_AT(event, key, begin_ns)    CLOCK_MONOTONIC, so that time in a queue counts too
+ *     LAGTRAP_ARMED(event)                          nonzero while a tool listens to markers with arguments
+ *                                                   of this event in this program or library, so that you
+ *                                                   can skip your preparations otherwise
+ *     lagtrap_now_ns()                              the current time, for begin_ns
+ *     LAGTRAP_SCOPE(event);                         C++: begins now, and ends with the block, including by an exception
+ *     LAGTRAP_SCOPE_KEY(event, key);                the same, with a key, which is evaluated once
  *
- * With LAGTRAP_DISABLED defined before this header is included, and on other machines, all markers are empty.
+ * If LAGTRAP_DISABLED is defined before this header is included, or on other architectures, all
+ * markers are empty.
  *
- * A marker is a USDT probe "lagtrap:EVENT__begin", "lagtrap:EVENT__stage__STAGE" or "lagtrap:EVENT__end" in the note
- * format of SystemTap (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation), for any tool that knows
- * those: argument 0 is the key (0: none), argument 1 begin_ns.
+ * A marker is a USDT probe "lagtrap:EVENT__begin", "lagtrap:EVENT__stage__STAGE" or
+ * "lagtrap:EVENT__end" in SystemTap's note format
+ * (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation), which other tools
+ * understand too. Argument 0 is the key (0: none), argument 1 is begin_ns.
  */
 #ifndef LAGTRAP_H
 #define LAGTRAP_H
