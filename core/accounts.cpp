@@ -18,7 +18,7 @@ Result<gid_t> find_group(const std::string& name) {
     while ((failed = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) == ERANGE &&
            buffer.size() < (1 << 24))
         buffer.resize(buffer.size() * 4);
-    if (failed != 0) return system_error("looking up group " + printable(name), failed);
+    if (failed != 0) return system_error("look up group " + printable(name), failed);
     if (found == nullptr) return make_error(ErrorKind::NotFound, "no group \"" + printable(name) + "\"");
     return found->gr_gid;
 }

@@ -47,7 +47,7 @@ Result<std::vector<std::string>> mapped_files(const std::filesystem::path& proce
     if (failure == std::errc::no_such_file_or_directory) {
         return make_error(ErrorKind::NotFound, "no process " + pid + ", or it is a kernel thread");
     }
-    if (failure) return system_error("looking at process " + pid, failure.value());
+    if (failure) return system_error("inspect process " + pid, failure.value());
     TRY_ASSIGN(const std::string maps, read_file(process / "maps", maps_limit_bytes));
     std::vector<std::string> files{program};
     std::set<std::string> seen{program};

@@ -100,7 +100,7 @@ struct FreeFilter {
 Status allow(scmp_filter_ctx filter, int call, std::initializer_list<scmp_arg_cmp> conditions = {}) {
     const int code = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, static_cast<unsigned>(conditions.size()),
                                             conditions.begin());
-    return code == 0 ? success() : Status(system_error("making a system call filter", -code));
+    return code == 0 ? success() : Status(system_error("create a system call filter", -code));
 }
 
 Status allow_all(scmp_filter_ctx filter, std::initializer_list<int> calls) {
@@ -135,7 +135,7 @@ bool may_change_user() {
 
 // Empty sets: what setresuid() leaves where the process was not root's, or kept them over it.
 Status drop_capabilities() {
-    if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return system_error("giving up capabilities");
+    if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return system_error("drop capabilities");
     return set_own_capabilities({});
 }
 
@@ -153,16 +153,16 @@ Status drop_privileges() {
         const passwd* const user = ::getpwnam(confined_user);
         const uid_t uid = user != nullptr && user->pw_uid != 0 ? user->pw_uid : nobody;
         const gid_t gid = user != nullptr && user->pw_gid != 0 ? user->pw_gid : nobody;
-        if (::setgroups(0, nullptr) != 0) return system_error("giving up groups");
-        if (::setresgid(gid, gid, gid) != 0) return system_error("giving up the group");
-        if (::setresuid(uid, uid, uid) != 0) return system_error("giving up root");
+        if (::setgroups(0, nullptr) != 0) return system_error("drop groups");
+        if (::setresgid(gid, gid, gid) != 0) return system_error("drop the group");
+        if (::setresuid(uid, uid, uid) != 0) return system_error("drop root");
     }
     TRY(drop_capabilities());
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("giving up privileges");
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("drop privileges");
     // Other processes of the same user may not look into this one.
-    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("giving up core dumps");
+    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("disable core dumps");
     // A change of the user forgets this one, so it comes last.
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return system_error("ending with the parent");
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return system_error("set the parent death signal");
     return success();
 }
 
@@ -177,18 +177,18 @@ Status keep_capabilities(std::initializer_list<int> capabilities) {
 }
 
 Status confine_process(const Confinement& confinement) {
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("giving up privileges");
-    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("giving up core dumps");
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("drop privileges");
+    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("disable core dumps");
     if (!is_sanitized && confinement.address_space_bytes > 0)
         TRY(limit(RLIMIT_AS, confinement.address_space_bytes, "limiting memory"));
     if (confinement.cpu_seconds > 0) TRY(limit(RLIMIT_CPU, confinement.cpu_seconds, "limiting CPU time"));
     TRY(limit(RLIMIT_FSIZE, confinement.file_bytes, "limiting files"));
-    TRY(limit(RLIMIT_CORE, 0, "limiting core dumps"));
+    TRY(limit(RLIMIT_CORE, 0, "limit core dumps"));
     // What is not allowed fails rather than kills: libraries look for files that they can do without.
     const std::unique_ptr<void, FreeFilter> filter(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
-    if (!filter) return system_error("making a system call filter", ENOMEM);
+    if (!filter) return system_error("create a system call filter", ENOMEM);
     if (const int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1); code != 0)
-        return system_error("making a system call filter for all threads", -code);
+        return system_error("create a system call filter for all threads", -code);
     TRY(allow_all(filter.get(), always_allowed));
     TRY(allow_conditional(filter.get()));
     if (confinement.looks_into_processes) {
@@ -202,7 +202,7 @@ Status confine_process(const Confinement& confinement) {
     if (confinement.opens_files) TRY(allow_all(filter.get(), for_opening_files));
     if (confinement.output_files) TRY(allow_all(filter.get(), for_output_files));
     if (const int code = seccomp_load(filter.get()); code != 0)
-        return system_error("setting the system call filter", -code);
+        return system_error("install the system call filter", -code);
 #if LAGTRAP_SANITIZED
     is_confined = true;
 #endif

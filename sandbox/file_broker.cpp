@@ -38,7 +38,7 @@ Status send_message(int socket, const Head& head, std::string_view text, int fd)
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
     bytes += text;
     while (send_with_file(socket, bytes.data(), bytes.size(), fd) < 0)
-        if (errno != EINTR) return system_error("asking for a file");
+        if (errno != EINTR) return system_error("ask for a file");
     return success();
 }
 
@@ -63,7 +63,7 @@ Result<Message> receive_message(int socket, bool with_fd) {
     }
     ssize_t got = -1;
     while ((got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0)
-        if (errno != EINTR) return system_error("asking for a file");
+        if (errno != EINTR) return system_error("ask for a file");
     if (const cmsghdr* part = with_fd ? CMSG_FIRSTHDR(&message) : nullptr;
         part != nullptr && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS) {
         int fd = -1;
@@ -71,7 +71,7 @@ Result<Message> receive_message(int socket, bool with_fd) {
         received.fd.reset(fd);
     }
     if (static_cast<std::size_t>(got) < sizeof received.head || (message.msg_flags & MSG_TRUNC) != 0)
-        return make_error(ErrorKind::Invalid, "the other side of the file broker is gone");
+        return make_error(ErrorKind::Invalid, "the file broker has disconnected");
     received.text.resize(static_cast<std::size_t>(got) - sizeof received.head);
     return received;
 }
@@ -102,7 +102,7 @@ struct FileBroker::Reply {
 };
 
 Result<BrokeredFiles::Answer> BrokeredFiles::ask(int kind, int flags, unsigned mode, const std::string& paths) {
-    if (paths.size() > paths_limit_bytes) return system_error("asking for a file", ENAMETOOLONG);
+    if (paths.size() > paths_limit_bytes) return system_error("ask for a file", ENAMETOOLONG);
     TRY(send_message(socket_.get(), Head{kind, flags, mode}, paths, -1));
     TRY_ASSIGN(Message message, receive_message(socket_.get(), true));
     if (message.head.flags != 0) return system_error(paths.substr(0, paths.find('\0')), message.head.flags);

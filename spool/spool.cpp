@@ -275,7 +275,7 @@ Status give_to_group(int fd, const fs::path& folder) {
     if (of_another_group && ::fchown(fd, static_cast<uid_t>(-1), of_folder.st_gid) != 0)
         return errno == EPERM
                    ? set_mode(fd, 0600)
-                   : Status(system_error("giving the lock in " + folder.string() + " to the folder's group"));
+                   : Status(system_error("change the group of the lock in " + folder.string()));
     return (facts.st_mode & 07777) == mode ? success() : set_mode(fd, mode);
 }
 

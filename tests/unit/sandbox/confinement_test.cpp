@@ -117,7 +117,7 @@ TEST(Confinement, HoldsForThreadsThatRunAlready) {
 }
 
 TEST(Confinement, GivesUpRootForGood) {
-    if (::geteuid() != 0) GTEST_SKIP() << "giving up root needs root";
+    if (::geteuid() != 0) GTEST_SKIP() << "drop root needs root";
     const int status = status_of_child([] {
         if (!drop_privileges()) return 1;
         if (::getuid() == 0 || ::geteuid() == 0 || ::getgid() == 0 || ::getgroups(0, nullptr) != 0) return 2;
