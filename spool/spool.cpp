@@ -273,9 +273,8 @@ Status give_to_group(int fd, const fs::path& folder) {
     const bool of_another_group = ::stat(folder.c_str(), &of_folder) == 0 && facts.st_gid != of_folder.st_gid;
     // The uploader's unit may not change owners. The daemon reads it all the same; nobody else has to.
     if (of_another_group && ::fchown(fd, static_cast<uid_t>(-1), of_folder.st_gid) != 0)
-        return errno == EPERM
-                   ? set_mode(fd, 0600)
-                   : Status(system_error("change the group of the lock in " + folder.string()));
+        return errno == EPERM ? set_mode(fd, 0600)
+                              : Status(system_error("change the group of the lock in " + folder.string()));
     return (facts.st_mode & 07777) == mode ? success() : set_mode(fd, mode);
 }
 

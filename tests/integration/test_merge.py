@@ -16,7 +16,7 @@ from lagtrap_test import (BUILD_DIR, LAGTRAP, PLANTED, PROGRAMS, Daemon, Watched
 MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
 HOT = PROGRAMS / "hot"
 EVENT = library_event("work", PLANTED, "60ms", trace_length="100ms")
-REASON = "functions of programs have no names: the merge that looked for them had taken too long"
+REASON = "program functions have no names: the merge that looked them up took too long"
 
 
 class HangingMerge(Daemon):

@@ -68,7 +68,7 @@ def what_comes_too_often_is_said_in_the_report():
         while daemon.status()["state"] == "recording":
             program.run("sleep")
         shed = report(daemon.wait_for_bundles(1)[0])["quality"]["shed"]
-        check(any("came too often, are not recorded" in sentence for sentence in shed), f"{shed}")
+        check(any("were too frequent and are not recorded" in sentence for sentence in shed), f"{shed}")
 
 
 def what_cannot_be_watched_is_said_in_the_report():

@@ -237,7 +237,7 @@ def a_killed_daemon_leaves_what_was_told():
         wait_for(lambda: not is_watched(program), "the kernel to take the probes out")
         daemon.start()
         bundle = daemon.wait_for_bundles(1)[0]
-        check("functions were not counted: lagtrapd ended before it told the counts" in report_quality(bundle), f"{report_quality(bundle)}")
+        check("functions were not counted: lagtrapd exited before it reported the counts" in report_quality(bundle), f"{report_quality(bundle)}")
         check(any(call["name"] == "sleeper" for call in check_trace(bundle, 100_000)["function_calls"]), "calls that were told")
 
 

@@ -32,10 +32,10 @@ void CallsInTrace::load(const std::filesystem::path& directory, SystemFile& file
     if (!recorded_.problem.empty()) sentences.push_back(fmt::format("calls were not recorded: {}", recorded_.problem));
     if (!recorded_.taken_out.empty())
         sentences.push_back(
-            fmt::format("calls of {}, which came too often, are not recorded; their time is their callers'",
+            fmt::format("calls of {} were too frequent and are not recorded; their time counts as their callers'",
                         names_of_taken_out(recorded_)));
     if (recorded_.left_out != 0)
-        sentences.push_back(fmt::format("{} trees of calls were left out, as they were too many", recorded_.left_out));
+        sentences.push_back(fmt::format("{} call trees were left out: too many", recorded_.left_out));
     for (std::string& sentence : sentences)
         if (file.quality.shed.size() < shed_limit) file.quality.shed.push_back(printable(sentence));
 }

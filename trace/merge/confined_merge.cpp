@@ -51,7 +51,7 @@ int run_child(UniqueFd socket, const std::function<int()>& merge) {
     try {
         return merge();
     } catch (const std::bad_alloc&) {
-        std::fputs("lagtrap-merge: the capture takes more memory than is allowed\n", stderr);
+        std::fputs("lagtrap-merge: the capture takes more memory than allowed\n", stderr);
         return 1;
     }
 }

@@ -49,7 +49,7 @@ void choose(std::vector<calls::FunctionTotals>& totals) {
 void FunctionsInTrace::load(const std::filesystem::path& directory, SystemFile& file) {
     recorded_ = read_recorded_functions(directory, call_slices_limit);
     if (recorded_.started && !recorded_.ended && recorded_.problem.empty())
-        recorded_.problem = "lagtrapd ended before it told the counts";
+        recorded_.problem = "lagtrapd exited before it reported the counts";
     if (recorded_.problem.empty() || file.quality.shed.size() >= shed_limit) return;
     file.quality.shed.push_back(printable(
         fmt::format("functions were not {}: {}", recorded_.started ? "counted" : "traced", recorded_.problem)));

@@ -132,8 +132,7 @@ Status Merger::load() {
     modules_.at(kernel_module).build_id = read_kernel_build_id(options_.symbols.kernel_notes);
     file_.quality.code_files_lost += name_run_time_code(stacks_, directory_, session_.started_ns).files_bad;
     if (!options_.symbols.open_programs && file_.quality.shed.size() < shed_limit)
-        file_.quality.shed.emplace_back(
-            "functions of programs have no names: the merge that looked for them had taken too long");
+        file_.quality.shed.emplace_back("program functions have no names: the merge that looked them up took too long");
     options_.symbols.held_roots = read_held_roots(directory_);
     calls_.ask_sources(stacks_, modules_);
     functions_.ask_sources(stacks_, modules_);

@@ -29,7 +29,7 @@ RecordedObjects read_recorded_objects(const std::filesystem::path& capture) {
     const Status read = read_lines(capture, objects_lines, [&](const std::string& line) { return take(line, all); });
     if (!read && read.error().kind != ErrorKind::NotFound) all.problem = read.error().message;
     if (all.summary.has_begun() && !all.summary.ended() && all.problem.empty())
-        all.problem = "lagtrapd ended before it told the counts";
+        all.problem = "lagtrapd exited before it reported the counts";
     return all;
 }
 
@@ -57,7 +57,7 @@ void tell_objects(const std::filesystem::path& directory, SystemFile& file) {
     std::string problem = all.problem;
     if (bytes > object_bytes_kept) {
         file.objects.clear();
-        problem = "their names take too much room; fewer classes, or --exclude, help";
+        problem = "their names are too large; use fewer classes, or --exclude";
     }
     if (problem.empty() || file.quality.shed.size() >= shed_limit) return;
     file.quality.shed.push_back(printable(fmt::format("objects were not followed: {}", problem)));

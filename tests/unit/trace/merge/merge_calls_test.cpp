@@ -86,8 +86,8 @@ TEST_F(MergeCalls, WhatIsCutOffOrMakesNoSenseIsLeftOut) {
     EXPECT_EQ(merged_calls().size(), 1U);
     const auto shed = system().quality.shed;
     ASSERT_EQ(shed.size(), 2U);
-    EXPECT_EQ(shed[0], "calls of inner, which came too often, are not recorded; their time is their callers'");
-    EXPECT_EQ(shed[1], "1 trees of calls were left out, as they were too many");
+    EXPECT_EQ(shed[0], "calls of inner were too frequent and are not recorded; their time counts as their callers'");
+    EXPECT_EQ(shed[1], "1 call trees were left out: too many");
 }
 
 TEST_F(MergeCalls, CallsThatEndWithTheirCallerDoNotReachBeyondIt) {

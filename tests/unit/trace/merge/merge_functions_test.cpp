@@ -105,7 +105,7 @@ TEST_F(MergeFunctions, WhatIsCutShortIsSaid) {
     EXPECT_EQ(merged_calls().size(), 1U) << "the other is of no function";
     EXPECT_EQ(system().functions->length_ns, 0U);
     ASSERT_EQ(system().quality.shed.size(), 1U);
-    EXPECT_EQ(system().quality.shed[0], "functions were not counted: lagtrapd ended before it told the counts");
+    EXPECT_EQ(system().quality.shed[0], "functions were not counted: lagtrapd exited before it reported the counts");
 }
 
 TEST_F(MergeFunctions, AnAnswerThatRefusesIsSaid) {
