@@ -110,9 +110,7 @@ int list_presets(bool as_json, Console& console) {
                     << wrap_words(presence_text(presence), console.columns, 2);
     }
     if (as_json) console.out << json::serialize(list) << "\n";
-    if (!as_json)
-        console.out
-            << "\nTo use a preset, add <use preset=\"NAME\"/> to the settings; `lagtrap presets NAME` shows it.\n";
+    if (!as_json) console.out << "\nAdd <use preset=\"NAME\"/> to the settings; `lagtrap presets NAME` shows one.\n";
     return all_good ? exit_done : exit_bad_preset;
 }
 

@@ -64,7 +64,7 @@ TEST_F(CallsTextTest, LeftCallsAndThoseNotKeptAreTold) {
     tree_.calls[1].left_out = 7;
     const std::string text = tree_text(tree_, functions_, look_);
     EXPECT_THAT(text, HasSubstr("large  left by an exception, longjmp or stack switch"));
-    EXPECT_THAT(text, HasSubstr("+ 7 calls that were not kept"));
+    EXPECT_THAT(text, HasSubstr("+ 7 calls not kept"));
 }
 
 TEST_F(CallsTextTest, SummaryHasCountsAndExtremes) {

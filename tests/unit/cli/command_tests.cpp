@@ -115,7 +115,7 @@ TEST(Presets, are_listed_and_shown) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80) << line;
     const auto shown = test::run_lagtrap({"presets", "nginx"});
     EXPECT_THAT(shown.out, testing::HasSubstr("<begin function=\"ngx_http_process_request\" key=\"arg0\"/>"));
-    EXPECT_THAT(shown.out, testing::HasSubstr("binary=: the program or library; */nginx"));
+    EXPECT_THAT(shown.out, testing::HasSubstr("binary=: the program or library; default: */nginx"));
     const auto json = boost::json::parse(test::run_lagtrap({"presets", "--json", "fsync"}).out);
     EXPECT_EQ(json.at("events").at(0).at("threshold").as_string(), "200ms");
     EXPECT_THAT(test::run_lagtrap({"presets", "ngix"}).err, testing::HasSubstr("did you mean nginx?"));
