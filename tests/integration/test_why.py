@@ -167,8 +167,8 @@ def commands_that_do_not_run():
 
 
 def what_is_wrong_is_said():
-    check("there is no process 4194303" in why(4194303, code=1).stderr, "a number")
-    check("no process is called no-such-thing" in why("no-such-thing", code=1).stderr, "a name")
+    check("no process 4194303" in why(4194303, code=1).stderr, "a number")
+    check("no process is named no-such-thing" in why("no-such-thing", code=1).stderr, "a name")
     check("--for: expected 10ms to 10min" in why(os.getpid(), "--for", "1ms", code=1).stderr, "a time")
     check("Either a process or, after --, a command" in why(code=2).stderr, "nothing")
 
