@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Trees of the calls of one process: what a target function calls, each call for itself, by thread.
+ * Call trees of one process: every call below a target function, by thread.
  *
- * A frame is known by its stack pointer. A call that is left by no instruction of its own (an exception, longjmp) is found
- * out at the next event of a caller, or of a function that lies at or above its place on the same stack.
+ * A frame is identified by its stack pointer. A call that is left without returning (exception,
+ * longjmp) is detected at the next event of a caller, or of a function at or above its place on
+ * the same stack.
  *
- * In a program of Go the tree is a goroutine's, and a frame is known by how deep it lies in its stack, which may be moved.
+ * In a Go program, the tree belongs to a goroutine, and a frame is identified by its depth in
+ * the goroutine's stack, which may move.
  *
- * Uprobe programs may be preempted; a thread's tree and state are written by programs that run in its own name, and by the
- * scheduler's tracepoints, which is why sums of times are read with a check (thread_sums).
+ * Uprobe programs may be preempted. A thread's tree and state are written by programs running in
+ * that thread, and by the scheduler's tracepoints; that is why sums of times are read with a
+ * check (thread_sums).
  */
 #include "bpf/calls.h"
 
@@ -22,20 +25,21 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define ENOUGH_TRIES 4
 
-const volatile __u64 least_ns = 0;    /* trees that took less are not told */
-const volatile __u32 goid_offset = 0; /* of a program of Go: of a goroutine's number in its structure */
+const volatile __u64 least_ns = 0;    /* shorter trees are not reported */
+const volatile __u32 goid_offset = 0; /* for a Go program: offset of a goroutine's number in its structure */
 
-/* Trees that a thread or goroutine has; user space counts those that it ends itself. While there are none, a hit of what is no
- * target need not look for its thread. A thread that has one has counted it itself. */
+/* Number of open trees; user space decrements it for trees that it ends itself. At 0, a hit of a
+ * function that is not a target skips looking up its thread. A thread always counts its own
+ * tree. */
 __u32 open_trees = 0;
 
 struct thread {
     __u32 tree_and_1; /* 0: no outermost call is open */
-    __u32 last_tree;  /* number of the one it had before */
-    __u32 changes;    /* of the times below */
+    __u32 last_tree;  /* index of its previous tree */
+    __u32 changes;    /* incremented when the times below change */
     __u32 state;      /* enum lagtrap_thread_state */
     __u64 since_ns;
-    __u64 ran_ns; /* when it left a CPU last, by the kernel's own count */
+    __u64 ran_ns; /* when it last left a CPU, by the kernel's run time count */
     __u64 on_cpu_ns;
     __u64 runnable_ns;
 };
@@ -47,7 +51,7 @@ struct {
     __type(value, struct thread);
 } threads SEC(".maps");
 
-/* By its number, of goroutines that have a tree; what the scheduler's programs do not see. */
+/* Goroutines that have a tree, by number. The scheduler's programs do not see these. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 2 * LAGTRAP_CALL_TREES);
@@ -87,7 +91,7 @@ struct {
     __type(value, struct lagtrap_call_totals);
 } totals SEC(".maps");
 
-/* Numbers of trees that are done. */
+/* Numbers of completed trees. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 4096);
@@ -122,7 +126,7 @@ struct sums {
     __u64 runnable_ns;
 };
 
-/* Of the thread that runs. A switch in between changes them. */
+/* For the running thread. Retries if a switch in between changed the sums. */
 static __always_inline void thread_sums(struct thread* thread, __u64* now_ns, struct sums* sums) {
     volatile struct thread* changing = thread;
     for (int i = 0; i < ENOUGH_TRIES; i++) {
@@ -145,7 +149,7 @@ static __always_inline void change_state(struct thread* thread, __u32 state, __u
     *(volatile __u32*)&thread->changes = thread->changes + 1;
 }
 
-/* As in thread_times.bpf.h: of a thread that was never seen to come to its CPU. */
+/* As in thread_times.bpf.h: for a thread that was not seen to get its CPU. */
 static __always_inline void come_to_cpu_late(struct thread* thread, __u64 ran_ns) {
     __u64 now_ns = bpf_ktime_get_ns();
     __u64 length_ns = now_ns - thread->since_ns, on_cpu_ns = ran_ns - thread->ran_ns;
@@ -187,7 +191,7 @@ static __always_inline bool claim(__u32 number) {
            __sync_val_compare_and_swap(&tree->state, LAGTRAP_TREE_FREE, LAGTRAP_TREE_OPEN) == LAGTRAP_TREE_FREE;
 }
 
-/* The tree for a call that begins now; LAGTRAP_CALL_TREES: all are taken. */
+/* Claims a tree for a call that begins now; LAGTRAP_CALL_TREES if none is free. */
 static __noinline __u32 claim_tree(__u32 first) {
     for (__u32 i = 0; i < LAGTRAP_CALL_TREES; i++) {
         __u32 number = (first + i) % LAGTRAP_CALL_TREES;
@@ -215,10 +219,10 @@ static __always_inline void begin_tree(struct thread* thread, __u32 tid) {
     thread->on_cpu_ns = thread->runnable_ns = 0;
     thread->since_ns = bpf_ktime_get_ns();
     __sync_fetch_and_add(&open_trees, 1);
-    *(volatile __u32*)&thread->tree_and_1 = number + 1; /* from now on the scheduler's programs count */
+    *(volatile __u32*)&thread->tree_and_1 = number + 1; /* from now on, the scheduler's programs count */
 }
 
-/* Gives the tree to user space, or back. */
+/* Passes the tree to user space, or frees it. */
 static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree* tree, __u64 now_ns) {
     if (!thread || !tree) return;
     __u32 number = thread->tree_and_1 - 1;
@@ -244,25 +248,25 @@ static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree*
 struct walk {
     __u64 stack_pointer;
     __u32 tree;
-    __u32 number;   /* of the node that is looked at next */
-    __u32 function; /* that begins, or ends */
-    __u32 found;    /* out: 1: `number` is the one */
-    __u32 shared;   /* whichever function it is */
+    __u32 number;   /* of the node to check next */
+    __u32 function; /* that begins or ends */
+    __u32 found;    /* out: 1 if `number` is the result */
+    __u32 shared;   /* accept any function */
     __u32 padding;
 };
 
 struct caller_walk {
     __u64 stack_pointer;
-    struct stack_range stack; /* that it is on */
+    struct stack_range stack; /* that contains it */
     __u32 tree;
-    __u32 number;   /* of the node that is looked at next */
-    __u32 caller;   /* out: number of its node */
+    __u32 number;   /* of the node to check next */
+    __u32 caller;   /* out: index of its node */
     __u32 function; /* that begins */
     __u32 found;
     __u32 relinking;
 };
 
-/* Finds the open call which ends here. */
+/* Finds the open call that ends here. */
 static long find_ended(__u32 index, struct walk* walk) {
     struct lagtrap_call_node* node = walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
     if (!node) return 1;
@@ -272,10 +276,11 @@ static long find_ended(__u32 index, struct walk* walk) {
     return 0;
 }
 
-/* Finds the caller of what begins at this place of the stack, from the innermost open call outwards: the first one that lies
- * above it on the same stack. What lies between has been left (by an exception, or for another stack), and so has a call of the
- * same function at the same place, unless its begin may be seen twice. Where none lies on the same stack, the innermost call has
- * begun another one. `found`: the call is known already. */
+/* Finds the caller of what begins at this place of the stack, from the innermost open call
+ * outwards: the first call above it on the same stack. Calls in between were left (by an
+ * exception, or for another stack). So was a call of the same function at the same place, unless
+ * begins may be seen twice. If no call is on the same stack, the caller is the innermost call.
+ * `found`: the call is already known. */
 static long find_caller(__u32 index, struct caller_walk* walk) {
     struct lagtrap_call_node* node = walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
     if (!node) return 1;
@@ -326,7 +331,7 @@ static __always_inline void add_node(struct thread* thread, __u32 number, struct
 
 static __always_inline bool is_of_no_tree(bool is_target) { return !is_target && !*(volatile __u32*)&open_trees; }
 
-/* A call below others of its tree, or of a target. */
+/* Begins a call of a target, or below others of its tree. */
 static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 function, bool is_target,
                                        __u64 stack_pointer, bool of_goroutine, __u64 cost_ns) {
     if (!thread->tree_and_1) {
@@ -378,7 +383,7 @@ int on_call(struct pt_regs* ctx) {
     return 0;
 }
 
-/* What runs on a thread's own stack (the scheduler of Go, parts of its garbage collector) is nobody's call. */
+/* Ignores what runs on a thread's own stack (Go's scheduler, parts of its garbage collector). */
 static __always_inline bool find_numbered(struct pt_regs* ctx, struct goroutine* found) {
     return find_goroutine(ctx, goid_offset, found) && !(found->key & LAGTRAP_KEY_NO_GOROUTINE);
 }
@@ -391,7 +396,7 @@ static __always_inline void note_goroutine(struct thread* thread, const struct g
     tree->goroutine_address = goroutine->address;
 }
 
-SEC("uprobe") /* behind the check of a Go function's stack */
+SEC("uprobe") /* after the stack check of a Go function */
 int on_go_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 function = cookie;
@@ -475,7 +480,7 @@ int on_go_exit(struct pt_regs* ctx) {
     return 0;
 }
 
-SEC("uprobe") /* instructions that leave a function, some under a condition */
+SEC("uprobe") /* instructions that leave a function, some conditionally */
 int on_call_exit(struct pt_regs* ctx) {
     if (is_of_no_tree(false)) return 0;
     __u64 cookie = bpf_get_attach_cookie(ctx);
@@ -483,7 +488,7 @@ int on_call_exit(struct pt_regs* ctx) {
     return on_left(cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
 }
 
-SEC("uretprobe") /* when the return address has been taken off the stack */
+SEC("uretprobe") /* after the return address was popped */
 int on_call_return(struct pt_regs* ctx) {
     if (is_of_no_tree(false)) return 0;
     return on_left(bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
@@ -510,7 +515,7 @@ static __always_inline void look_at_call(struct pt_regs* ctx, struct thread* thr
     if (innermost) innermost->left_out_cost_ns += cost_ns;
 }
 
-SEC("uprobe") /* calls through pointers, for a while: what they call is watched from then on */
+SEC("uprobe") /* calls through pointers, watched for a while; their targets are watched from then on */
 int on_indirect_call(struct pt_regs* ctx) {
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
  *
- * What calls.bpf.c and the daemon share: the trees of calls of one process.
+ * Shared by calls.bpf.c and the daemon: call trees of one process.
  *
- * A call of a target function takes a free tree for its thread, in which every watched call below it becomes a node, in
- * the order in which they begin. Only the thread writes it, until the outermost call ends: then its state is
- * LAGTRAP_TREE_DONE, its number is sent, and user space, which has nodes and trees mapped, makes it free again. A tree that
- * took less than the minimum is free at once.
+ * A call of a target function takes a free tree for its thread. Every watched call below it
+ * becomes a node, in the order of their begins. Only the thread writes the tree until the
+ * outermost call ends. Then the tree's state becomes LAGTRAP_TREE_DONE, and its number is sent
+ * to user space, which has nodes and trees mapped and frees the tree. A tree shorter than the
+ * minimum is freed at once.
  *
- * In a program of Go the tree is a goroutine's, which changes threads: no two of them run it at once. Then all of its time
- * counts as on a CPU, since what its threads did is not known.
+ * In a Go program, the tree belongs to a goroutine, which may change threads but never runs on
+ * two at once. All of its time counts as on a CPU, because what its threads did is unknown.
  */
 #ifndef LAGTRAP_BPF_CALLS_H
 #define LAGTRAP_BPF_CALLS_H
@@ -16,36 +17,34 @@
 #include "bpf/listener.h"
 
 #define LAGTRAP_CALL_TREES 32
-#define LAGTRAP_CALL_NODES 8192 /* of one tree */
+#define LAGTRAP_CALL_NODES 8192 /* per tree */
 #define LAGTRAP_CALL_FUNCTIONS 10000
 #define LAGTRAP_CALL_NO_PARENT 0xffffffff
 
-/* Beside what the cookie of an exit has (listener.h), whose lower 32 bits are the function's number. */
+/* Added to the cookie of an exit (listener.h), whose lower 32 bits are the function's number. */
 #define LAGTRAP_COOKIE_CALL_TARGET (1ULL << 32) /* of an entry: calls of it begin a tree */
 
 enum lagtrap_call_end {
-    LAGTRAP_CALL_OPEN =
-        0, /* left with its caller, by no instruction of its own: an exception, longjmp, a switch of stacks */
-    LAGTRAP_CALL_RETURNED = 1, /* at an instruction, or a return probe */
+    LAGTRAP_CALL_OPEN = 0,     /* ended with its caller, not at an exit of its own: exception, longjmp, stack switch */
+    LAGTRAP_CALL_RETURNED = 1, /* at an exit instruction or a return probe */
     LAGTRAP_CALL_TAIL = 2,     /* another function began in its place */
-    LAGTRAP_CALL_THREAD_END =
-        3, /* of the outermost call: its thread ended, or became another program; its goroutine ended */
+    LAGTRAP_CALL_THREAD_END = 3, /* outermost call only: its thread ended or called exec, or its goroutine ended */
 };
 
 struct lagtrap_call_node {
     __u64 begin_ns; /* CLOCK_MONOTONIC */
     __u64 end_ns;   /* 0: see enum lagtrap_call_end */
-    /* What the thread had by then since the outermost call began. */
+    /* Sums of the thread at begin and end, since the outermost call began. */
     __u64 begin_on_cpu_ns;
     __u64 end_on_cpu_ns;
     __u64 begin_runnable_ns;
     __u64 end_runnable_ns;
     __u64 stack_pointer; /* at the first instruction */
     __u32 function;
-    __u32 parent;           /* number of a node, or LAGTRAP_CALL_NO_PARENT */
-    __u32 left_out;         /* calls below it that found no node free */
+    __u32 parent;           /* index of a node, or LAGTRAP_CALL_NO_PARENT */
+    __u32 left_out;         /* calls below it for which no node was free */
     __u32 end;              /* enum lagtrap_call_end */
-    __u64 left_out_cost_ns; /* of their probes */
+    __u64 left_out_cost_ns; /* cost of their probes */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_call_node) == 80, "layout of nodes");
 
@@ -55,46 +54,46 @@ struct lagtrap_call_tree {
     __u32 state; /* enum lagtrap_tree_state */
     __u32 tid;
     __u32 nodes;
-    __u32 innermost; /* number of the open node that is called by all other open ones */
+    __u32 innermost; /* index of the innermost open node */
     __u64 end_ns;
-    __u64 goroutine;         /* its number, in a program of Go; 0: the tree is a thread's */
-    __u64 goroutine_address; /* of its structure (runtime.g) */
+    __u64 goroutine;         /* its number, in a Go program; 0: the tree belongs to a thread */
+    __u64 goroutine_address; /* address of its structure (runtime.g) */
     char comm[16];
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_call_tree) == 56, "layout of trees");
 
-/* Of one function; in memory that user space has mapped. A count lost to another CPU does not matter. */
+/* Per function; mapped by user space. Increments lost between CPUs do not matter. */
 struct lagtrap_call_count {
-    __u64 hits;      /* of its entry, inside of a tree and outside */
-    __u64 cost_ns;   /* that the probes of one call take; by user space */
-    __u64 taken_out; /* by user space: its probes are on their way out, ends perhaps before begins */
+    __u64 hits;      /* of its entry, in and outside trees */
+    __u64 cost_ns;   /* cost of the probes of one call; set by user space */
+    __u64 taken_out; /* set by user space: its probes are being detached, exits perhaps before entries */
 };
 
-/* A call whose target only the running program knows. */
+/* Call sites whose targets are known only at run time. */
 #define LAGTRAP_INDIRECT_SITES 16384
 #define LAGTRAP_SEEN_TARGETS 4096
 
 struct lagtrap_indirect_site {
     struct lagtrap_argument target;
-    __u32 function; /* that the call is in */
+    __u32 function; /* that contains the call */
     __u32 padding;
 };
 
-/* By the address that was called. */
+/* Keyed by the called address. */
 struct lagtrap_seen {
     __u64 hits;
-    __u32 function; /* that called it first */
+    __u32 function; /* its first caller */
     __u32 padding;
 };
 
 struct lagtrap_call_totals {
-    __u64 trees;              /* that ended */
-    __u64 short_trees;        /* of them: in less than the minimum */
-    __u64 no_room;            /* calls of a target while all trees were taken */
+    __u64 trees;              /* trees that ended */
+    __u64 short_trees;        /* of those: shorter than the minimum */
+    __u64 no_room;            /* calls of a target while no tree was free */
     __u64 lost;               /* trees whose number could not be sent */
-    __u64 indirect_hits;      /* of indirect calls that are looked at */
-    __u64 indirect_cost_ns;   /* that one of them takes; by user space */
-    __u64 relinking_until_ns; /* until then a begin may be seen twice; by user space */
+    __u64 indirect_hits;      /* of watched indirect calls */
+    __u64 indirect_cost_ns;   /* cost of one; set by user space */
+    __u64 relinking_until_ns; /* until then, begins may be seen twice; set by user space */
 };
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Records the whole machine: samples of every CPU, context switches, wakings, and the stacks of threads
- * that sleep when a capture begins. A stack is written once; records refer to it by a hash.
+ * Records the whole machine: samples of every CPU, context switches, wakeups, and the stacks of
+ * threads that sleep when a capture begins. A stack is written once; records refer to it by a
+ * hash.
  */
 #include "bpf/collector.h"
 
@@ -17,7 +18,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end" /* frames[] of the record are these */
+#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end" /* these are the record's frames[] */
 struct stack_scratch {
     struct lagtrap_stack record;
     __u64 frames[LAGTRAP_MAX_FRAMES];
@@ -25,7 +26,8 @@ struct stack_scratch {
 };
 #pragma clang diagnostic pop
 
-/* One per kind of program: a sample may interrupt the iterator, which is preemptible and sleeps. */
+/* One per kind of program, because a sample may interrupt another one. The iterator has its own:
+ * it is preemptible and may sleep. */
 enum scratch_user { SCRATCH_SAMPLE, SCRATCH_SWITCH, SCRATCH_KINDS };
 
 struct {
@@ -35,7 +37,7 @@ struct {
     __type(value, struct stack_scratch);
 } scratch SEC(".maps");
 
-/* The iterator's own; one thread of the daemon runs it at a time. */
+/* For the iterator, which one daemon thread runs at a time. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -52,7 +54,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 8 * 1024 * 1024); /* set before loading, by the number of CPUs */
+    __uint(max_entries, 8 * 1024 * 1024); /* set before loading, depending on the number of CPUs */
 } records SEC(".maps");
 
 struct {
@@ -62,10 +64,10 @@ struct {
     __type(value, struct lagtrap_capture_counters);
 } capture_counters SEC(".maps");
 
-/* The last switch of a CPU that was recorded. */
+/* The last recorded switch of a CPU. */
 struct last_switch {
     __u64 at_ns;
-    __u64 yield_stack_ns; /* when the stack of a yield was taken last */
+    __u64 yield_stack_ns; /* when a yield's stack was last taken */
     __u32 capture;
     __u32 next_pid;
     __u32 next_tid;
@@ -93,8 +95,8 @@ static __always_inline void fill_header(struct lagtrap_record* header, __u16 typ
     header->at_ns = now_ns;
 }
 
-/* Writes the stack in `stack` unless this capture has it already; its id, or 0 if it is empty or was lost. Not static: the
- * verifier looks at it once, not once for each way that leads here. */
+/* Writes the stack in `stack` unless this capture already has it. Returns its id, or 0 if it is
+ * empty or was lost. Global, so that the verifier checks it once rather than on every path. */
 __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_and_end, __u32 frame_count,
                             __u64 now_ns) {
     if (!stack || frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
@@ -104,7 +106,7 @@ __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_a
     if (seen_in && *seen_in == capture) return id;
 
     __u64 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
-    barrier_var(size); /* else the compiler drops this check, without which 6.1 and 6.12 refuse on_thread */
+    barrier_var(size); /* otherwise the compiler drops this check, without which 6.1 and 6.12 refuse on_thread */
     if (size > __builtin_offsetof(struct stack_scratch, walk)) return 0;
     fill_header(&stack->record.header, LAGTRAP_RECORD_STACK, size, now_ns);
     stack->record.stack_id = id;
@@ -134,7 +136,7 @@ static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 
     return complete_current_stack(&stack->walk, id, user, now_ns);
 }
 
-/* Notes the file for which a thread waits, if it is for one. Not static: so the verifier looks at it once. */
+/* Records the file that a thread waits for, if any. Global, so that the verifier checks it once. */
 __noinline int note_wait_file(const struct wait_question* question) {
     if (!question) return 0;
     __u32 zero = 0;
@@ -174,7 +176,8 @@ __noinline int note_wait_file(const struct wait_question* question) {
 
 #define CALL_CONNECT 42 /* arch/x86/entry/syscalls/syscall_64.tbl */
 
-/* What became of an attempt to connect; `pid_tid` as bpf_get_current_pid_tgid has it, 0: of nobody known. */
+/* Records the outcome of a connection attempt; `pid_tid` as from bpf_get_current_pid_tgid(), 0
+ * if the thread is unknown. */
 static __always_inline int note_connecting(const struct sock* sk, __u8 kind, __u64 pid_tid) {
     if (BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_SYN_WAS_SENT || !has_internet_peer(sk)) return 0;
     struct {
@@ -183,7 +186,7 @@ static __always_inline int note_connecting(const struct sock* sk, __u8 kind, __u
     } out = {};
     fill_header(&out.record.header, LAGTRAP_RECORD_WAIT_FILE, sizeof(out), bpf_ktime_get_ns());
     out.record.kind = kind;
-    out.record.file = out.record.header.at_ns | 1; /* of this record alone */
+    out.record.file = out.record.header.at_ns | 1; /* unique to this record */
     out.record.pid = pid_tid >> 32;
     out.record.tid = (__u32)pid_tid;
     out.record.path_bytes = sizeof(out.peer);
@@ -192,13 +195,15 @@ static __always_inline int note_connecting(const struct sock* sk, __u8 kind, __u
     return 0;
 }
 
-/* A connection that is not answered: its first packet, or the answer, was lost, or the listener has no room for it. */
+/* A connection attempt without an answer: its first packet or the answer was lost, or the
+ * listener's queue is full. */
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(on_retransmit, const struct sock* sk) {
     return recording.on ? note_connecting(sk, LAGTRAP_FILE_SYN_REPEATED, 0) : 0;
 }
 
-/* On the machine itself the answer comes while the thread is still in its call; who waits for one from elsewhere is not told. */
+/* Within the machine, the reset arrives while the thread is still in its call. Waits for other
+ * machines are not covered. */
 SEC("tp_btf/tcp_receive_reset")
 int BPF_PROG(on_reset, const struct sock* sk) {
     if (!recording.on) return 0;
@@ -235,10 +240,10 @@ int on_sample(struct bpf_perf_event_data* ctx) {
     return 0;
 }
 
-enum { POLICY_NORMAL = 0, POLICY_BATCH = 3, POLICY_IDLE = 5 }; /* those of the fair class (linux/sched.h) */
+enum { POLICY_NORMAL = 0, POLICY_BATCH = 3, POLICY_IDLE = 5 }; /* the fair class (linux/sched.h) */
 
-/* A thread leaves this CPU that was not seen to come to it: a kernel may leave switches out (come_to_cpu_late() has which).
- * When it came says its own count. */
+/* A thread leaves this CPU without having been seen to get it: a kernel may not report some
+ * switches (see come_to_cpu_late()). Its run time count tells when it got the CPU. */
 static __noinline int conclude_switch(struct task_struct* prev, __u64 now_ns) {
     __u32 zero = 0;
     struct last_switch* last = bpf_map_lookup_elem(&last_switches, &zero);
@@ -280,7 +285,7 @@ static __always_inline bool is_yielding(struct task_struct* task) {
     return registers && registers->orig_ax == CALL_SCHED_YIELD && registers->cs != USER_CODE_32_BIT;
 }
 
-/* A spinning thread yields many thousand times a second; some of the stacks say where. */
+/* A spinning thread yields many thousand times per second; a few stacks show where. */
 static __always_inline bool is_stack_of_yield_due(__u64 now_ns) {
     __u32 zero = 0;
     struct last_switch* last = bpf_map_lookup_elem(&last_switches, &zero);
@@ -317,8 +322,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
         }
         size = find_throttling(&record, next);
     }
-    /* A thread that only lost its CPU is found by the samples; where it stopped explains nothing, unless it yielded. The
-     * kernel's stack says what it waits for, at a quarter of the cost or less: it is always taken. */
+    /* Samples cover threads that were preempted; where they stopped explains nothing, unless
+     * they yielded. The kernel stack tells what a thread waits for, at a quarter of the cost or
+     * less, so it is always taken. */
     bool has_program = record.prev_tid != 0 && !(prev->flags & TASK_IS_KERNEL_THREAD);
     bool wants_user_stack = has_program && !recording.without_user_stacks_of_switches;
     if (record.prev_state == 0) {
@@ -366,7 +372,7 @@ int BPF_PROG(on_waking, struct task_struct* wakee) {
     return 0;
 }
 
-/* A child has its parent's code until user space, which follows some milliseconds behind, says otherwise. */
+/* A child has its parent's code until user space, some milliseconds later, says otherwise. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
     __u32 parent_pid = parent->tgid, child_pid = child->tgid;
@@ -378,7 +384,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
     return 0;
 }
 
-/* Another program lies in the process's memory: nothing is known of it yet. */
+/* The process now has another program in memory, of which nothing is known yet. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct* task) {
     __u32 pid = task->tgid;
@@ -386,8 +392,8 @@ int BPF_PROG(on_exec, struct task_struct* task) {
     return 0;
 }
 
-/* Every thread of the machine, once, when a capture begins; with the stacks of those that sleep, which no
- * context switch of the capture may ever show. */
+/* Visits every thread of the machine once when a capture begins, with the stacks of sleeping
+ * threads, for which the capture may never see a switch. */
 SEC("iter.s/task")
 int on_thread(struct bpf_iter__task* ctx) {
     struct task_struct* task = ctx->task;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Whether an instruction by which a function may be left leaves it this time (x86-64). The probe comes before the
- * instruction: flags and registers are those that it will look at.
+ * Decides whether an instruction that may leave a function does so this time (x86-64). The probe
+ * fires before the instruction executes, so flags and registers are those it will use.
  */
 #ifndef LAGTRAP_BPF_FUNCTION_EXIT_BPF_H
 #define LAGTRAP_BPF_FUNCTION_EXIT_BPF_H
@@ -21,7 +21,7 @@ struct {
 #define FLAG_SIGN (1 << 7)
 #define FLAG_OVERFLOW (1 << 11)
 
-/* Condition codes of Jcc: bit 0 turns the meaning round (Intel SDM, volume 1, appendix B). */
+/* Condition codes of Jcc: bit 0 inverts the condition (Intel SDM, volume 1, appendix B). */
 static __always_inline bool condition_holds(__u64 flags, __u32 code) {
     bool differ = !(flags & FLAG_SIGN) != !(flags & FLAG_OVERFLOW);
     bool holds = false;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * A light trace of many functions of one process: calls are counted where they end, and sent if they were long.
+ * A light trace of many functions of one process: counts calls when they end, and sends long
+ * ones.
  *
- * A frame is known by its stack pointer, as in calls.bpf.c. Uprobe programs may be preempted; a thread's state is written by
- * programs that run in its own name, and by the scheduler's tracepoint, which adds to one sum alone.
+ * A frame is identified by its stack pointer, as in calls.bpf.c. Uprobe programs may be
+ * preempted. A thread's state is written by programs running in that thread, and by the
+ * scheduler's tracepoint, which adds to a single sum.
  */
 #include "bpf/functions.h"
 
@@ -17,16 +19,16 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct traced_frame {
     __u64 stack_pointer; /* at the first instruction */
     __u64 begin_ns;
-    __u64 off_cpu_ns;  /* that the thread had by then */
-    __u64 children_ns; /* of calls directly below it, with what is around them */
-    __u64 probes_ns;   /* of all calls below it */
+    __u64 off_cpu_ns;  /* the thread's sum at the begin */
+    __u64 children_ns; /* time in direct callees, including probe overhead around them */
+    __u64 probes_ns;   /* probe time of all calls below it */
     __u32 function;
     __u32 padding;
 };
 
 struct traced_thread {
     __u64 off_cpu_ns;
-    __u64 left_cpu_ns; /* 0: it has a CPU */
+    __u64 left_cpu_ns; /* 0: on a CPU */
     __u32 depth;
     __u32 padding;
     struct traced_frame frames[LAGTRAP_TRACED_DEPTH];
@@ -69,7 +71,8 @@ static __always_inline struct lagtrap_traced_function* function_of(__u32 number)
     return bpf_map_lookup_elem(&functions, &number);
 }
 
-/* The number is bounded once more where it is used: compilers move the check to other values. */
+/* Masks the index again after the check, because compilers move the check to another copy of the
+ * value. */
 static __always_inline struct traced_frame* frame_at(struct traced_thread* thread, __u32 place) {
     if (place >= LAGTRAP_TRACED_DEPTH) return NULL;
     __u64 bounded = place;
@@ -79,9 +82,10 @@ static __always_inline struct traced_frame* frame_at(struct traced_thread* threa
 
 static __always_inline __u64 less(__u64 whole, __u64 part) { return whole > part ? whole - part : 0; }
 
-/* Of calls that a runtime tells of: on a stack of its own making, so the last that began is the innermost. */
+/* For calls that a runtime reports: they have a stack of their own, so the last to begin is the
+ * innermost. */
 struct runtime_thread {
-    struct lagtrap_runtime_key key; /* of the hit that is handled */
+    struct lagtrap_runtime_key key; /* of the current hit */
     __u32 epoch;
     __u32 padding;
     struct traced_thread calls;
@@ -151,7 +155,7 @@ static __always_inline void send(struct traced_frame* frame, struct lagtrap_trac
     __sync_fetch_and_add(&all->sent, 1);
 }
 
-/* The innermost open call ends; `depth` is its number from 1. */
+/* Ends the innermost open call; `depth` is its index, from 1. */
 static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64 now_ns, __u32 end) {
     __u32 place = depth - 1;
     struct traced_frame* frame = thread ? frame_at(thread, place) : NULL;
@@ -161,7 +165,7 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
     thread->depth = place;
     if (!function || !all) return;
     struct traced_frame* caller = frame_at(thread, place - 1);
-    /* When it ended nobody knows: what is known of the calls below it is its caller's. */
+    /* The time of its end is unknown, so pass what is known of its callees to its caller. */
     if (end != LAGTRAP_TRACED_RETURNED && function->taken_out) {
         if (!caller) return;
         caller->children_ns += frame->children_ns;
@@ -182,7 +186,7 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
         caller->children_ns += whole_ns + function->around_ns;
         caller->probes_ns += probes_ns + function->around_ns;
     }
-    /* Where some begins are not told, an end may be that of a call within this one. */
+    /* If some begins are not reported, this end may belong to a call inside this one. */
     if (net_ns >= all->least_ns && !function->unbegun) send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
 }
 
@@ -197,16 +201,16 @@ static __always_inline void end_left_call(struct traced_thread* thread, __u32 de
 struct frame_caller_walk {
     struct traced_thread* thread;
     __u64 stack_pointer;
-    struct stack_range stack; /* that it is on */
-    __u32 place;              /* that is looked at next, from 1 */
-    __u32 caller;             /* out: the caller's number from 1; 0: none */
+    struct stack_range stack; /* that contains it */
+    __u32 place;              /* next to check, from 1 */
+    __u32 caller;             /* out: the caller's index, from 1; 0 if there is none */
     __u32 function;           /* that begins */
-    __u32 found;              /* it is known already */
+    __u32 found;              /* the call is already known */
     __u32 relinking;
     __u32 padding;
 };
 
-/* Finds the caller of what begins at this place of the stack, as find_caller() in calls.bpf.c does. */
+/* Finds the caller of what begins at this place of the stack, like find_caller() in calls.bpf.c. */
 static long find_caller(__u32 index, struct frame_caller_walk* walk) {
     struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
     if (!frame) return 1;
@@ -281,14 +285,14 @@ static __always_inline int on_left(__u32 number, __u64 stack_pointer, bool share
     return 0;
 }
 
-SEC("uprobe") /* instructions that leave a function, some under a condition */
+SEC("uprobe") /* instructions that leave a function, some conditionally */
 int on_traced_exit(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     if (!leaves_function(ctx, cookie)) return 0;
     return on_left(cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
 }
 
-SEC("uretprobe") /* when the return address has been taken off the stack */
+SEC("uretprobe") /* after the return address was popped */
 int on_traced_return(struct pt_regs* ctx) {
     return on_left(bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Which goroutine runs at a hit in a Go program (x86-64), and how deep its stack is. Go's own code has the goroutine's structure
- * (runtime.g) in r14; code in assembly may use r14 for something else, so the thread's own variable is asked then (Go's
- * src/cmd/compile/abi-internal.md and src/runtime/runtime2.go). It is believed only if the stack pointer lies in its stack.
+ * Finds the goroutine that runs at a hit in a Go program (x86-64), and how deep its stack is.
+ * Code compiled by Go has the goroutine's structure (runtime.g) in r14. Assembly code may use
+ * r14 otherwise, so the fallback is the thread-local variable (Go's
+ * src/cmd/compile/abi-internal.md and src/runtime/runtime2.go). Either is accepted only if the
+ * stack pointer lies in its stack.
  */
 #ifndef LAGTRAP_BPF_GOROUTINE_BPF_H
 #define LAGTRAP_BPF_GOROUTINE_BPF_H
@@ -13,8 +15,8 @@
 
 struct goroutine {
     __u64 address;     /* of its structure */
-    __u64 key;         /* its number, never used again; of a thread's own stack (number 0) something else */
-    __u64 stack_place; /* like a stack pointer, but the same when the stack was moved to elsewhere */
+    __u64 key;         /* its number, never reused; a different value on a thread's own stack (number 0) */
+    __u64 stack_place; /* like a stack pointer, but unchanged when the stack moves */
 };
 
 struct go_stack {
@@ -22,7 +24,7 @@ struct go_stack {
     __u64 high;
 };
 
-#define GO_THREAD_VARIABLE (-8) /* from the thread's base */
+#define GO_THREAD_VARIABLE (-8) /* offset from the thread's base */
 #define GO_ARGUMENT_REGISTERS 9
 #define REGISTER_R14 14
 
@@ -39,7 +41,7 @@ static __always_inline bool runs_on(__u64 goroutine, __u64 stack_pointer, struct
     return stack_pointer > stack->low && stack_pointer < stack->high;
 }
 
-/* False: none can be told, as on the stack of C code. */
+/* False if no goroutine is found, as on a C stack. */
 static __noinline bool find_goroutine(struct pt_regs* ctx, __u32 number_offset, struct goroutine* found) {
     __u64 stack_pointer = PT_REGS_SP(ctx);
     __u64 address = register_value(ctx, REGISTER_R14);
@@ -59,10 +61,10 @@ static __noinline bool find_goroutine(struct pt_regs* ctx, __u32 number_offset, 
     return true;
 }
 
-/* The words of integer and pointer parameters, in the order of Go's registers. */
+/* Integer and pointer parameters, in the order of Go's registers. */
 static __always_inline __u64 go_parameter(struct pt_regs* ctx, __u16 index) {
     const __u64 registers =
-        0xba9867130ULL; /* rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11: four bits each, the first lowest */
+        0xba9867130ULL; /* rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11: four bits each, from the lowest */
     if (index >= GO_ARGUMENT_REGISTERS) return 0;
     return register_value(ctx, registers >> (4 * index) & 0xf);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The machine's last seconds, while nothing is recorded: call stacks of busy CPUs now and then, and the waits of threads in
- * a run, or for a disk, with their stacks. For the collector's programs alone, which have the rings and the scratch memory.
+ * The history of the last seconds while not recording: occasional call stacks of busy CPUs, and
+ * waits of threads that are in a run or wait for a disk, with their stacks. Internal to the
+ * collector, which owns the rings and scratch memory.
  *
- * The sampler is the interrupt of any timer. A CPU that works has one at each tick of the scheduler, and one that is idle
- * sleeps through: no timer is set for this.
+ * Any timer interrupt may trigger a sample. A busy CPU has one at each scheduler tick, an idle
+ * CPU keeps sleeping: no timer is set for this.
  */
 #ifndef LAGTRAP_BPF_HISTORY_BPF_H
 #define LAGTRAP_BPF_HISTORY_BPF_H
@@ -13,16 +14,17 @@
 #include "bpf/kernel.bpf.h"
 #include "bpf/timed_threads.bpf.h"
 
-/* How many stacks a second each CPU walks for waits; as many may come at once. */
+/* Stack walks for waits per second and CPU; the burst allows as many at once. */
 #define HISTORY_WALK_NS 1000000ULL
 #define HISTORY_WALK_BURST_NS 1000000000ULL
-/* Shorter waits are not told. */
+/* Shorter waits are not reported. */
 #define HISTORY_RUN_WAIT_NS 50000ULL
 #define HISTORY_DISK_WAIT_NS 1000000ULL
-/* Of a run's wait that was so long it is told where the thread was that ended it. */
+/* For a run's wait of at least this length, also walk the waker's stack. */
 #define HISTORY_LONG_WAIT_NS 1000000ULL
 
-/* How often the daemon is woken to take what was told, at most; never by a machine that sleeps. */
+/* Minimum time between wakeups of the daemon to read the ring; a sleeping machine never wakes
+ * it. */
 #define HISTORY_TURN_NS 1000000000ULL
 
 struct {
@@ -34,7 +36,7 @@ static volatile __u64 history_turned_ns = 0;
 
 struct history_cpu {
     __u64 sampled_ns;
-    __u64 walks_paid_ns; /* until when the walks that were made are paid for */
+    __u64 walks_paid_ns; /* time up to which walks are paid for (rate limit) */
 };
 
 struct {
@@ -61,7 +63,8 @@ static __always_inline bool is_in_run(const struct lagtrap_thread_times* times, 
     return times && now_ns < times->last_begin_ns + LAGTRAP_OPEN_COUNTS_NS;
 }
 
-/* The thread's, where it has an open run. The clock is the dearest part of what follows, and nearly all threads have none. */
+/* Returns the thread's times if it has an open run. Almost no thread has one; for the others,
+ * this saves reading the clock, the most expensive part of what follows. */
 static __always_inline struct lagtrap_thread_times* times_in_run(__u32 tid) {
     struct lagtrap_thread_times* times = times_of(tid);
     return times && times->open > 0 ? times : NULL;
@@ -76,7 +79,7 @@ static __always_inline bool may_walk(__u64 now_ns) {
     return true;
 }
 
-/* Whether it is time for a sample of this CPU. */
+/* Whether a sample of this CPU is due. */
 static __always_inline bool sample_is_due(__u64 now_ns) {
     __u32 zero = 0;
     struct history_cpu* cpu = bpf_map_lookup_elem(&history_cpus, &zero);
@@ -91,7 +94,7 @@ static __always_inline void call_for_turn(__u64 now_ns) {
     bpf_ringbuf_output(&history_turns, &now_ns, sizeof(now_ns), BPF_RB_FORCE_WAKEUP);
 }
 
-/* Counts what finds no room. */
+/* Counts records that do not fit. */
 static __always_inline void tell_history(const void* record, __u64 size, __u64 now_ns) {
     struct lagtrap_capture_counters* counters = my_counters();
     if (bpf_ringbuf_output(&records, (void*)record, size, BPF_RB_NO_WAKEUP) && counters)
@@ -99,7 +102,8 @@ static __always_inline void tell_history(const void* record, __u64 size, __u64 n
     call_for_turn(now_ns);
 }
 
-/* Of stacks that cannot be walked at once nothing is copied: it would be kept for nobody. */
+/* Does not copy stacks that cannot be walked at once: without a recording, no merge would use
+ * the copies. */
 static __always_inline __u64 note_history_stack(struct stack_scratch* stack, __u32 pid, __u64 now_ns) {
     walk_current_user_stack(&stack->walk, stack->frames, false);
     return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Whose hits an event has, by party and by process, and whose do nothing but count.
+ * Counts an event's hits by party and by process, and knows whose hits are limited to counting.
  */
 #ifndef LAGTRAP_BPF_HIT_PARTIES_BPF_H
 #define LAGTRAP_BPF_HIT_PARTIES_BPF_H
@@ -9,7 +9,8 @@
 #include "bpf/listener.h"
 #include "bpf/party.bpf.h"
 
-/* Parties and processes apart: many processes of one party push out each other, not what tells of the parties. */
+/* Separate maps, so that many processes of one party displace each other, not the counts of
+ * parties. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 2048);
@@ -41,7 +42,7 @@ static __always_inline void add_hit(void* hits, const struct lagtrap_hitter* who
     bpf_map_update_elem(hits, who, &first, BPF_ANY);
 }
 
-/* For one hit of many. */
+/* Called for one in LAGTRAP_COST_EVERY hits. */
 static __noinline int note_party(__u32 event, __u32 pid, bool paired) {
     struct lagtrap_hitter who = {.event = event, .party = current_party()};
     add_hit(&hits_by_party, &who, paired);
@@ -57,7 +58,7 @@ static __noinline bool is_limited(__u32 event, __u32 pid) {
     return bpf_map_lookup_elem(&limited_parties, &who) != NULL;
 }
 
-/* Takes down who begins a run. Beyond the room it is only known that there are more. */
+/* Records a party that begins a run. When the array is full, only records that there are more. */
 static __noinline int add_seen(struct lagtrap_seen_parties* seen, __u32 party) {
     __u32 mark = party + 1;
     for (int i = 0; i < LAGTRAP_SEEN_PARTIES; i++) {

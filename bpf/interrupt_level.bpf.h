@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Whether a CPU runs its thread or an interrupt, by the preempt count.
+ * Tells from the preempt count whether a CPU runs its thread or an interrupt.
  */
 #ifndef LAGTRAP_BPF_INTERRUPT_LEVEL_BPF_H
 #define LAGTRAP_BPF_INTERRUPT_LEVEL_BPF_H
@@ -9,25 +9,25 @@
 
 enum context_level { LEVEL_THREAD, LEVEL_SOFTIRQ, LEVEL_HARDIRQ, LEVELS, LEVEL_UNKNOWN };
 
-/* Set before loading: how many bytes after a CPU's run queue its preempt count lies; 0 where that is not known. */
+/* Set before loading: offset in bytes from a CPU's run queue to its preempt count; 0 if unknown. */
 const volatile __s64 preempt_count_after_run_queue = 0;
-/* Set where it was not there: the bit of a running softirq was not set in one. */
+/* Set if the count is elsewhere: in a softirq, its softirq bit was clear. */
 volatile bool preempt_count_is_wrong = false;
 
-#define SOFTIRQ_RUNS 0x100 /* SOFTIRQ_OFFSET; higher bits of its byte: softirqs are disabled, by a thread's own code */
+#define SOFTIRQ_RUNS 0x100 /* SOFTIRQ_OFFSET; higher bits of the byte: a thread disabled softirqs */
 #define SOFTIRQ_COUNT 0xff00
-#define HARDIRQ_COUNT 0xff0000 /* with the bits of NMIs */
+#define HARDIRQ_COUNT 0xff0000 /* including the NMI bits */
 
-/* The preempt count of include/linux/preempt.h; negative where the kernel does not tell. */
+/* The preempt count as in include/linux/preempt.h; negative if it is unavailable. */
 static __always_inline int preempt_count_now(void) {
     struct task_struct* task = bpf_get_current_task_btf();
     if (preempt_count_after_run_queue == 0 || preempt_count_is_wrong || !bpf_core_field_exists(task->se.cfs_rq))
         return -1;
     int count = 0;
-    /* Whoever runs is in the run queue of this CPU. */
+    /* The running thread is in this CPU's run queue. */
     const char* run_queue = (const char*)FOR_POINTERS(task)->se.cfs_rq->rq;
     if (bpf_probe_read_kernel(&count, sizeof(count), run_queue + preempt_count_after_run_queue)) return -1;
-    count &= 0x7fffffff; /* the highest bit says whether the thread is to be preempted */
+    count &= 0x7fffffff; /* the highest bit requests preemption */
     if (bpf_core_field_exists(task->softirq_disable_cnt)) count |= task->softirq_disable_cnt & SOFTIRQ_COUNT;
     return count;
 }

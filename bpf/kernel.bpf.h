@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
  *
- * The few kernel types that our programs look into. Only the fields named are used; CO-RE moves them to where
- * the running kernel has them, so the build does not depend on the build machine's kernel.
+ * The kernel types that the BPF programs read, with only the fields used. CO-RE relocates them
+ * to the running kernel's layout, so the build does not depend on the build machine's kernel.
  */
 #ifndef LAGTRAP_BPF_KERNEL_BPF_H
 #define LAGTRAP_BPF_KERNEL_BPF_H
@@ -16,12 +16,13 @@
 
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
-/* `pointer`, to read pointers through it. Of each one that is read through a pointer which the verifier trusts, it looks on
- * every path through all types of the kernel, up to four times, for one whose name says that the new one may be trusted too
- * (kernel/bpf/btf.c, btf_nested_type_is_trusted()): milliseconds for each. Helpers take the trusted one alone. */
+/* Use `pointer` through this to read pointers from it. For each pointer read through a trusted
+ * pointer, the verifier searches all kernel types, up to four times on every path, for one whose
+ * name marks the new pointer as trusted (kernel/bpf/btf.c, btf_nested_type_is_trusted()). That
+ * takes milliseconds per pointer. Helpers need the trusted pointer itself. */
 #define FOR_POINTERS(pointer) ((typeof(pointer))without_trust(pointer, bpf_core_type_id_kernel(typeof(*(pointer)))))
 static __always_inline void* without_trust(void* pointer, __u32 type) {
-    /* Kernel commit a35b9af4ec2c (6.2); costs no call. */
+    /* Kernel commit a35b9af4ec2c (6.2); no call at run time. */
     return bpf_rdonly_cast ? bpf_rdonly_cast(pointer, type) : pointer;
 }
 
@@ -42,7 +43,7 @@ struct list_head {
     struct list_head* next;
 } KERNEL_TYPE;
 
-/* The locks that programs have on a file. */
+/* The locks held on a file. */
 struct file_lock_context {
     struct list_head flc_flock;
     struct list_head flc_posix;
@@ -82,7 +83,7 @@ struct path {
 struct file {
     struct inode* f_inode;
     struct path f_path;
-    void* private_data; /* of a socket's file: its struct socket */
+    void* private_data; /* for a socket's file: its struct socket */
 } KERNEL_TYPE;
 
 struct in6_addr {
@@ -112,7 +113,7 @@ struct sockaddr_un {
     char sun_path[108];
 } KERNEL_TYPE;
 
-/* The name that a local socket is bound to. */
+/* The name a local socket is bound to. */
 struct unix_address {
     int len;
     struct sockaddr_un name[];
@@ -132,7 +133,7 @@ struct files_struct {
     struct fdtable* fdt;
 } KERNEL_TYPE;
 
-/* One lock; since kernel commit 587a67b6830b (6.9) the first member of file_lock. */
+/* A lock; the first member of file_lock since kernel commit 587a67b6830b (6.9). */
 struct file_lock_core {
     struct list_head flc_list;
     void* flc_owner;
@@ -160,14 +161,14 @@ struct mm_struct {
     struct file* exe_file;
 } KERNEL_TYPE;
 
-/* A page fault that is being handled; lies on the stack of the kernel. */
+/* A page fault being handled; lives on the kernel stack. */
 struct vm_fault {
     struct vm_area_struct* vma;
     unsigned long address;
 } KERNEL_TYPE;
 
 struct thread_struct {
-    unsigned long sp; /* of the kernel's stack, while the thread has no CPU */
+    unsigned long sp; /* kernel stack pointer while the thread is not running */
     unsigned long fsbase;
 } KERNEL_TYPE;
 
@@ -175,7 +176,7 @@ typedef struct {
     __u32 val;
 } kuid_t;
 
-/* 8 bytes in all kernels; the name of the type and of its member changed in 6.3. */
+/* 8 bytes in all kernels; type and member were renamed in 6.3. */
 struct kernel_capabilities {
     __u64 val;
 };
@@ -192,7 +193,7 @@ struct user_namespace {
 } KERNEL_TYPE;
 
 struct pid_namespace {
-    struct user_namespace* user_ns; /* of who made it */
+    struct user_namespace* user_ns; /* its creator's */
     struct ns_common ns;
 } KERNEL_TYPE;
 
@@ -201,7 +202,7 @@ struct upid {
     struct pid_namespace* ns;
 } KERNEL_TYPE;
 
-/* The numbers that a thread has, one in each pid namespace from the machine's own, level 0, to its own. */
+/* A thread's numbers: one per pid namespace, from the machine's (level 0) to its own. */
 struct pid {
     unsigned int level;
     struct upid numbers[1];
@@ -215,9 +216,9 @@ struct cred {
     struct user_namespace* user_ns;
 } KERNEL_TYPE;
 
-/* What the kernel keeps of a call whose return is probed (include/linux/uprobes.h). */
+/* The kernel's record of a call with a return probe (include/linux/uprobes.h). */
 struct return_instance {
-    unsigned long stack; /* address of the return address that was replaced */
+    unsigned long stack; /* address of the slot whose return address was replaced */
     unsigned long orig_ret_vaddr;
     struct return_instance* next;
 } KERNEL_TYPE;
@@ -225,7 +226,7 @@ struct return_instance {
 struct uprobe_task {
     struct return_instance* return_instances;
     unsigned long vaddr;     /* of the probed instruction */
-    unsigned long xol_vaddr; /* where a copy of it is executed */
+    unsigned long xol_vaddr; /* where its copy executes */
 } KERNEL_TYPE;
 
 struct hrtimer;
@@ -268,8 +269,8 @@ struct request {
 struct rq;
 
 struct cfs_rq {
-    struct rq* rq;      /* the CPU's; of kernels with groups of threads alone, as all of these */
-    int throttle_count; /* of groups around it whose quota is used up */
+    struct rq* rq;      /* the CPU's; like all of this, only in kernels with group scheduling */
+    int throttle_count; /* number of enclosing groups over their quota */
 } KERNEL_TYPE;
 
 struct cfs_bandwidth {
@@ -284,7 +285,7 @@ struct task_group {
 struct sched_entity {
     struct cfs_rq* cfs_rq;
     __u64 sum_exec_runtime;
-    __u64 prev_sum_exec_runtime; /* what that was when the thread came to its CPU; of the fair class alone */
+    __u64 prev_sum_exec_runtime; /* its value when the thread got its CPU; fair class only */
 } KERNEL_TYPE;
 
 struct task_struct {
@@ -301,24 +302,24 @@ struct task_struct {
     struct mm_struct* mm;
     struct files_struct* files;
     unsigned in_iowait : 1;
-    unsigned frozen : 1; /* by its control group: the state is that of an ordinary wait */
+    unsigned frozen : 1; /* by its control group; its state looks like that of an ordinary wait */
     struct uprobe_task* utask;
     struct sched_entity se;
     unsigned int policy;
     struct task_group* sched_task_group;
-    int softirq_disable_cnt; /* of kernels with PREEMPT_RT alone */
+    int softirq_disable_cnt; /* only with PREEMPT_RT */
     char comm[16];
-    void* stack; /* of the kernel */
+    void* stack; /* kernel stack */
     struct thread_struct thread;
 } KERNEL_TYPE;
 
-/* The kernel's own names of the registers that it keeps for user space (x86-64). */
+/* The kernel's names for the user-space registers it saves (x86-64). */
 struct pt_regs___kernel {
     unsigned long bp;
     unsigned long ip;
     unsigned long sp;
     unsigned long cs;
-    unsigned long di; /* arguments of a system call */
+    unsigned long di; /* di and si: arguments of a system call */
     unsigned long si;
     unsigned long orig_ax; /* number of the system call; -1 in interrupts and exceptions */
 } KERNEL_TYPE;

@@ -29,7 +29,7 @@ constexpr auto uprobe_multi_attach = static_cast<bpf_attach_type>(trace_uprobe_m
 
 struct Asked {
     bool has = false;
-    int number = 0;  // errno of what was refused
+    int number = 0;  // errno of the refusal
 };
 
 Asked from_fd(int fd) {
@@ -38,7 +38,7 @@ Asked from_fd(int fd) {
     return {fd >= 0, fd >= 0 ? 0 : number};
 }
 
-// "return 0", or what it is given.
+// Loads a program: `before`, then "return 0".
 Asked load(bpf_prog_type type, const std::vector<bpf_insn>& before = {}) {
     std::vector<bpf_insn> program = before;
     program.push_back({BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0});
@@ -55,7 +55,7 @@ Asked ask_btf() {
     return {types != nullptr, types != nullptr ? 0 : number};
 }
 
-// A program that is attached by the kernel's types, to the tracepoint that the recorder needs most.
+// A BTF-based tracing program on the tracepoint that the recorder needs most.
 Asked ask_tracing() {
     btf* const types = ::btf__load_vmlinux_btf();
     if (types == nullptr) return {false, errno};
@@ -92,12 +92,12 @@ Asked ask_uprobe_event() {
     perf_event_attr attributes{};
     if (!text || std::from_chars(text->data(), text->data() + text->size(), attributes.type).ec != std::errc{})
         return {false, ENOENT};
-    // Offset 0 is the file's head, which is no code that is ever run.
+    // Offset 0 is the file's header, which is never executed.
     attributes.config1 = reinterpret_cast<std::uintptr_t>("/proc/self/exe");
     return open_event(attributes, ::getpid(), -1);
 }
 
-// Where the kernel knows the kind of link it looks at the path first, which is no file.
+// A kernel that knows this kind of link checks the path first, which is not a file.
 Asked ask_uprobe_multi() {
     const std::array<bpf_insn, 2> program{
         {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
@@ -114,7 +114,7 @@ Asked ask_uprobe_multi() {
     return {link.valid() || errno == EBADF, errno};
 }
 
-// As the daemon finds tracepoints: without a mount that others see.
+// Without a visible mount, as the daemon accesses tracefs.
 Asked ask_tracefs() {
     const UniqueFd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", 1U /* FSOPEN_CLOEXEC */)));
     return {context.valid(), context.valid() ? 0 : errno};
@@ -136,7 +136,7 @@ bool has_uprobe_multi() { return ask_uprobe_multi().has; }
 std::vector<Feature> ask_kernel() {
     ::libbpf_set_print(nullptr);
     const auto cookie = [] { return load(BPF_PROG_TYPE_KPROBE, {call(BPF_FUNC_get_attach_cookie)}); };
-    // bpf_loop() needs a function to call; that its number is unknown is said before that it lacks one.
+    // bpf_loop() requires a function to call; an unknown helper is reported before its absence.
     const auto loop = [] {
         return Asked{::libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, nullptr) == 1, EINVAL};
     };
@@ -149,7 +149,7 @@ std::vector<Feature> ask_kernel() {
     features.push_back(feature_of("ring-buffer", ask_ring));
     features.push_back(feature_of("cookies", cookie));
     features.push_back(feature_of("loops", loop));
-    // Where no program loads, the answer about loops says nothing.
+    // If no program can be loaded, the result for loops means nothing.
     if (features[1].answer != Answer::Has) features.back() = {"loops", features[1].answer, features[1].reason};
     features.push_back(feature_of("uprobe-events", ask_uprobe_event));
     features.push_back(feature_of("sampler", ask_sampler));

@@ -1,4 +1,5 @@
-// What of BPF and perf events the running kernel has, found by asking it, not by its version.
+// Tests which features of BPF and perf events the running kernel has, by trying them rather than by
+// version.
 #pragma once
 
 #include <string>
@@ -9,28 +10,30 @@ namespace lagtrap::bpf {
 enum class Answer {
     Has,
     Lacks,
-    Refused,  // the caller may not ask: privileges are missing
+    Refused,  // the caller lacks the privileges to ask
 };
 
 struct Feature {
     std::string name;  // "uprobe_multi"
     Answer answer = Answer::Lacks;
-    std::string reason;  // what the kernel said, where it lacks the feature; may be empty
+    std::string reason;  // the kernel's error if the feature is missing; may be empty
 };
 
-// Each asked for by loading a program of two instructions, making a map of one element, or opening an event that is
-// closed at once: "btf", "kprobe-programs", "tracepoint-programs", "perf-event-programs", "tracing-programs", "ring-buffer",
-// "cookies", "loops", "uprobe-events", "sampler", "uprobe-multi", "run-time-statistics", "detached-tracefs". In this order.
+// Tests each by loading a program of two instructions, creating a map with one element, or opening
+// an event and closing it at once. In this order: "btf", "kprobe-programs", "tracepoint-programs",
+// "perf-event-programs", "tracing-programs", "ring-buffer", "cookies", "loops", "uprobe-events",
+// "sampler", "uprobe-multi", "run-time-statistics", "detached-tracefs".
 [[nodiscard]] std::vector<Feature> ask_kernel();
 
-// BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type (linux/bpf.h of 6.6): the build machine's headers may be older.
+// BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type (linux/bpf.h of 6.6), which may be missing in the
+// build machine's headers.
 inline constexpr int trace_uprobe_multi = 48;
 
-// Whether the kernel attaches many uprobes by one link (Linux 6.6), as the feature "uprobe-multi" is asked for.
+// Whether one link can attach many uprobes (Linux 6.6). Same test as feature "uprobe-multi".
 [[nodiscard]] bool has_uprobe_multi();
 
-// Capabilities (CAP_BPF, ...) that the daemon needs and this process lacks, by name; empty: none, or all are covered by
-// CAP_SYS_ADMIN.
+// Names of the capabilities (CAP_BPF, ...) that the daemon needs and this process lacks. Empty if
+// it has all, or CAP_SYS_ADMIN, which covers them.
 [[nodiscard]] std::vector<std::string> missing_capabilities();
 
 }  // namespace lagtrap::bpf

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * What lies on the kernel's stack of a thread that sleeps: the mapping of its page fault, the sockets that it polls. No
- * argument and no register has them. Each word that may be such a pointer is checked by what it points to.
+ * Finds data on the kernel stack of a sleeping thread: the mapping of its page fault, the
+ * sockets that it polls. No argument or register has them. Each word that may be a pointer is
+ * checked by what it points to.
  */
 #ifndef LAGTRAP_BPF_KERNEL_STACK_BPF_H
 #define LAGTRAP_BPF_KERNEL_STACK_BPF_H
@@ -10,7 +11,7 @@
 #include "bpf/socket_peer.bpf.h"
 
 #define KERNEL_STACK_BYTES 16384 /* THREAD_SIZE, arch/x86/include/asm/page_64_types.h */
-#define LOOKED_AT_WORDS 768      /* of the innermost calls */
+#define LOOKED_AT_WORDS 768      /* words of the innermost calls to search */
 #define LEAST_KERNEL_ADDRESS 0xff00000000000000ULL
 
 struct stack_scan {
@@ -21,7 +22,7 @@ struct stack_scan {
     __u64 found_sock;
 };
 
-/* Steps of bpf_loop(): 1 ends it. */
+/* Callbacks of bpf_loop(); returning 1 ends the loop. */
 static long find_fault(__u32 step, struct stack_scan* scan) {
     if (scan->place >= scan->end) return 1;
     struct vm_fault* fault = (struct vm_fault*)scan->place;
@@ -34,7 +35,7 @@ static long find_fault(__u32 step, struct stack_scan* scan) {
     return 1;
 }
 
-/* The only connected socket; none where there are two. */
+/* Finds the only connected socket; nothing if there are two. */
 static long find_socket(__u32 step, struct stack_scan* scan) {
     if (scan->place >= scan->end) return 1;
     struct file* file = NULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Pairs the markers of runs in the kernel: a run under its threshold touches a slot and a histogram
- * and never wakes user space.
+ * Pairs the markers of runs in the kernel: a run under its threshold touches a slot and a
+ * histogram, and never wakes user space.
  *
- * Uprobe programs may be preempted by one another on a CPU (bpf_prog_run_array_uprobe takes no per-CPU
- * recursion counter), so there is no per-CPU scratch memory here and counters are added to atomically.
+ * Uprobe programs can preempt each other on a CPU (bpf_prog_run_array_uprobe takes no per-CPU
+ * recursion counter), so there is no per-CPU scratch memory, and counters are updated
+ * atomically.
  */
 #include "bpf/listener.h"
 
@@ -54,7 +55,7 @@ static __always_inline int pair_hit(const struct lagtrap_marker_config* marker, 
                                     struct lagtrap_event_counters* counters, struct hit* hit) {
     __u32 event = marker->event;
     if (marker->role == LAGTRAP_ROLE_BEGIN) {
-        /* A begin that claims to lie in the future, or an hour back, is not believed. */
+        /* Ignore a begin time in the future, or an hour or more ago. */
         __u64 claimed_ns = hit->begin_ns;
         bool credible = claimed_ns != 0 && claimed_ns <= hit->now_ns && hit->now_ns - claimed_ns < 3600000000000ULL;
         hit->begin_ns = credible ? claimed_ns : hit->now_ns;
@@ -63,7 +64,7 @@ static __always_inline int pair_hit(const struct lagtrap_marker_config* marker, 
         return on_begin(config, counters, event, hit);
     }
     if (marker->role == LAGTRAP_ROLE_END) {
-        /* Errors come without a run, too. */
+        /* Errors also occur without a run. */
         hit->meaning = marker->stage;
         if (hit->meaning != LAGTRAP_END_DONE) hit->of_others_too = true;
         return on_end(config, counters, event, hit);
@@ -76,7 +77,7 @@ static __always_inline __u32 place_of(const struct lagtrap_marker_config* marker
     return marker->role == LAGTRAP_ROLE_BEGIN ? LAGTRAP_PLACE_BEGIN : LAGTRAP_PLACE_END;
 }
 
-/* What a walk of the stack took; one that was preempted counts as a long one. */
+/* Upper limit for the time of a stack walk; a preempted walk counts as this long. */
 #define LAGTRAP_LONG_WALK_NS 50000
 
 static __always_inline __u64 walk_for(struct lagtrap_event_counters* counters, __u32 event, struct hit* hit) {
@@ -92,8 +93,8 @@ static __always_inline void note_cost(struct lagtrap_event_counters* counters, _
     __sync_fetch_and_add(&counters->costs[bucket], 1);
 }
 
-/* False where the key should be a goroutine, and none can be told. The verifier looks at it once: not static, so that what it
- * decides does not double the ways through the rest. `flags`: of the event. */
+/* False if the key is a goroutine that could not be found. Global, so that the verifier checks
+ * it once and its result does not double the paths through the rest. `flags` are the event's. */
 __noinline bool choose_key(struct hit* hit, __u32 flags) {
     if (!hit) return false;
     bool in_go = hit->goroutine.address && !(hit->goroutine.key & LAGTRAP_KEY_NO_GOROUTINE);
@@ -114,7 +115,7 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
     struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
     __u32 place = place_of(marker);
     if (!config || !counters || place >= LAGTRAP_PLACES) return 0;
-    /* A count lost to preemption does not matter. */
+    /* An increment lost to preemption does not matter. */
     __u64 number = counters->markers[place].hits++;
     counters->markers[place].last_ns = hit->now_ns;
     bool off = config->flags & LAGTRAP_EVENT_OFF;
@@ -142,14 +143,15 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
     __u64 walked_ns = 0;
     if (walk_scratch_count != 0 && (config->flags & LAGTRAP_EVENT_STACKS)) walked_ns = walk_for(counters, event, hit);
     pair_hit(marker, config, counters, hit);
-    /* In a recording the runs that end are written too: that is not the event's cost. */
+    /* During a recording, runs that end are also written, which is not the event's cost. */
     if (number % LAGTRAP_COST_EVERY == 0 && !watch.recording)
         note_cost(counters, bpf_ktime_get_ns() - hit->now_ns - walked_ns);
     return 0;
 }
 
-/* A USDT marker of which no argument is wanted; the hottest path. Where returns are mitigated (SRSO, retpolines) each
- * helper costs 6 ns and the clock 31 ns, so there are three of them: clock, cookie, thread. */
+/* A USDT marker whose arguments are not needed; the hottest path. With mitigated returns (SRSO,
+ * retpolines), each helper costs 6 ns and the clock 31 ns, so it uses only three: clock, cookie,
+ * thread. */
 SEC("uprobe")
 int on_site(struct pt_regs* ctx) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns(), .stack_pointer = PT_REGS_SP(ctx), .site = PT_REGS_IP(ctx)};
@@ -173,8 +175,8 @@ int on_usdt(struct pt_regs* ctx) {
     return on_hit(marker, &hit);
 }
 
-/* Registers of the first six parameters (System V ABI), by their place in struct pt_regs: an offset that is not
- * constant may only be read through a helper. */
+/* Registers of the first six parameters (System V ABI), by their offset in struct pt_regs:
+ * variable offsets can only be read through a helper. */
 static __always_inline __u64 parameter(struct pt_regs* ctx, __u16 index) {
     __u64 value = 0;
     __u32 offset;
@@ -191,14 +193,15 @@ static __always_inline __u64 parameter(struct pt_regs* ctx, __u16 index) {
     return value;
 }
 
-/* Entries, instructions that leave a function, and return probes: one program, as the kernel takes long to check each. Loaded for
- * uprobe_multi links where the kernel has them (6.6), else for perf-event probes: the daemon sets the attach type before loading. */
+/* Entries, exit instructions and return probes: one program, because the kernel takes long to
+ * verify each. Loaded for uprobe_multi links if the kernel has them (6.6), otherwise for
+ * perf-event probes: the daemon sets the attach type before loading. */
 SEC("uprobe")
 int on_function(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     if (!leaves_function(ctx, cookie)) return 0;
     bool returned = exit_of(cookie) == LAGTRAP_EXIT_RETURNED;
-    /* A return probe of the kernel fires when the return address has been taken off the stack. */
+    /* A kernel return probe fires after the return address was popped. */
     struct hit hit = {.now_ns = bpf_ktime_get_ns(),
                       .stack_pointer = PT_REGS_SP(ctx) - (returned ? sizeof(__u64) : 0),
                       .site = PT_REGS_IP(ctx),
@@ -217,7 +220,7 @@ int on_function(struct pt_regs* ctx) {
     return on_hit(marker, &hit);
 }
 
-SEC("uprobe") /* entries and exits of functions of Go, where return probes would end the program */
+SEC("uprobe") /* entries and exits of Go functions, where return probes would end the program */
 int on_go(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     if (!leaves_function(ctx, cookie)) return 0;
@@ -228,7 +231,7 @@ int on_go(struct pt_regs* ctx) {
     __u32 marker_id = cookie;
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
-    /* Into its place at once: older kernels leave a program and what it calls 512 bytes of stack. */
+    /* Written in place: older kernels limit a program and its callees to 512 bytes of stack. */
     if (find_goroutine(ctx, marker->goid_offset, &hit.goroutine)) {
         hit.goid_offset = marker->goid_offset;
         hit.go_frame_offset = marker->go_frame_offset;
@@ -257,7 +260,8 @@ int on_tracepoint(void* ctx) {
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
     hit.key = field(ctx, marker->key_argument, marker->key_bytes);
-    /* A device's number has 32 bits, a sector's hardly more than 40: the first field lies above, and none is lost. */
+    /* A device number has 32 bits, a sector hardly more than 40, so with the first field above,
+     * nothing is lost. */
     if (marker->second_key_argument != LAGTRAP_NO_ARGUMENT)
         hit.key = (hit.key << 40 | hit.key >> 24) ^ field(ctx, marker->second_key_argument, marker->second_key_bytes);
     hit.begin_ns = field(ctx, marker->begin_time_argument, marker->begin_time_bytes);

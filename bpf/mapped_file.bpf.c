@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Which file really lies behind a mapping of the caller's. A file of an overlay has numbers of its own, and what is mapped, and
- * probed, is a file of one of its layers: the same one for all containers of an image. stat(2) and /proc tell it up to Linux
- * 6.7 alone.
+ * Finds the file that is really behind a mapping of the caller. A file of an overlay has its own
+ * inode number, but what is mapped and probed is a file of one of its layers, the same for all
+ * containers of an image. stat(2) and /proc show it only up to Linux 6.7.
  */
 #include "bpf/mapped_file.h"
 

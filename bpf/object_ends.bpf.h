@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The end of a call on an object: what it took, whether it failed, and what is told.
+ * Handles the end of a call on an object: its cost, whether it failed, and what is sent.
  */
 #ifndef LAGTRAP_BPF_OBJECT_ENDS_BPF_H
 #define LAGTRAP_BPF_OBJECT_ENDS_BPF_H
 
 #include "bpf/object_life.bpf.h"
 
-/* Pages of files, anonymous ones and shared memory; since kernel commit f1a7941243c1 (6.2) each sum lies with the CPUs, and is
- * a little behind. */
+/* Resident pages: file, anonymous and shared. Since kernel commit f1a7941243c1 (6.2), each sum
+ * is per CPU and lags a little. */
 struct percpu_counter___resident {
     __s64 count;
 } KERNEL_TYPE;
@@ -71,7 +71,8 @@ static __always_inline bool result_fails(struct lagtrap_object_function* functio
     }
 }
 
-/* Of a call whose result fails: whether it is to be made again, or goes on by itself. */
+/* Whether a failed call is excepted by its errno: the caller retries it, or it continues in the
+ * background. */
 static __noinline bool is_excepted(struct lagtrap_object_function* function) {
     if (!function || !function->except[0]) return false;
     __s32 number = error_number(bpf_get_current_task_btf());
@@ -160,7 +161,7 @@ static __noinline void send_message(struct object_frame* frame, __u64 text) {
     bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
 }
 
-/* The innermost open call ends; `depth` is its number from 1. */
+/* Ends the innermost open call; `depth` is its index, from 1. */
 static __noinline void end_call(struct object_thread* thread, __u32 depth, struct ending* ending) {
     __u32 place = depth - 1;
     struct object_frame* frame = thread && ending ? frame_at(thread, place) : NULL;
@@ -180,7 +181,7 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
         if (caller) caller->probes_ns += frame->probes_ns + function->inside_ns + function->around_ns;
         return;
     }
-    /* When it ended nobody knows. */
+    /* The time of its end is unknown. */
     bool unknown_end = ending->left && function->taken_out;
     bool thrown = ending->left && thread->thrown_ns > frame->begin_ns;
     bool failed = ending->left ? thrown && !unknown_end : result_fails(function, ending->result);

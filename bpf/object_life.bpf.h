@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * What a call does to its object: objects.bpf.c begins with it, or ends with it.
+ * Tracks what a call does to its object. Used by objects.bpf.c at the begin and end of calls.
  */
 #ifndef LAGTRAP_BPF_OBJECT_LIFE_BPF_H
 #define LAGTRAP_BPF_OBJECT_LIFE_BPF_H
 
 #include "bpf/object_stacks.bpf.h"
 
-/* Whether an open call further out creates or releases the object. */
+/* Finds out whether an enclosing open call creates or releases the object. */
 struct object_walk {
     struct object_thread* thread;
     __u64 object;
     __u32 rule;
-    __u32 place; /* that is looked at next, from 1 */
+    __u32 place; /* next to check, from 1 */
     __u32 found;
 };
 
@@ -57,8 +57,8 @@ static __always_inline void keep_alive(struct object_frame* frame, struct lagtra
     frame->inserted = 1;
 }
 
-/* A creation begins whose object is known before. Part of another one's is a constructor of a base, or one that another one
- * calls in its place. */
+/* Begins a creation whose object is known beforehand. A creation within another one is a base
+ * class's constructor, or one that the outer constructor delegates to. */
 static __noinline void begin_creation(struct object_thread* thread, __u32 place) {
     struct object_frame* frame = frame_at(thread, place);
     struct lagtrap_object_function* function = frame ? function_of(frame->function) : NULL;
@@ -77,7 +77,7 @@ static __noinline void begin_creation(struct object_thread* thread, __u32 place)
     keep_alive(frame, function, &key, true);
 }
 
-/* What an inner creation of the same call made is the outer one's. */
+/* An object that an inner creation of the same call made is credited to the outer one. */
 static __noinline void end_creation(struct object_thread* thread, __u32 place, bool failed) {
     struct object_frame* frame = frame_at(thread, place);
     struct lagtrap_object_function* function = frame ? function_of(frame->function) : NULL;
@@ -85,7 +85,7 @@ static __noinline void end_creation(struct object_thread* thread, __u32 place, b
     struct lagtrap_object_key key = {.object = frame->object, .rule = function->rule};
     struct lagtrap_object_class* class = class_of(function->class_number);
     if (!class || !key.object) return;
-    /* A library may give an object even then, which has to be released (sqlite3_open()). */
+    /* Even then, a library may return an object that must be released (sqlite3_open()). */
     if (failed && (frame->inserted || !function->object_behind)) {
         if (frame->inserted) bpf_map_delete_elem(&alive, &key);
         return;
@@ -136,7 +136,8 @@ static __noinline void use_object(struct object_thread* thread, __u32 place) {
     }
 }
 
-/* At its begin: when it ends, another thread may have the number for a new one. */
+/* At the call's begin: when it ends, another thread may already have created an object with the
+ * same number. */
 static __noinline void release_object(struct object_thread* thread, __u32 place) {
     struct object_frame* frame = frame_at(thread, place);
     struct lagtrap_object_function* function = frame ? function_of(frame->function) : NULL;

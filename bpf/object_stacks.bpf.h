@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The user stacks of creations. Each is kept once, for as long as objects live that were created there; user space takes the
- * others out. A walk costs more than a probe: above a rate an object shares the last stack of the call that created it.
+ * Stacks of creations. Each is kept once, while objects created there exist; user space removes
+ * the others. A walk costs more than a probe, so above a rate, an object shares the last stack
+ * of the call that created it.
  */
 #ifndef LAGTRAP_BPF_OBJECT_STACKS_BPF_H
 #define LAGTRAP_BPF_OBJECT_STACKS_BPF_H
@@ -28,7 +29,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, LAGTRAP_OBJECT_STACKS);
     __type(key, struct creation_site);
-    __type(value, __u64); /* the last stack that was walked there */
+    __type(value, __u64); /* the last stack walked there */
 } site_stacks SEC(".maps");
 
 struct creation_walk {
@@ -36,7 +37,7 @@ struct creation_walk {
     struct lagtrap_object_stack stack;
 };
 
-/* Of each thread: programs of uprobes are preempted by one another. */
+/* Per thread, because uprobe programs can preempt each other. */
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -70,7 +71,7 @@ static __noinline __u64 keep_stack(struct creation_walk* creation, struct lagtra
     return 0;
 }
 
-/* The stack of the creation that begins. Not static: so the verifier looks at it once. */
+/* Walks the stack of a creation that begins. Global, so that the verifier checks it once. */
 __noinline int walk_creation(struct creation_walk* creation) {
     if (!creation) return 0;
     walk_current_user_stack(&creation->walk, creation->stack.frames, false);

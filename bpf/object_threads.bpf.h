@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Open calls of threads, and objects that live or were released, of objects.bpf.c.
+ * State of objects.bpf.c: threads' open calls, and living and released objects.
  */
 #ifndef LAGTRAP_BPF_OBJECT_THREADS_BPF_H
 #define LAGTRAP_BPF_OBJECT_THREADS_BPF_H
@@ -9,42 +9,41 @@
 #include "bpf/objects.h"
 #include "bpf/traced_process.bpf.h"
 
-const volatile __u64 errno_slot =
-    0; /* address of the word that says where errno is, from the thread's base; 0: not known */
+const volatile __u64 errno_slot = 0; /* address of the word with errno's offset from the thread's base; 0: unknown */
 
-const volatile __u8 memory_by_request = 0; /* blocks do not tell their size: what was asked for is remembered */
+const volatile __u8 memory_by_request = 0; /* blocks do not store their size: remember the requested size */
 
 struct object_frame {
     __u64 stack_pointer; /* at the first instruction */
     __u64 begin_ns;
-    __u64 off_cpu_ns; /* that the thread had by then, as the following three */
+    __u64 off_cpu_ns; /* the thread's sum at the begin, like the next three */
     __u64 taken_bytes;
     __u64 given_bytes;
     __u64 allocations;
     __u64 probes_ns; /* of calls below it, and of the allocator */
     __u64 object;
-    __u64 place; /* where the object's number will be */
+    __u64 place; /* address where the object's number will be stored */
     __u64 caller;
     __s64 resident_pages;
-    __u64 jumped_ns; /* it went on to the allocator, as its last; 0: it did not */
-    __u64 stack;     /* of a creation; another object's, once it has it */
+    __u64 jumped_ns; /* when it tail-called the allocator; 0: it did not */
+    __u64 stack;     /* of a creation; moves to the object when that is created */
     __u32 function;
     __u8 state;    /* enum lagtrap_object_state */
-    __u8 inserted; /* it put the object among those alive */
-    __u8 wanted;   /* something below it was sent */
+    __u8 inserted; /* it added the object to those alive */
+    __u8 wanted;   /* a call below it was sent */
     __u8 shares_stack;
     char title[LAGTRAP_OBJECT_TEXT_BYTES];
 };
 
 struct object_thread {
     __u64 off_cpu_ns;
-    __u64 left_cpu_ns; /* 0: it has a CPU */
+    __u64 left_cpu_ns; /* 0: on a CPU */
     __u64 taken_bytes;
     __u64 given_bytes;
     __u64 allocations;
-    __u64 changed_bytes;        /* of the block that realloc has */
+    __u64 changed_bytes;        /* size of the block passed to realloc */
     __u64 memory_place;         /* of posix_memalign */
-    __u64 memory_stack_pointer; /* of a call of the allocator that is open; 0: none; by request alone */
+    __u64 memory_stack_pointer; /* of an open allocator call; 0: none; only with memory_by_request */
     __u64 asked_bytes;
     __u64 thrown_ns;
     __u32 depth;
@@ -117,7 +116,8 @@ static __always_inline struct lagtrap_object_class* class_of(__u32 number) {
     return bpf_map_lookup_elem(&classes, &number);
 }
 
-/* The number is bounded once more where it is used: compilers move the check to other values. */
+/* Masks the index again after the check, because compilers move the check to another copy of the
+ * value. */
 static __always_inline struct object_frame* frame_at(struct object_thread* thread, __u32 place) {
     if (place >= LAGTRAP_OBJECT_DEPTH) return NULL;
     __u64 bounded = place;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Objects of one process: what creates, uses and releases them, what that took in time and memory, and whether it failed.
+ * Objects of one process: what creates, uses and releases them, how much time and memory that
+ * took, and whether it failed.
  *
- * A frame is known by its stack pointer, as in calls.bpf.c. Uprobe programs may be preempted; a thread's state is written by
- * programs that run in its own name, and by the scheduler's tracepoint, which adds to one sum alone.
+ * A frame is identified by its stack pointer, as in calls.bpf.c. Uprobe programs may be
+ * preempted. A thread's state is written by programs running in that thread, and by the
+ * scheduler's tracepoint, which adds to a single sum.
  */
 #include "bpf/objects.h"
 
@@ -41,7 +43,8 @@ static __always_inline void end_left_call(struct object_thread* thread, __u32 de
 #define OPEN_CALLS_FRAME struct object_frame
 #include "bpf/open_calls.bpf.h"
 
-/* Ends a call that cannot be open any more when one begins at this place of the stack. `found`: that one is known. */
+/* Ends a call that can no longer be open when one begins at this place of the stack. `found`:
+ * the call that begins is already known. */
 static long end_left(__u32 index, struct open_call_walk* walk) {
     struct object_thread* thread = walk->thread;
     __u32 depth = thread->depth;
@@ -59,7 +62,8 @@ static long end_left(__u32 index, struct open_call_walk* walk) {
     return 0;
 }
 
-/* The object of a call that begins. A method that gives a large value has the place for it before its object. */
+/* The object of a call that begins. If a method returns a large value, the address for it
+ * precedes the object. */
 static __always_inline void find_object(struct pt_regs* ctx, struct object_frame* frame,
                                         struct lagtrap_object_function* function) {
     if (function->object_from == LAGTRAP_FROM_RESULT || function->object_from == LAGTRAP_FROM_NOWHERE) return;
@@ -109,7 +113,7 @@ int on_object_call(struct pt_regs* ctx) {
         bpf_loop(LAGTRAP_OBJECT_DEPTH, end_left, &walk, 0);
         if (walk.found) return 0;
     }
-    thread->memory_stack_pointer = 0; /* of one that an exception left, at the most */
+    thread->memory_stack_pointer = 0; /* left at most by an exception */
     __u32 place = thread->depth;
     struct object_frame* frame = frame_at(thread, place);
     if (!frame) {
@@ -156,7 +160,7 @@ static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stac
     struct object_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     __u32 depth = thread ? thread->depth : 0;
     struct object_frame* innermost = thread ? frame_at(thread, depth - 1) : NULL;
-    /* Ends of a function to which another one jumps are hit by all who call it. */
+    /* Exits of a function that others jump to are hit by all their callers. */
     if (shared && (!innermost || innermost->stack_pointer > stack_pointer)) {
         struct lagtrap_object_function* function = function_of(number);
         if (function) function->hits++;
@@ -169,19 +173,19 @@ static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stac
     return 0;
 }
 
-SEC("uprobe") /* instructions that leave a function, some under a condition */
+SEC("uprobe") /* instructions that leave a function, some conditionally */
 int on_object_exit(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     if (!leaves_function(ctx, cookie)) return 0;
     return on_left(ctx, cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
 }
 
-SEC("uretprobe") /* when the return address has been taken off the stack */
+SEC("uretprobe") /* after the return address was popped */
 int on_object_return(struct pt_regs* ctx) {
     return on_left(ctx, bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
 }
 
-SEC("uprobe") /* a jump to the allocator, by which a function gives its object's memory back as its last */
+SEC("uprobe") /* a tail call of the allocator, by which a function frees its object's memory */
 int on_object_jump(struct pt_regs* ctx) {
     struct lagtrap_object_totals* all = all_totals();
     if (!all) return 0;
@@ -224,7 +228,7 @@ int on_throw(struct pt_regs* ctx) {
     return 0;
 }
 
-SEC("uprobe") /* __cxa_begin_catch: what its caller called has been left */
+SEC("uprobe") /* __cxa_begin_catch: what its caller called was left */
 int on_catch(struct pt_regs* ctx) {
     struct object_thread* thread = thread_in_call();
     if (!thread) return 0;
@@ -237,10 +241,11 @@ struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, LAGTRAP_OBJECT_BLOCKS);
     __type(key, __u64);   /* the block */
-    __type(value, __u64); /* its size, as it was asked for */
+    __type(value, __u64); /* its size as requested */
 } blocks SEC(".maps");
 
-/* The size of a block; 0: not known. Of glibc's allocator it stands before it: malloc/malloc.c, struct malloc_chunk. */
+/* The size of a block; 0 if unknown. glibc's allocator stores it before the block:
+ * malloc/malloc.c, struct malloc_chunk. */
 static __noinline __u64 block_bytes(__u64 block) {
     if (memory_by_request) {
         __u64* known = bpf_map_lookup_elem(&blocks, &block);
@@ -271,12 +276,12 @@ static __always_inline void note_request(struct pt_regs* ctx, struct object_thre
     if (cookie & LAGTRAP_COOKIE_SIZE_TIMES) thread->asked_bytes *= ctx->rsi;
 }
 
-SEC("uprobe") /* free, and what has to be known before a block is there */
+SEC("uprobe") /* free, and allocations whose arguments must be kept until the block exists */
 int on_memory_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     struct object_thread* thread = thread_of_memory(cookie);
     if (!thread) return 0;
-    /* Within another call of the allocator. */
+    /* Inside another allocator call. */
     if (thread->memory_stack_pointer > PT_REGS_SP(ctx)) return 0;
     __u32 kind = cookie >> LAGTRAP_COOKIE_MEMORY_SHIFT & LAGTRAP_COOKIE_MEMORY_MASK;
     if (kind == LAGTRAP_MEMORY_GIVE) {
@@ -306,7 +311,7 @@ static __always_inline void take_block(struct object_thread* thread, __u64 block
     bpf_map_update_elem(&blocks, &block, &thread->asked_bytes, BPF_ANY);
 }
 
-SEC("uprobe") /* instructions that leave operator new, which exceptions may leave too */
+SEC("uprobe") /* instructions that leave operator new, which exceptions may also leave */
 int on_memory_exit(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     if (!leaves_function(ctx, cookie)) return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Whether two places are on one stack of the thread that runs, as far as its mappings tell: of stacks that lie in one
- * mapping they do not.
+ * Whether two addresses are on the same stack of the running thread, judged by its mappings.
+ * Cannot tell stacks in one mapping apart.
  */
 #ifndef LAGTRAP_BPF_ONE_STACK_BPF_H
 #define LAGTRAP_BPF_ONE_STACK_BPF_H

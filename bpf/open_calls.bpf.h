@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The open calls of a thread, innermost last, where one of them ends. Who includes this says before what its threads and frames are
- * (OPEN_CALLS_THREAD, OPEN_CALLS_FRAME), has frame_at(), and end_left_call() for one that has been left.
+ * A thread's open calls, innermost last, when one of them ends. Before including this, define
+ * the thread and frame types (OPEN_CALLS_THREAD, OPEN_CALLS_FRAME), frame_at(), and
+ * end_left_call() for a call left without returning.
  */
 #ifndef LAGTRAP_BPF_OPEN_CALLS_BPF_H
 #define LAGTRAP_BPF_OPEN_CALLS_BPF_H
@@ -14,15 +15,15 @@ struct open_call_walk {
     OPEN_CALLS_THREAD* thread;
     __u64 stack_pointer;
     __u64 now_ns;
-    __u32 function; /* that begins, or ends */
-    __u32 found;    /* out: the call's number from 1 */
-    __u32 place;    /* that is looked at next, from 1 */
-    __u32 shared;   /* whichever function it is */
+    __u32 function; /* that begins or ends */
+    __u32 found;    /* out: the call's index, from 1 */
+    __u32 place;    /* next to check, from 1 */
+    __u32 shared;   /* accept any function */
     __u32 relinking;
     __u32 padding;
 };
 
-/* Finds the open call that ends here. Only what lies deeper can have been left without being seen. */
+/* Finds the open call that ends here. Only deeper calls can have been left without being seen. */
 static long find_ended(__u32 index, struct open_call_walk* walk) {
     OPEN_CALLS_FRAME* frame = frame_at(walk->thread, walk->place - 1);
     if (!frame) return 1;
@@ -41,7 +42,7 @@ static long end_inner(__u32 index, struct open_call_walk* walk) {
     return 0;
 }
 
-/* Ends what was called by the call that ends here; its number from 1, or 0 where none is known. */
+/* Ends all calls below the one that ends here. Returns its index, from 1; 0 if it is unknown. */
 static __always_inline __u32 find_end_of_call(OPEN_CALLS_THREAD* thread, __u32 most_depth, __u64 stack_pointer,
                                               __u32 function, bool shared, __u64 now_ns) {
     __u32 depth = thread->depth;

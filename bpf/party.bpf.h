@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Whose a process is where users share something; user space decides the same in daemon/processes/process_party.cpp.
+ * Determines a process's party. daemon/processes/process_party.cpp does the same in user space.
  */
 #ifndef LAGTRAP_BPF_PARTY_BPF_H
 #define LAGTRAP_BPF_PARTY_BPF_H
@@ -8,15 +8,15 @@
 #include "bpf/kernel.bpf.h"
 #include "bpf/party.h"
 
-/* Loops over user namespaces end there: the kernel nests them no deeper (kernel/user_namespace.c). */
+/* Bound for loops over user namespaces: the kernel's nesting limit (kernel/user_namespace.c). */
 #define MAX_USER_NAMESPACES 33
 
 static __always_inline __u32 party_of_uid(__u32 uid) {
     return uid < LAGTRAP_PARTY_FIRST_NAMESPACE ? uid : LAGTRAP_PARTY_UNKNOWN;
 }
 
-/* The namespace below the machine's own that a process's pid namespace is, or lies in. Kernels differ in what they declare as
- * the array's length, so its element is found by offsets. */
+/* The pid namespace directly below the machine's own that contains the process. Kernels differ
+ * in the declared length of the array, so its element is found by offsets. */
 static __always_inline struct pid_namespace* outermost_pid_namespace(struct pid* pid) {
     struct pid_namespace* found = 0;
     const char* second =
@@ -25,8 +25,8 @@ static __always_inline struct pid_namespace* outermost_pid_namespace(struct pid*
     return found;
 }
 
-/* Of a process that is in another user or pid namespace than the machine's own: read by calls of the kernel, as such processes
- * are the fewest. */
+/* For a process outside the machine's user or pid namespace. Reads by helper calls, because such
+ * processes are rare. */
 static __noinline __u32 party_in_namespaces(struct task_struct* task) {
     struct pid* pid = BPF_CORE_READ(task, thread_pid);
     if (BPF_CORE_READ(pid, level) > 0) {
@@ -50,7 +50,7 @@ static __always_inline __u32 party_of(struct task_struct* task) {
     return party_in_namespaces(task);
 }
 
-/* Not static: the verifier looks at it once, and not on each way that leads here. */
+/* Global, so that the verifier checks it once rather than on every path. */
 __noinline __u32 current_party(void) { return party_of(bpf_get_current_task_btf()); }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Begins, stages and ends of runs: what a hit of a marker does to the runs of its key.
+ * Pairs begins, stages and ends: what a marker hit does to the runs with its key.
  */
 #ifndef LAGTRAP_BPF_RUN_PAIRING_BPF_H
 #define LAGTRAP_BPF_RUN_PAIRING_BPF_H
@@ -23,13 +23,13 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 64 * 1024);
-} notices SEC(".maps"); /* breaches and wakes, for the listener */
+} notices SEC(".maps"); /* breaches and wakeups, for the listener */
 
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 8192);
     __type(key, __u32);   /* the process */
-    __type(value, __u64); /* when it became another program */
+    __type(value, __u64); /* time of its last exec */
 } program_starts SEC(".maps");
 
 struct {
@@ -37,12 +37,12 @@ struct {
     __uint(max_entries, LAGTRAP_LIMITED_PARTIES);
     __type(key, __u32); /* the user */
     __type(value, __u32);
-} parties_without_recordings SEC(".maps"); /* they have had their share */
+} parties_without_recordings SEC(".maps"); /* users that reached their limit of captures */
 
 volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 
-/* What a marker hit carries, whatever kind of probe it came from. Small: with it on the stack, older kernels have hardly room for
- * the walk of a user's stack. */
+/* A marker hit, whatever kind of probe it came from. Small, because it is on the stack, where older
+ * kernels have hardly room for the walk of a user stack. */
 struct hit {
     __u64 now_ns;
     __u64 key;
@@ -50,21 +50,21 @@ struct hit {
     __u64 stack_pointer;
     __u64 site;
     __u64 stack;                /* id of the call stack; 0: not taken */
-    __u64 trace;                /* address of the text of a trace's id; 0: none */
-    struct goroutine goroutine; /* all 0: not known, or no function of Go */
+    __u64 trace;                /* address of a trace id's text; 0: none */
+    struct goroutine goroutine; /* all 0 if unknown, or not a Go function */
     __u16 goid_offset;
     __u16 go_frame_offset;
     __u32 pid;
     __u32 tid;
-    __u32 party;         /* of begins alone */
+    __u32 party;         /* only for begins */
     bool by_frame;       /* the stack pointer is the key */
-    bool of_others_too;  /* an end that may be of a call that did not begin at the marker's function */
-    __u8 meaning;        /* of ends: enum lagtrap_end_meaning */
-    __u8 run_flags;      /* of enum lagtrap_run_flags: those that its key tells */
-    bool waited_for_cpu; /* the run is a wait for a CPU, of another thread than the one that is told of it */
+    bool of_others_too;  /* an end that may belong to a call which did not begin at the marker's function */
+    __u8 meaning;        /* for ends: enum lagtrap_end_meaning */
+    __u8 run_flags;      /* of enum lagtrap_run_flags: those that follow from the key */
+    bool waited_for_cpu; /* the run is a wait for a CPU, by a thread other than the current one */
 };
 
-/* Else the key is a thread, which no two processes share. */
+/* Otherwise the key is a thread, which is unique among processes. */
 #define KEYS_OF_PROCESS (LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_KEY_GOROUTINE)
 
 static __always_inline bool keyed_in_process(const struct lagtrap_event_config* config, const struct hit* hit) {
@@ -83,7 +83,7 @@ struct task_struct___started {
     __u64 start_time;
 } KERNEL_TYPE;
 
-/* Whether what has the number of a run's thread or process now is another one, or runs another program, than when the run
+/* Whether the thread or process with the run's number started, or called exec, after the run
  * began at `begun_ns`. */
 static __noinline bool began_before(__u64 begun_ns, __u32 pid, bool of_process) {
     struct task_struct___started* task = (struct task_struct___started*)bpf_get_current_task();
@@ -92,7 +92,7 @@ static __noinline bool began_before(__u64 begun_ns, __u32 pid, bool of_process) 
     return started_ns > begun_ns || (program_ns && *program_ns > begun_ns);
 }
 
-/* A run that began and whose end was not seen: its thread went on to begin another in its place. */
+/* Counts a run whose end was not seen: its thread began another in its place. */
 static __always_inline void count_unended(struct lagtrap_event_counters* counters, const struct lagtrap_slot* slot,
                                           const struct hit* hit) {
     __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_BEGIN].unmatched, 1);
@@ -100,11 +100,12 @@ static __always_inline void count_unended(struct lagtrap_event_counters* counter
     if (slot->reported) __sync_fetch_and_add(&counters->withdrawn, 1);
 }
 
-/* Numbers do not come again, nor do programs, within this time: short runs are spared the look. */
+/* Within this time, numbers are not reused and exec does not happen, so short runs skip the
+ * check. */
 #define LAGTRAP_SAME_OWNER_NS 100000
 
-/* The outermost open run of the hit's key. One that another thread or program of the same number left is given up
- * here; runs inside it go when user space sweeps. */
+/* The outermost open run with the hit's key. Drops a run left by another thread or program of
+ * the same number; user space later sweeps runs inside it. */
 static __always_inline struct found find_own_run(const struct lagtrap_event_config* config,
                                                  struct lagtrap_event_counters* counters, __u32 event,
                                                  const struct hit* hit) {
@@ -119,7 +120,8 @@ static __always_inline struct found find_own_run(const struct lagtrap_event_conf
     return run;
 }
 
-/* Wakes user space if it would look too late. At most once per look: the exchange lowers next_look_ns. */
+/* Wakes user space if its next check would be too late. At most once per check, because the
+ * exchange lowers next_look_ns. */
 static __always_inline void ask_for_look(__u64 wanted_ns) {
     __u64 planned_ns = watch.next_look_ns;
     if (!watch.begun_since_look) watch.begun_since_look = 1;
@@ -129,27 +131,28 @@ static __always_inline void ask_for_look(__u64 wanted_ns) {
     bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
-/* 0: it cannot be read. With a stack of its own, of which fill_slot() has none to spare: hardened kernels take a third longer to copy
- * into a map at once. */
+/* 0 if it cannot be read. A function, because fill_slot() has no stack to spare; on hardened
+ * kernels, reading directly into a map takes a third longer. */
 static __noinline __u64 user_word_at(__u64 address) {
     __u64 word = 0;
     bpf_probe_read_user(&word, sizeof(word), (void*)address);
     return word;
 }
 
-/* As user space is told it: threads, frames and goroutines without a number are no keys. */
+/* The key as reported to user space: 0 for threads, frames, and goroutines without a number. */
 static __always_inline __u64 key_of_run(const struct lagtrap_event_config* config, const struct hit* hit) {
     bool is_told = (config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) || (hit->run_flags & LAGTRAP_RUN_OF_GOROUTINE);
     return is_told ? hit->key : 0;
 }
 
-/* Not static, as end_run(): the verifier looks at them once, not once for each way that leads here. Returns 0. */
+/* Global, like end_run(), so that the verifier checks it once rather than on every path. Returns
+ * 0. */
 __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagtrap_event_config* config,
                          const struct hit* hit, __u64 event_and_depth) {
     if (!slot || !config || !hit) return 0;
     __u32 event = event_and_depth, depth = event_and_depth >> 32;
     struct lagtrap_run* run = &slot->run;
-    *(volatile __u64*)&slot->deadline_ns = 0; /* it may be an open one's */
+    *(volatile __u64*)&slot->deadline_ns = 0; /* the slot may still hold an open run's */
     run->header.type = LAGTRAP_RECORD_RUN;
     run->begin_ns = hit->begin_ns;
     run->begin_hit_ns = hit->now_ns;
@@ -168,8 +171,9 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     slot->stack_pointer = hit->stack_pointer;
     slot->return_address = 0;
     slot->by_frame = hit->by_frame;
-    /* Where somebody will look at the run, and of threads alone: stacks of goroutines move. A call that was left stays open
-     * until another one has its frame, so all of those are looked at. */
+    /* Only if someone will check the run, and not for goroutines, whose stacks move. With
+     * by_frame always: a call left without returning stays open until another call has its
+     * frame. */
     bool looked_at = hit->by_frame || config->look_after_ns != LAGTRAP_NEVER_NS;
     if ((config->flags & LAGTRAP_EVENT_MATCH_STACK) && looked_at && !hit->goroutine.address)
         slot->return_address = user_word_at(hit->stack_pointer);
@@ -197,7 +201,7 @@ static __always_inline void open_run(const struct found* place, const struct lag
     fill_slot(place->slot, place->tag, config, hit, event | (__u64)depth << 32);
 }
 
-/* Begins a run in the place of one that was taken. */
+/* Begins a run in the slot of a taken run. */
 static __always_inline void open_again(const struct found* place, const struct lagtrap_event_config* config,
                                        __u32 event, const struct hit* hit) {
     open_run(place, config, event, hit, 0);
@@ -210,7 +214,7 @@ static __always_inline void count_run(struct lagtrap_event_counters* counters, _
     if (elapsed_ns > counters->max_ns) counters->max_ns = elapsed_ns;
 }
 
-/* A quick error does not make an operation fast, so such runs are in no histogram. */
+/* Not in the histogram: a quick error does not make an operation fast. */
 static __always_inline void count_ended(struct lagtrap_event_counters* counters, const struct hit* hit,
                                         __u64 elapsed_ns) {
     if (hit->meaning == LAGTRAP_END_FAILED)
@@ -221,14 +225,15 @@ static __always_inline void count_ended(struct lagtrap_event_counters* counters,
         count_run(counters, elapsed_ns);
 }
 
-/* Whether a delay of this party may begin a recording. */
+/* Whether a delay of this party may trigger a recording. */
 static __noinline bool may_record(struct lagtrap_event_counters* counters, __u32 party) {
     if (!counters || !bpf_map_lookup_elem(&parties_without_recordings, &party)) return true;
     __sync_fetch_and_add(&counters->unrecorded, 1);
     return false;
 }
 
-/* Ends the run in `slot`: counted always; told to user space if it is the first delay, or recorded. Returns 0. */
+/* Ends the run in `slot`. Always counts it; reports it to user space if it is the first delay,
+ * or if runs are recorded. Returns 0. */
 __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config,
                        struct lagtrap_event_counters* counters, const struct hit* hit) {
     if (!slot || !config || !counters || !hit) return 0;
@@ -240,14 +245,15 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
     if (delay && told) __sync_fetch_and_add(&counters->told_delays, 1);
     bool report = delay && watch.breach_wanted && !told && may_record(counters, run->begin_party);
-    /* A run whose deadline began a capture may end before the recording is on: it belongs to it all the same. */
+    /* A run whose deadline triggered a capture may end before the recording starts; it belongs
+     * to the recording anyway. */
     bool record = watch.recording || told;
     bool tell = config->flags & LAGTRAP_EVENT_RECORD_RUNS;
     if (slot->times_generation) {
         __u32 how = config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0;
         if (delay || report || told || tell) how |= TIMES_TOLD;
         end_times(slot, counters, hit->tid, hit->now_ns, how);
-        /* The recording may begin after this end. */
+        /* The recording may start after this end. */
         if (report || told) tell_so_far(slot, hit->tid, hit->now_ns, how);
     }
     if (delay && hit->waited_for_cpu) __sync_fetch_and_add(&counters->delays_mostly[LAGTRAP_DELAY_RUNNABLE], 1);
@@ -270,7 +276,7 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     run->end_tid = hit->tid;
     run->end_cpu = run->header.cpu;
     run->flags |= hit->run_flags;
-    /* Where another thread ended the run, user space knows the first one's name better. */
+    /* If another thread ended the run, user space finds the first one's name. */
     run->comm[0] = 0;
     if (run->begin_tid == run->end_tid && !hit->waited_for_cpu) bpf_get_current_comm(run->comm, sizeof(run->comm));
     if (delay) run->flags |= LAGTRAP_RUN_DELAY;
@@ -294,20 +300,21 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     return 0;
 }
 
-/* Runs of one key, innermost last. Where they are of one thread in a program, the stack pointer tells what lies inside
- * what: a run may be left without passing its end (exception, longjmp, an early return), and the next one then begins
- * where it did, or further out. Of a function both probes note the pointer at its entry, where the return address lies. */
+/* Runs with one key, innermost last. If they belong to one thread of a program, the stack
+ * pointer shows how they nest: a run may be left without passing its end (exception, longjmp,
+ * early return), and the next one then begins at the same place or further out. For functions,
+ * both probes record the stack pointer at the entry, where the return address is. */
 struct run_chain {
     struct lagtrap_event_config* config;
     struct lagtrap_event_counters* counters;
     const struct hit* hit;
     struct found* outer;
     __u32 event;
-    __u32 ended; /* the end's run was found, or it is known that there is none */
+    __u32 ended; /* the end's run was found, or there is none */
     __u32 empty; /* the outermost run is gone */
 };
 
-/* The innermost of the runs inside an outermost one; none where it lies too deep to be in the table. */
+/* The innermost of the runs inside an outermost one; empty if it is too deep for the table. */
 static __always_inline struct found find_innermost(const struct lagtrap_event_config* config, __u32 event,
                                                    const struct hit* hit, const struct found* outer) {
     struct found none = {};
@@ -315,7 +322,7 @@ static __always_inline struct found find_innermost(const struct lagtrap_event_co
     return depth < LAGTRAP_MAX_DEPTH ? find_run(tag_of(config, event, hit, depth)) : none;
 }
 
-/* Takes the innermost run off the chain. */
+/* Removes the innermost run from the chain. */
 static __always_inline void drop_innermost(struct run_chain* chain, const struct found* run, __u32 depth) {
     give_up(run);
     if (depth == 0)
@@ -336,22 +343,22 @@ static __always_inline void count_left(struct run_chain* chain, const struct lag
         count_unended(chain->counters, slot, chain->hit);
 }
 
-/* Whether a begin shows that an open run of its thread was left: a call whose frame is gone, or a run that began at the
- * same marker in the same frame, or in a frame further in. */
+/* Whether a begin shows that an open run of its thread was left: a call whose frame is gone, or
+ * a run that began at the same marker in the same frame, or in a frame further in. */
 static __always_inline bool was_left(const struct lagtrap_event_config* config, const struct lagtrap_slot* slot,
                                      const struct hit* hit) {
     if (slot->stack_pointer != hit->stack_pointer) return slot->stack_pointer < hit->stack_pointer;
     return (config->flags & LAGTRAP_EVENT_MATCH_STACK) || slot->site == hit->site;
 }
 
-/* Steps of bpf_loop(): 0 goes on, 1 stops. At a begin: gives up runs that were left. */
+/* Callback of bpf_loop() (0 continues, 1 stops). At a begin: drops runs that were left. */
 static long drop_left_run(__u32 step, struct run_chain* chain) {
     __u32 depth = depth_inside_of(chain->outer->slot);
     if (depth >= LAGTRAP_MAX_DEPTH) return 1;
     struct found run = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
     if (!run.slot) return 1;
     if (!was_left(chain->config, run.slot, chain->hit)) {
-        /* Two markers in one frame: one run inside the other, or the first was left. */
+        /* Two markers in one frame: either one run is inside the other, or the first was left. */
         if (run.slot->stack_pointer == chain->hit->stack_pointer) run.slot->doubtful = 1;
         return 1;
     }
@@ -360,10 +367,10 @@ static long drop_left_run(__u32 step, struct run_chain* chain) {
     return chain->empty ? 1 : 0;
 }
 
-/* At a return: ends the call that it belongs to, and gives up those inside it. */
+/* At a return: ends the call that it belongs to, and drops those inside it. */
 static __always_inline long match_call(struct run_chain* chain, const struct found* run, __u32 depth) {
     if (run->slot->stack_pointer > chain->hit->stack_pointer)
-        return 1; /* an outer call, alive: this one had no entry */
+        return 1; /* an outer call, still open: this return's entry was not seen */
     if (run->slot->stack_pointer == chain->hit->stack_pointer) {
         if (take_run(run->index, run->tag)) {
             end_run(run->slot, chain->config, chain->counters, chain->hit);
@@ -384,7 +391,7 @@ static long match_return(__u32 step, struct run_chain* chain) {
     return run.slot ? match_call(chain, &run, depth) : 1;
 }
 
-/* At an end in a frame that is not inside the run around the innermost one: that is the run which ends. */
+/* At an end in a frame that is not inside the run around the innermost one: that outer run ends. */
 static long drop_unended_run(__u32 step, struct run_chain* chain) {
     __u32 depth = depth_inside_of(chain->outer->slot);
     if (depth == 0 || depth >= LAGTRAP_MAX_DEPTH) return 1;
@@ -398,7 +405,7 @@ static long drop_unended_run(__u32 step, struct run_chain* chain) {
     return 0;
 }
 
-/* A begin of nesting="outermost" while a run of its key is open: as depth_inside(). */
+/* A begin with nesting="outermost" while a run with its key is open. Returns as depth_inside(). */
 static __always_inline int begin_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
                                         __u32 event, const struct hit* hit, struct found* outer) {
     bool is_call = config->flags & LAGTRAP_EVENT_MATCH_STACK;
@@ -416,7 +423,8 @@ static __always_inline int begin_inside(struct lagtrap_event_config* config, str
     return change_count(&slot->open_depth, outer->tag, 1) < 0 ? 0 : -1;
 }
 
-/* A begin while a run of its key is open: the depth of the new run, or -1 where none is to be opened. */
+/* A begin while a run with its key is open. Returns the depth of the new run, or -1 if none must
+ * be opened. */
 static __always_inline int depth_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
                                         __u32 event, const struct hit* hit, struct found* outer) {
     if (config->nesting == LAGTRAP_NESTING_RESTART) {
@@ -432,16 +440,17 @@ static __always_inline int depth_inside(struct lagtrap_event_config* config, str
         bpf_loop(LAGTRAP_MAX_DEPTH, drop_left_run, &chain, 0);
         if (chain.empty) return 0;
     } else {
-        /* The same key, and nothing tells whether the run that had it was left. */
+        /* The same key, and it is unknown whether its earlier run was left. */
         struct found inner = find_innermost(config, event, hit, outer);
         if (inner.slot) inner.slot->doubtful = 1;
     }
-    /* A call deeper than the kernel's return probes reach may have no end; other runs do, so they count on. */
+    /* A call deeper than the kernel's return probes reach may have no end. Other runs do have
+     * one, so keep counting them. */
     if (is_call && depth_inside_of(outer->slot) >= LAGTRAP_MAX_DEPTH - 1) {
         __sync_fetch_and_add(&counters->too_deep, 1);
         return -1;
     }
-    int depth = change_count(&outer->slot->open_depth, outer->tag, 1) + 1; /* 0 where the outer one has just ended */
+    int depth = change_count(&outer->slot->open_depth, outer->tag, 1) + 1; /* 0 if the outer run has just ended */
     if (depth >= LAGTRAP_MAX_DEPTH) {
         __sync_fetch_and_add(&counters->too_deep, 1);
         return -1;
@@ -469,8 +478,9 @@ static __always_inline int on_begin(struct lagtrap_event_config* config, struct 
     return 0;
 }
 
-/* Before the outermost run ends: from now on no begin lies inside it. False: one does already, or another end was quicker.
- * Of one thread, begins and ends come one after the other. */
+/* Called before the outermost run ends, so that no later begin counts as inside it. False if
+ * there already is one, or another end was faster. With a thread as key, begins and ends are
+ * sequential. */
 static __always_inline bool close_outermost(const struct lagtrap_event_config* config, const struct found* run) {
     __u64 none_inside = owned_count(run->tag);
     if (!(config->flags & KEYS_OF_PROCESS)) return true;
@@ -482,7 +492,8 @@ static __always_inline void count_unmatched_end(struct lagtrap_event_counters* c
     __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_END].unmatched, 1);
 }
 
-/* An end while runs are open inside the outermost one: 1 where it is the outermost's, which alone is left then. */
+/* An end while runs are open inside the outermost one. Returns 1 if a run ends, and sets `run`
+ * to it. */
 static __always_inline int end_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
                                       __u32 event, const struct hit* hit, struct found* run) {
     struct found* outer = run;
@@ -500,10 +511,10 @@ static __always_inline int end_inside(struct lagtrap_event_config* config, struc
         if (depth_inside_of(outer->slot) == 0) return 1;
     }
     int depth = change_count(&outer->slot->open_depth, outer->tag, -1);
-    if (depth < 0) return 1; /* another end was quicker */
+    if (depth < 0) return 1; /* another end was faster */
     if (depth >= LAGTRAP_MAX_DEPTH) return 0;
     *run = find_run(tag_of(config, event, hit, depth));
-    return run->slot != NULL; /* else its begin was lost, and counted so */
+    return run->slot != NULL; /* otherwise its begin was lost, and counted as such */
 }
 
 static __always_inline int on_end(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Events whose runs are waits of threads for a CPU: from when a thread can run to when it runs. The scheduler's tracepoints are
- * met by whoever wakes a thread or makes room for it, so that scope, key and user are those of the thread that they tell of.
+ * Events whose runs are waits for a CPU: from when a thread can run until it runs. The
+ * scheduler's tracepoints fire in the context of another thread, so scope, key and user are
+ * those of the thread concerned.
  *
- * These programs run at each switch of the machine, with interrupts off and the CPU's queue locked: what is out of scope costs
- * a look at its control group and no more.
+ * These programs run at each context switch, with interrupts off and the run queue locked. A
+ * thread out of scope must cost only a lookup of its control group.
  */
 #ifndef LAGTRAP_BPF_RUN_QUEUE_BPF_H
 #define LAGTRAP_BPF_RUN_QUEUE_BPF_H
@@ -30,7 +31,7 @@ struct task_struct___queued {
     struct css_set* cgroups;
 } KERNEL_TYPE;
 
-/* Events of the run queue, each with 1 added; the first 0 ends them. */
+/* The run queue's events, each plus 1; 0 ends the list. */
 const volatile __u32 run_queue_events[LAGTRAP_RUN_QUEUE_EVENTS] = {};
 
 struct {
@@ -75,7 +76,8 @@ static __always_inline struct hit hit_of(struct task_struct* task) {
     return hit;
 }
 
-/* Not static, as end_wait(): the verifier looks at them once. A thread that waits already goes on with its wait. */
+/* Global, like end_wait(), so that the verifier checks it once. If the thread is already
+ * waiting, its wait continues. */
 __noinline int begin_wait(struct hit* hit, __u32 event) {
     struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
     struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
@@ -94,7 +96,7 @@ __noinline int begin_wait(struct hit* hit, __u32 event) {
     return 0;
 }
 
-/* Of a thread whose wait was found in the table. */
+/* For a thread whose wait is in the table. */
 __noinline int end_wait(struct hit* hit, __u32 event) {
     struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
     struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
@@ -154,7 +156,7 @@ int BPF_PROG(on_queue_switch, bool preempt, struct task_struct* prev, struct tas
     return wait_of_thread(next, LAGTRAP_PLACE_END);
 }
 
-/* One that is woken before it has left its CPU goes on running. */
+/* A thread woken before it has left its CPU continues running. */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_queue_wakeup, struct task_struct* task) {
     struct task_struct___queued* queued = (void*)task;

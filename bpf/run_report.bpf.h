@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The part of events with record="runs": each run that ends is told to user space, within a limit a second; what
- * passes says how many runs it stands for. The stack at a marker is walked here too, where the settings want it.
+ * For events with record="runs": reports each run that ends to user space, limited per second. A
+ * reported run says how many runs it stands for. Also walks the stack at a marker if the
+ * settings want it.
  */
 #ifndef LAGTRAP_BPF_RUN_REPORT_BPF_H
 #define LAGTRAP_BPF_RUN_REPORT_BPF_H
@@ -11,7 +12,7 @@
 #include "bpf/stack_id.h"
 #include "bpf/user_stack.bpf.h"
 
-/* The daemon makes these as small as may be where no event needs them. */
+/* The daemon makes these as small as possible if no event needs them. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 4 * 1024 * 1024);
@@ -29,7 +30,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 16384);
     __type(key, __u32);   /* the process */
-    __type(value, __u64); /* what stands for it in reports */
+    __type(value, __u64); /* its identity in reports */
 } told_processes SEC(".maps");
 
 struct {
@@ -40,7 +41,7 @@ struct {
 } told_stacks SEC(".maps");
 
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end" /* frames[] of the record are these */
+#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end" /* these are the record's frames[] */
 struct walk_scratch {
     __u64 taken;
     struct lagtrap_stack record;
@@ -49,7 +50,7 @@ struct walk_scratch {
 };
 #pragma clang diagnostic pop
 
-/* Programs of uprobes are preempted by one another, so each walk takes a scratch of its own. */
+/* Uprobe programs can preempt each other, so each walk claims a scratch of its own. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 4);
@@ -58,7 +59,7 @@ struct {
 } walk_scratches SEC(".maps");
 #define SCRATCHES_OF_CPU 4
 
-const volatile __u32 walk_scratch_count = 0; /* 0: no event wants stacks, and the verifier drops the walk */
+const volatile __u32 walk_scratch_count = 0; /* 0: no event wants stacks, and the verifier removes the walk */
 
 static __always_inline struct walk_scratch* take_walk_scratch(void) {
     __u32 first = bpf_get_smp_processor_id() * SCRATCHES_OF_CPU;
@@ -76,8 +77,8 @@ struct task_struct___leader {
     char comm[16];
 } KERNEL_TYPE;
 
-/* What stands for the process and its program in reports; at its first run user space is told of it, while it is
- * there to be looked at. */
+/* Returns the identity of the process and its program in reports. Reports the process at its
+ * first run, so that user space can inspect it while it exists. */
 static __noinline __u64 tell_process(__u32 pid, __u64 now_ns) {
     struct task_struct* task = (struct task_struct*)bpf_get_current_task();
     struct task_struct___leader* leader = BPF_CORE_READ((struct task_struct___leader*)task, group_leader);
@@ -99,7 +100,8 @@ static __noinline __u64 tell_process(__u32 pid, __u64 now_ns) {
     return report.process;
 }
 
-/* Tells user space the stack in `scratch` unless it knows it; the stack's id, or 0 where it is empty or was lost. */
+/* Sends the stack in `scratch` unless user space has it. Returns the stack's id, or 0 if it is
+ * empty or was lost. */
 static __always_inline __u64 tell_stack(struct walk_scratch* scratch, struct lagtrap_run_quota* quota, __u64 now_ns) {
     __u32 frame_count = scratch->walk.frame_count;
     if (frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
@@ -120,13 +122,13 @@ static __always_inline __u64 tell_stack(struct walk_scratch* scratch, struct lag
     scratch->record.frame_count = frame_count;
     scratch->record.kind = LAGTRAP_STACK_USER;
     scratch->record.end = scratch->walk.end;
-    tell_process(pid, now_ns); /* before its stack, whose modules take long to look at */
+    tell_process(pid, now_ns); /* before its stack, whose modules take user space long to read */
     if (bpf_ringbuf_output(&reported_runs, &scratch->record, size, 0)) return 0;
     bpf_map_update_elem(&told_stacks, &id, &generation, BPF_ANY);
     return id;
 }
 
-/* The stack at a marker. A run that would not pass the limit now has none taken. */
+/* Walks the stack at a marker, unless the run would exceed the limit now. */
 static __noinline __u64 take_marker_stack(__u32 event, __u64 now_ns) {
     struct lagtrap_run_quota* quota = bpf_map_lookup_elem(&run_quotas, &event);
     if (!quota || walk_scratch_count == 0) return 0;
@@ -150,8 +152,9 @@ static __noinline int begin_report(struct lagtrap_slot* slot, __u32 pid, __u64 n
     return 0;
 }
 
-/* Whether one more run may pass: as many as the limit says at once, then one each `interval_ns` (the generic cell rate
- * algorithm). One who loses the race for the clock four times does not pass. */
+/* Whether one more run is within the limit: a burst of one second's runs, then one per
+ * `interval_ns` (generic cell rate algorithm). After four lost races, the run counts as over the
+ * limit. */
 static __always_inline bool passes_quota(struct lagtrap_run_quota* quota, __u64 now_ns) {
     __u64 interval_ns = quota->interval_ns;
 #pragma unroll
@@ -164,14 +167,14 @@ static __always_inline bool passes_quota(struct lagtrap_run_quota* quota, __u64 
     return false;
 }
 
-/* Tells user space of the ended run in `slot`, whose record has `size` bytes; or leaves it to be counted by the next
- * that passes. */
+/* Reports the ended run in `slot`, whose record has `size` bytes, or lets the next reported run
+ * stand for it. */
 static __noinline int report_run(struct lagtrap_slot* slot, __u32 size, __u64 now_ns, __u64 stack) {
     if (!slot || size > sizeof(struct lagtrap_run)) return 0;
     __u32 event = slot->run.event;
     struct lagtrap_run_quota* quota = bpf_map_lookup_elem(&run_quotas, &event);
     if (!quota) return 0;
-    /* A run that failed stands for itself alone: it is shown apart from those that were done. */
+    /* A failed run stands only for itself, because it is shown separately from successful ones. */
     bool done = slot->report.meaning == LAGTRAP_END_DONE;
     if (!passes_quota(quota, now_ns)) {
         if (done) __sync_fetch_and_add(&quota->pending, 1);

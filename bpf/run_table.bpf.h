@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The table of open runs (see listener.h): finds, claims and frees slots, and makes room where none is free.
+ * The table of open runs (see listener.h): finds, claims and frees slots, and evicts runs if
+ * none is free.
  */
 #ifndef LAGTRAP_BPF_RUN_TABLE_BPF_H
 #define LAGTRAP_BPF_RUN_TABLE_BPF_H
@@ -37,7 +38,7 @@ static __always_inline __u32 second_bucket(__u64 tag) { return lagtrap_second_bu
 
 static __always_inline struct lagtrap_bucket* bucket_at(__u32 index) { return bpf_map_lookup_elem(&open_tags, &index); }
 
-/* Index of the slot whose tag is `tag` in one bucket, or -1. */
+/* Index of the slot with this tag in the bucket, or -1. */
 static __always_inline int find_in(struct lagtrap_bucket* bucket, __u32 bucket_index, __u64 tag) {
 #pragma unroll
     for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
@@ -47,7 +48,7 @@ static __always_inline int find_in(struct lagtrap_bucket* bucket, __u32 bucket_i
 
 /* An open run in its slot. */
 struct found {
-    struct lagtrap_slot* slot; /* NULL: none */
+    struct lagtrap_slot* slot; /* NULL if there is none */
     __u64 tag;
     int index;
 };
@@ -57,7 +58,8 @@ static __always_inline struct lagtrap_slot* slot_at(int index) {
     return bpf_map_lookup_elem(&open_slots, &key);
 }
 
-/* Index of the run's slot, or -1. Not static, as claim_slot(): the verifier looks at them once, not wherever they are called. */
+/* Index of the run's slot, or -1. Global, like claim_slot(), so that the verifier checks it once
+ * rather than at every call. */
 __noinline int index_of(__u64 tag) {
     struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
     if (!first) return -1;
@@ -73,8 +75,9 @@ static __always_inline __u64 owned_count(__u64 tag) {
 
 #define LAGTRAP_COUNT_TRIES 8
 
-/* Adds to a count of the run with this tag; what it was before, or -1 where it is another run's or would fall below zero.
- * One who loses the race for it eight times gives up. Not static: the verifier looks at it once. */
+/* Adds to a count of the run with this tag. Returns its previous value, or -1 if it belongs to
+ * another run, would fall below zero, or lost eight races. Global, so that the verifier checks
+ * it once. */
 __noinline int change_count(__u64* count, __u64 tag, int by) {
     if (!count) return -1;
 #pragma unroll
@@ -93,7 +96,7 @@ static __always_inline __u32 depth_inside_of(const struct lagtrap_slot* slot) {
 static __always_inline struct found find_run(__u64 tag) {
     struct found found = {.tag = tag, .index = index_of(tag)};
     if (found.index >= 0) found.slot = slot_at(found.index);
-    /* One that another CPU has claimed and not filled yet still holds what an earlier run left. */
+    /* A slot that another CPU has claimed but not filled still holds data of an earlier run. */
     if (found.slot && *(volatile __u64*)&found.slot->deadline_ns == 0) found.slot = NULL;
     return found;
 }
@@ -106,7 +109,7 @@ static __always_inline int claim_in(struct lagtrap_bucket* bucket, __u32 bucket_
     return -1;
 }
 
-/* A free slot, with the tag on it; -1 where both buckets are full. */
+/* Claims a free slot and sets its tag. -1 if both buckets are full. */
 __noinline int claim_slot(__u64 tag) {
     struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
     if (!first) return -1;
@@ -114,14 +117,15 @@ __noinline int claim_slot(__u64 tag) {
     if (index >= 0) return index;
     struct lagtrap_bucket* second = bucket_at(second_bucket(tag));
     if (!second) return -1;
-    __sync_fetch_and_add(&first->spilled, 1); /* before the claim: whoever looks for the run must look there */
+    __sync_fetch_and_add(&first->spilled, 1); /* before the claim, so that searches for the run look there */
     index = claim_in(second, second_bucket(tag), tag);
     if (index < 0) __sync_fetch_and_add(&first->spilled, -1);
     return index;
 }
 
-/* Makes the run in a slot ours to end or give up; of two who try at once, and user space, one gets it. Not static, as the rest
- * that takes numbers alone: the verifier looks at them once. */
+/* Takes the run in a slot, so that the caller may end or drop it; among concurrent attempts,
+ * also of user space, only one succeeds. Global, like the other functions here that take only
+ * numbers, so that the verifier checks them once. */
 __noinline bool take_run(int index, __u64 tag) {
     struct lagtrap_bucket* bucket = bucket_at((__u32)index / LAGTRAP_BUCKET_SLOTS);
     __u32 place = index & (LAGTRAP_BUCKET_SLOTS - 1);
@@ -135,25 +139,25 @@ static __always_inline void forget_spill(__u64 tag, __u32 bucket_index) {
     if (first) __sync_fetch_and_add(&first->spilled, -1);
 }
 
-/* An event and a party: who crowds out whom. */
+/* An event and a party; runs compete for slots by these. */
 static __always_inline __u64 crowd_of(__u32 event, __u32 party) { return (__u64)event << 32 | party; }
 static __always_inline __u64 crowd_of_run(const struct lagtrap_run* run) {
     return crowd_of(run->event, run->begin_party);
 }
 
-/* A look for room in the two full buckets of a tag. */
+/* A search for a run to evict from the two full buckets of a tag. */
 struct crowd {
-    __u64 tag; /* of the run that wants in */
+    __u64 tag; /* of the run that needs a slot */
     __u64 now_ns;
-    __u64 rank;     /* of the run that may go: the smallest goes first */
-    __u64 own;      /* crowd_of() that run */
-    __u64 crowding; /* that which has most of the slots */
+    __u64 rank;     /* of the best candidate; the smallest is evicted */
+    __u64 own;      /* crowd_of() the run that needs a slot */
+    __u64 crowding; /* the crowd with most of the slots */
     __u32 votes;
     __u32 count;
     __u32 chosen;
 };
 
-/* Slot `i` of both buckets; NULL for the place that holds no tag. */
+/* Slot `i` of both buckets; NULL for the word that holds no tag. */
 static __always_inline struct lagtrap_slot* slot_of_crowd(const struct crowd* crowd, __u32 i, __u32* index) {
     __u32 bucket = i < LAGTRAP_BUCKET_SLOTS ? first_bucket(crowd->tag) : second_bucket(crowd->tag);
     __u32 place = i & (LAGTRAP_BUCKET_SLOTS - 1);
@@ -161,8 +165,8 @@ static __always_inline struct lagtrap_slot* slot_of_crowd(const struct crowd* cr
     return place < LAGTRAP_BUCKET_TAGS ? slot_at(*index) : NULL;
 }
 
-/* Steps of bpf_loop(): finds the user with the event that has more than half of the slots, if one has; else some (Boyer and
- * Moore). */
+/* Callback of bpf_loop(): finds the crowd with more than half of the slots, if there is one;
+ * otherwise an arbitrary one (Boyer-Moore majority vote). */
 static long vote_for_crowd(__u32 step, struct crowd* crowd) {
     __u32 index;
     struct lagtrap_slot* slot = slot_of_crowd(crowd, step, &index);
@@ -180,8 +184,9 @@ static __always_inline bool is_stale(const struct lagtrap_slot* slot, __u64 now_
            now_ns > begin_ns + (deadline_ns - begin_ns) * LAGTRAP_STALE_THRESHOLDS;
 }
 
-/* Finds the run of that crowd that is missed least: the oldest of those that seem to have no end, else the newest, for the
- * older ones may be slow. Who crowds himself gives up the former alone. */
+/* Chooses the least valuable run of that crowd: the oldest of those that seem to have no end,
+ * otherwise the newest, because older ones may be slow. A crowd that evicts its own runs gives
+ * up only the former. */
 static long choose_run(__u32 step, struct crowd* crowd) {
     __u32 index;
     struct lagtrap_slot* slot = slot_of_crowd(crowd, step, &index);
@@ -196,8 +201,8 @@ static long choose_run(__u32 step, struct crowd* crowd) {
     return 0;
 }
 
-/* Where both buckets of a tag are full: a run of the user who crowds them with an event gives way. The slot's index, its tag
- * set, or -1. */
+/* Called if both buckets of a tag are full: evicts a run of the crowd that has most of the
+ * slots. Returns the slot's index, with its tag set, or -1. */
 __noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
     struct crowd crowd = {.tag = tag, .now_ns = now_ns, .rank = LAGTRAP_NEVER_NS, .own = own, .crowding = own};
     bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, vote_for_crowd, &crowd, 0);
@@ -223,7 +228,7 @@ __noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
     return chosen;
 }
 
-/* Frees the slot of a run that was taken. Returns 0. */
+/* Frees the slot of a taken run. Returns 0. */
 __noinline int free_slot(int index, __u64 tag) {
     __u32 bucket_index = (__u32)index / LAGTRAP_BUCKET_SLOTS;
     struct lagtrap_bucket* bucket = bucket_at(bucket_index);
@@ -234,7 +239,7 @@ __noinline int free_slot(int index, __u64 tag) {
     return 0;
 }
 
-/* Shows a run that was taken, in its slot, as open again; what is in it was written before. */
+/* Makes a taken run visible as open again; its slot must be filled before. */
 static __always_inline void put_back(int index, __u64 tag) {
     struct lagtrap_bucket* bucket = bucket_at((__u32)index / LAGTRAP_BUCKET_SLOTS);
     __u32 place = index & (LAGTRAP_BUCKET_SLOTS - 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
  *
- * Tags of open runs (see listener.h): made by the programs at each hit, and by the daemon where a run moves to another table.
+ * Tags of open runs (see listener.h): computed by the programs at each hit, and by the daemon
+ * when a run moves to another table.
  */
 #ifndef LAGTRAP_BPF_RUN_TAG_H
 #define LAGTRAP_BPF_RUN_TAG_H
@@ -16,13 +17,13 @@ static inline __attribute__((always_inline)) __u64 lagtrap_mix(__u64 value) {
     return value;
 }
 
-/* `process`: whose keys they are; 0: no two processes share such keys, or they are the machine's. `depth` is below
- * LAGTRAP_MAX_DEPTH, so that it does not reach into the event's number. */
+/* `process` owns the key; 0 if keys are unique among processes, or on the machine. `depth` is
+ * below LAGTRAP_MAX_DEPTH, so it does not overlap the event's number. */
 static inline __attribute__((always_inline)) __u64 lagtrap_run_tag(__u64 key, __u64 process, __u32 event, __u32 depth) {
     return lagtrap_mix(key ^ lagtrap_mix(process << 32 | event << 8 | depth)) | 1;
 }
 
-/* Where the run may lie: in the first, or in the second if that was full. */
+/* The buckets where the run may be: the first, or the second if the first was full. */
 static inline __attribute__((always_inline)) __u32 lagtrap_first_bucket(__u64 tag) {
     return (tag >> 8) & (LAGTRAP_BUCKETS - 1);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * What of its threads' time is a run's. Where the thread is the key: all from the begin to the end. Else what a thread did between
- * two hits of its own; between hits of two threads the run was handed over, at a moment that no marker tells.
+ * How much of its threads' time belongs to a run. If the thread is the key, all from begin to
+ * end. Otherwise, what a thread did between two of its own hits; between hits of two threads the
+ * run was handed over, at an unknown moment.
  */
 #ifndef LAGTRAP_BPF_RUN_TIMES_BPF_H
 #define LAGTRAP_BPF_RUN_TIMES_BPF_H
@@ -17,11 +18,11 @@ struct {
 
 enum times_of_run {
     TIMES_BY_VALUE = 1, /* the thread is not the key */
-    TIMES_TOLD = 2,     /* the run's parts are wanted */
+    TIMES_TOLD = 2,     /* the run's parts are needed */
 };
 
-/* Takes the sums of the running thread from since_ns to `now_ns`. Where that is earlier, the thread was preempted after it had
- * read the clock: what it waited for a CPU since then is not counted yet. */
+/* Moves the running thread's sums from since_ns to `now_ns`. If that is earlier, the thread was
+ * preempted after reading the clock: its wait for a CPU since then does not count yet. */
 static __always_inline void move_to(__u64* on_cpu_ns, __u64* runnable_ns, __u64 since_ns, __u64 now_ns) {
     if (now_ns >= since_ns)
         *on_cpu_ns += now_ns - since_ns;
@@ -29,7 +30,7 @@ static __always_inline void move_to(__u64* on_cpu_ns, __u64* runnable_ns, __u64 
         *runnable_ns -= since_ns - now_ns;
 }
 
-/* The sums of the running thread up to `now_ns`. A copy that a preemption fell into is made again. */
+/* The running thread's sums up to `now_ns`. Repeats the copy if a preemption interrupted it. */
 static __always_inline void sum_up(struct lagtrap_thread_times* times, __u64 now_ns, struct lagtrap_time_parts* parts) {
 #pragma unroll
     for (int i = 0; i < 3; i++) {
@@ -42,7 +43,8 @@ static __always_inline void sum_up(struct lagtrap_thread_times* times, __u64 now
     }
 }
 
-/* Before the sums of the running thread are taken. The kernel's own count is as old as its last tick here. */
+/* Called before the running thread's sums are read. The kernel's own run time count is only as
+ * fresh as its last tick. */
 static __always_inline void see_on_cpu(struct lagtrap_thread_times* times, __u64 now_ns) {
     if (times->state == LAGTRAP_THREAD_ON_CPU || now_ns <= times->since_ns) return;
     struct task_struct* task = bpf_get_current_task_btf();
@@ -71,7 +73,8 @@ static __always_inline void forget_waits(struct lagtrap_thread_times* times) {
     for (int i = 0; i < LAGTRAP_KEPT_WAITS; i++) times->waits[i].length_ns = 0;
 }
 
-/* A thread that was preempted after it had read the clock for its begin, when its switches did not count yet. */
+/* Longer gaps mean that a thread was preempted after reading the clock for its begin, before its
+ * switches were counted. */
 #define PREEMPTED_NS 5000
 
 static __always_inline void count_begin_preempted(struct lagtrap_thread_times* times, __u64 now_ns) {
@@ -81,7 +84,8 @@ static __always_inline void count_begin_preempted(struct lagtrap_thread_times* t
     *(volatile __u64*)&times->since_ns = times->since_ns + length_ns;
 }
 
-/* Not static, as all below that hits call: the verifier looks at it once. `how`: enum times_of_run. */
+/* Global, like all functions below that hits call, so that the verifier checks it once. `how`:
+ * enum times_of_run. */
 __noinline int begin_times(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns, __u32 how) {
     if (!slot) return 0;
     slot->times_generation = 0;
@@ -110,7 +114,8 @@ __noinline int begin_times(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns, _
     return 0;
 }
 
-/* At a later hit of a run whose key is not the thread. Of two threads at once one counts. */
+/* At a later hit of a run whose key is not the thread. If two threads hit at once, only one
+ * counts. */
 __noinline int count_hit(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns) {
     if (!slot || !slot->times_generation) return 0;
     __u64 before_ns = *(volatile __u64*)&slot->counted_ns;
@@ -161,7 +166,8 @@ static __always_inline void end_by_value(struct lagtrap_slot* slot, struct lagtr
     __sync_fetch_and_add(&counters->handed_over_ns, slot->handed_over_ns);
 }
 
-/* At the end of a run, by the thread that ends it. With TIMES_TOLD the slot's parts are the run's, where times_generation is left. */
+/* At the end of a run, in the thread that ends it. With TIMES_TOLD, the slot's parts become the
+ * run's, unless times_generation is cleared. */
 __noinline int end_times(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters, __u32 tid, __u64 now_ns,
                          __u32 how) {
     if (!slot || !counters) return 0;
@@ -192,7 +198,7 @@ __noinline int end_times(struct lagtrap_slot* slot, struct lagtrap_event_counter
     return 0;
 }
 
-/* Of a delay that ends, after end_times() with TIMES_TOLD. */
+/* For a delay that ends, after end_times() with TIMES_TOLD. */
 __noinline int count_delay(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters) {
     if (!slot || !counters) return 0;
     const struct lagtrap_time_parts* parts = &slot->parts;
@@ -218,7 +224,8 @@ __noinline int count_delay(struct lagtrap_slot* slot, struct lagtrap_event_count
     return 0;
 }
 
-/* What is known of a run that ends, after end_times() with TIMES_TOLD, for a recording that begins after it. */
+/* Reports what is known of a run that ends, after end_times() with TIMES_TOLD, for a recording
+ * that starts later. */
 __noinline int tell_so_far(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns, __u32 how) {
     struct lagtrap_thread_times* times = slot ? times_of_run(slot, tid) : NULL;
     if (!times) return 0;

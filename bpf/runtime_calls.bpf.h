@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Calls that the runtime of a language tells of by USDT probes of its own. A part of functions.bpf.c.
+ * Calls that a language runtime reports by its own USDT probes. Part of functions.bpf.c.
  *
- * Interpreters keep frames of their own, so the stack pointer says no more than which stack of the thread runs: fibers have one each.
- * Calls on one stack end in the order in which they began, or what was begun later has been left. So has what other stacks have
- * open when one goes on: what is open is what the thread's own stack has, and what the fiber that runs has on top of that.
+ * Interpreters keep frames of their own, so the stack pointer only shows which stack of the
+ * thread runs: each fiber has one. Calls on one stack nest: when an outer call ends, those
+ * still open inside it were left. Open calls are those on the thread's own stack, and on top of
+ * them those of the running fiber; calls on other stacks count as left.
  */
 #ifndef LAGTRAP_BPF_RUNTIME_CALLS_BPF_H
 #define LAGTRAP_BPF_RUNTIME_CALLS_BPF_H
@@ -18,7 +19,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, LAGTRAP_RUNTIME_FUNCTIONS); /* 1 where no runtime is watched */
+    __uint(max_entries, LAGTRAP_RUNTIME_FUNCTIONS); /* 1 if no runtime is watched */
     __type(key, struct lagtrap_runtime_key);
     __type(value, __u32);
 } runtime_names SEC(".maps");
@@ -36,7 +37,7 @@ struct task_struct___own_stack {
     struct thread_struct___own_stack thread;
 } KERNEL_TYPE;
 
-/* `to` has room for so many bytes, a power of two, and is all 0. */
+/* `to` has room for `bytes`, a power of two, and is zeroed. */
 static __always_inline void read_text(struct pt_regs* ctx, const struct lagtrap_argument* text,
                                       const struct lagtrap_argument* text_length, char* to, __u64 bytes) {
     const void* from = (const void*)usdt_argument(ctx, text);
@@ -59,7 +60,8 @@ static __noinline int read_key(struct pt_regs* ctx, const struct lagtrap_runtime
     return key->name[0] != 0;
 }
 
-/* Of a function that is seen for the first time. Who comes second meanwhile is not counted. */
+/* Assigns a number to a function seen for the first time. If two threads do so at once, the
+ * second's hit is not counted. */
 static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_runtime_site* site, __u32 site_number,
                                    struct lagtrap_runtime_key* key) {
     struct lagtrap_traced_totals* all = all_totals();
@@ -89,7 +91,8 @@ static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_run
     if (site->file.place != LAGTRAP_ARGUMENT_NONE)
         bpf_probe_read_user_str(told->file, sizeof(told->file), (const void*)usdt_argument(ctx, &site->file));
     bpf_ringbuf_submit(told, 0);
-    /* In its place: an update may be refused while another one is under way, and nobody would come here again. */
+    /* Write in place: an update may fail while another is in progress, and nothing would retry
+     * it. */
     __u32* kept = bpf_map_lookup_elem(&runtime_names, key);
     if (kept) *(volatile __u32*)kept = number;
     return number;
@@ -99,19 +102,19 @@ struct runtime_hit {
     struct runtime_thread* thread;
     struct lagtrap_traced_totals* all;
     struct lagtrap_traced_function* function;
-    __u64 trap_ns; /* on the way to the program and back */
+    __u64 trap_ns; /* cost of the trap into the kernel and back */
     __u32 number;
     __u32 flags;
 };
 
-/* Whether there is something to do. */
+/* Whether the hit must be handled. */
 static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_struct* task, struct runtime_hit* hit) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 site_number = cookie;
     hit->all = all_totals();
     struct lagtrap_runtime_site* site = bpf_map_lookup_elem(&runtime_sites, &site_number);
     if (!site || !hit->all) return false;
-    /* Probes that are on their way out still hit, beside those that came in their place. */
+    /* Probes being detached still hit, beside those that replaced them. */
     if (cookie >> 32 != hit->all->runtime_epoch) return false;
     hit->thread = bpf_task_storage_get(&runtime_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!hit->thread) return false;
@@ -135,7 +138,7 @@ static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_stru
     return !hit->function->taken_out;
 }
 
-/* `within`: the number from 1 of the call that was open around all of it. */
+/* `within`: index, from 1, of the call that was open around the hit. */
 static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 within, __u64 ns, bool counted) {
     if (!hit->all) return;
     __sync_fetch_and_add(&hit->all->runtime_hits, 1);
@@ -147,8 +150,8 @@ static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 wit
     open->probes_ns += ns;
 }
 
-/* Ends of functions that are taken out are not looked at, so what was open of them then stays: a class that is loaded opens
- * hundreds. Those on top go when another call begins. */
+/* Exits of detached functions are ignored, so their open calls would stay: loading a class opens
+ * hundreds. Those on top are dropped when another call begins. */
 static long drop_taken_out(__u32 index, struct open_call_walk* walk) {
     struct traced_frame* frame = frame_at(walk->thread, walk->thread->depth - 1);
     if (!frame) return 1;
@@ -162,9 +165,9 @@ struct stack_walk {
     struct traced_thread* thread;
     struct stack_range stack;
     __u64 stack_pointer;
-    __u32 number; /* of the function that ends, or NO_NUMBER: any */
-    __u32 place;  /* that is looked at next, from 1 */
-    __u32 found;  /* out: number from 1 of the innermost open call on the stack */
+    __u32 number; /* of the function that ends; NO_NUMBER: any */
+    __u32 place;  /* next to check, from 1 */
+    __u32 found;  /* out: index, from 1, of the innermost open call on the stack */
     __u32 padding;
 };
 
@@ -184,7 +187,8 @@ static long find_on_stack(__u32 index, struct stack_walk* walk) {
     return 0;
 }
 
-/* Number from 1 of the innermost open call, of a function or NO_NUMBER, on the stack of a place; 0: none. */
+/* Index, from 1, of the innermost open call of a function (NO_NUMBER: any) on the stack that
+ * contains the address; 0 if there is none. */
 static __noinline __u32 innermost_on_stack(struct traced_thread* thread, __u64 stack_pointer, __u32 number) {
     if (!thread) return 0;
     struct traced_frame* innermost = frame_at(thread, thread->depth - 1);
@@ -198,13 +202,14 @@ static __noinline __u32 innermost_on_stack(struct traced_thread* thread, __u64 s
     return walk.found;
 }
 
-/* A place of the stack that the thread began with: threads have what is their own at its end, programs their arguments. */
+/* An address on the thread's original stack: thread-local storage is at its end, or a program's
+ * arguments. */
 static __always_inline __u64 own_stack_place(struct task_struct* task) {
     if (task->pid == task->tgid) return BPF_CORE_READ((struct task_struct___own_stack*)task, mm, start_stack);
     return BPF_CORE_READ((struct task_struct___own_stack*)task, thread.fsbase);
 }
 
-/* Ends what was left for the stack that runs now. */
+/* Ends calls that were left for the stack that runs now. */
 static __always_inline void leave_other_stacks(struct traced_thread* thread, struct task_struct* task,
                                                __u64 stack_pointer) {
     __u32 caller = innermost_on_stack(thread, stack_pointer, NO_NUMBER);
@@ -214,7 +219,7 @@ static __always_inline void leave_other_stacks(struct traced_thread* thread, str
     bpf_loop(LAGTRAP_TRACED_DEPTH, end_inner, &left, 0);
 }
 
-/* Number from 1 of the call around it. */
+/* Returns the index, from 1, of the enclosing call. */
 static __always_inline __u32 begin_runtime_call(struct runtime_hit* hit, struct task_struct* task,
                                                 __u64 stack_pointer) {
     struct traced_thread* thread = &hit->thread->calls;

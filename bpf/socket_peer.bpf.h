@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The other end of a socket: an address and port, or the path of a local socket.
+ * Reads the other end of a socket: address and port, or the path of a local socket.
  */
 #ifndef LAGTRAP_BPF_SOCKET_PEER_BPF_H
 #define LAGTRAP_BPF_SOCKET_PEER_BPF_H
@@ -19,7 +19,7 @@
 #define FORMAT_OF_FILE 0170000 /* S_IFMT */
 #define LOCAL_PATH_BYTES 108   /* UNIX_PATH_MAX, include/uapi/linux/un.h */
 
-/* NULL: the file is no socket. */
+/* NULL if the file is not a socket. */
 static __always_inline struct sock* sock_of(const struct file* file) {
     struct inode* inode = BPF_CORE_READ(file, f_inode);
     if (!inode || (BPF_CORE_READ(inode, i_mode) & FORMAT_OF_FILE) != SOCKET_FILE) return NULL;
@@ -31,7 +31,7 @@ static __always_inline bool is_internet(__u16 family) {
     return family == FAMILY_INTERNET || family == FAMILY_INTERNET_6;
 }
 
-/* False: it is connected to nothing that has an address. */
+/* False if it is not connected to an address. */
 static __always_inline bool has_internet_peer(const struct sock* sk) {
     return is_internet(BPF_CORE_READ(sk, __sk_common.skc_family)) && BPF_CORE_READ(sk, __sk_common.skc_dport) != 0;
 }
@@ -55,7 +55,8 @@ static __always_inline __u8 kind_of_peer(const struct sock* sk) {
     return BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_SYN_WAS_SENT ? LAGTRAP_FILE_CONNECTING : LAGTRAP_FILE_PEER;
 }
 
-/* Writes the path, with its '\0', of what a local socket is connected to, or else of its own; its bytes, 0 where neither has one. */
+/* Writes the path, with '\0', of a local socket's peer, or else its own. Returns its size in
+ * bytes, 0 if neither has one. */
 static __always_inline __u32 read_local_path(const struct sock* sk, char* path) {
     struct unix_sock* local = (struct unix_sock*)sk;
     struct unix_sock* peer = (struct unix_sock*)BPF_CORE_READ(local, peer);
@@ -65,7 +66,7 @@ static __always_inline __u32 read_local_path(const struct sock* sk, char* path) 
     long bytes = bpf_probe_read_kernel_str(
         path, LOCAL_PATH_BYTES,
         (const char*)address + bpf_core_field_offset(struct unix_address, name) + sizeof(__u16));
-    return bytes > 1 && bytes <= LOCAL_PATH_BYTES ? bytes : 0; /* abstract names begin with '\0' */
+    return bytes > 1 && bytes <= LOCAL_PATH_BYTES ? bytes : 0; /* abstract names start with '\0' */
 }
 
 #endif

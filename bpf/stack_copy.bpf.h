@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Copies of stacks whose walk ended for want of a table or a mapping, for the merge to walk on from there: the frame's
- * registers and the memory above it. Within a budget of a recording, of which a part is kept for the process whose run began
- * it; another process has no more than a quarter, and a party (bpf/party.h) that is not the machine's root no more than half.
+ * Copies stacks whose walk ended for lack of a table or mapping, so that the merge can continue
+ * it: the frame's registers and the memory above it. Limited by a budget per recording. A
+ * quarter is reserved for the process whose run triggered the recording; any other process gets
+ * at most a quarter, and a party (bpf/party.h) other than the machine's root at most half.
  */
 #ifndef LAGTRAP_BPF_STACK_COPY_BPF_H
 #define LAGTRAP_BPF_STACK_COPY_BPF_H
@@ -13,7 +14,7 @@
 
 #define COPY_PAGE_BYTES 4096
 #define COPYING_PARTIES 4096
-#define COPYING_PARTY (1ULL << 32) /* in keys of parties; those of processes do not have it */
+#define COPYING_PARTY (1ULL << 32) /* set in keys of parties, not in those of processes */
 #define RED_ZONE_BYTES 128         /* System V ABI for x86-64, 3.2.2 */
 
 struct copy_scratch {
@@ -21,15 +22,15 @@ struct copy_scratch {
     __u8 bytes[LAGTRAP_COPIED_STACK_BYTES];
 };
 
-/* A sample may interrupt a switch's copy. */
+/* A sample may interrupt the copy for a switch. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 2); /* of samples and of switches: enum scratch_user */
+    __uint(max_entries, 2); /* for samples and switches: enum scratch_user */
     __type(key, __u32);
     __type(value, struct copy_scratch);
 } copy_scratch SEC(".maps");
 
-/* The iterator's own; one thread of the daemon runs it at a time. */
+/* For the iterator, which one daemon thread runs at a time. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -37,7 +38,7 @@ struct {
     __type(value, struct copy_scratch);
 } iterator_copy_scratch SEC(".maps");
 
-/* A ring of their own: copies that come faster than they are written cost no other records. */
+/* Separate, so that copies arriving faster than they are written do not displace other records. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 8 * 1024 * 1024);
@@ -57,14 +58,14 @@ struct {
 
 volatile struct lagtrap_copying copying = {};
 
-/* What a copy is of. */
+/* What to copy, and for whom. */
 struct copy_question {
-    __u64 inner_id; /* of the stack as far as it was walked */
+    __u64 inner_id; /* of the stack walked so far */
     __u64 now_ns;
     __u32 pid;
     __u32 tid;
     __u32 party;   /* bpf/party.h */
-    __u32 scratch; /* number of the scratch; the iterator passes its own */
+    __u32 scratch; /* index of the scratch; the iterator passes its own */
 };
 
 static __always_inline bool wants_copy(const struct user_walk* walk) {
@@ -82,7 +83,7 @@ static __always_inline bool has_share(__u64 who, __u64 limit_bytes) {
     return !share || share->capture != copying.capture || share->bytes + sizeof(struct copy_scratch) <= limit_bytes;
 }
 
-/* Whether one more copy is within the budget, and the process's and party's shares of it. */
+/* Whether one more copy fits the budget and the shares of process and party. */
 static __always_inline bool may_copy(const struct copy_question* question) {
     __u64 budget_bytes = copying.budget_bytes;
     bool first = question->pid == copying.first_pid;
@@ -110,7 +111,7 @@ static __always_inline void take_share(const struct copy_question* question, __u
     if (question->party != 0) add_to_share(COPYING_PARTY | question->party, bytes);
 }
 
-/* Everything that the walk knew of its last frame. */
+/* Copies what the walk knew about its last frame. */
 static __always_inline void copy_registers(struct lagtrap_stack_copy* record, const struct user_walk* walk) {
     record->pc = walk->pc;
     record->sp = walk->sp;
@@ -130,8 +131,9 @@ static __always_inline void copy_registers(struct lagtrap_stack_copy* record, co
     }
 }
 
-/* By pages, as far as there are any, and where that page is there too with what lies just below the stack pointer: registers
- * that a function has restored already are found there. `task` is set for a thread that sleeps. */
+/* Copies pages as far as they exist. Includes what is just below the stack pointer if its page
+ * is readable: registers that a function has already restored are there. `task` is set for a
+ * sleeping thread. */
 static __always_inline __u32 copy_memory(struct copy_scratch* copy, struct task_struct* task) {
     struct walk_context context = {.task = task};
     __u64 from = copy->record.sp - RED_ZONE_BYTES;
@@ -154,7 +156,7 @@ static __always_inline __u32 copy_memory(struct copy_scratch* copy, struct task_
     return bytes;
 }
 
-/* The id of the copy, by which samples refer to it; 0: there is none. */
+/* Returns the copy's id, which samples refer to; 0 if there is no copy. */
 static __always_inline __u64 write_copy(struct copy_scratch* copy, const struct user_walk* walk,
                                         const struct copy_question* question, struct task_struct* task) {
     struct lagtrap_stack_copy* record = &copy->record;
@@ -194,8 +196,8 @@ static __always_inline __u64 write_copy(struct copy_scratch* copy, const struct 
     return id;
 }
 
-/* Of the current thread. Not static: so the verifier looks at it once. A copy's id takes the place
- * of question->inner_id. */
+/* For the current thread. Global, so that the verifier checks it once. The copy's id replaces
+ * question->inner_id. */
 __noinline int copy_current_stack(struct user_walk* walk, struct copy_question* question) {
     if (!walk || !question) return 0;
     if (!may_copy(question)) {
@@ -211,7 +213,8 @@ __noinline int copy_current_stack(struct user_walk* walk, struct copy_question* 
     return 1;
 }
 
-/* The stack of the current thread that was noted as `inner_id`: the id of its copy, if it wants one and got it. */
+/* Copies the current thread's stack, noted as `inner_id`, if its walk needs that. Returns the
+ * copy's id, otherwise `inner_id`. */
 static __always_inline __u64 complete_current_stack(struct user_walk* walk, __u64 inner_id, __u32 scratch,
                                                     __u64 now_ns) {
     if (inner_id == 0 || !wants_copy(walk)) return inner_id;
@@ -228,7 +231,7 @@ static __always_inline __u64 complete_current_stack(struct user_walk* walk, __u6
     return question.inner_id;
 }
 
-/* The same of a thread that sleeps; from a sleepable program only. */
+/* The same for a sleeping thread; only from a sleepable program. */
 static __always_inline __u64 complete_sleeping_stack(struct user_walk* walk, __u64 inner_id, struct task_struct* task,
                                                      __u64 now_ns) {
     if (inner_id == 0 || !wants_copy(walk)) return inner_id;

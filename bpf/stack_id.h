@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
  *
- * Ids of stacks: a hash of whose stack it is and of its frames.
+ * Computes stack ids: a hash of the stack's owner and its frames.
  */
 #ifndef LAGTRAP_BPF_STACK_ID_H
 #define LAGTRAP_BPF_STACK_ID_H
@@ -12,8 +12,9 @@ static inline __attribute__((always_inline)) __u64 lagtrap_hash_in(__u64 hash, _
     return hash ^ hash >> 29;
 }
 
-/* Never 0. The owner is hashed by itself. If it were only XORed to the first frame, two forked processes of one program, with
- * the same callers, would share an id where their pids differ by the same bits as their innermost addresses. */
+/* Never 0. The owner is hashed separately: if it were XORed with the first frame, two forked
+ * processes with the same callers would share an id if their pids and innermost addresses differ
+ * by the same bits. */
 static inline __attribute__((always_inline)) __u64 lagtrap_stack_id(__u64 owner, const __u64* frames,
                                                                     __u32 frame_count) {
     __u64 hash = lagtrap_hash_in(0xcbf29ce484222325ULL, owner);

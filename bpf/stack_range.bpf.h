@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The mapping that the thread's stack lies in, for looking at many places of it.
+ * The mapping that contains a thread's stack, for checking many addresses.
  */
 #ifndef LAGTRAP_BPF_STACK_RANGE_BPF_H
 #define LAGTRAP_BPF_STACK_RANGE_BPF_H
 
 #include "bpf/kernel.bpf.h"
 
-/* The mapping that has a place; all of memory where it is not to be had. */
+/* Bounds of a mapping; all of memory if it was not found. */
 struct stack_range {
     __u64 begin;
     __u64 end;
@@ -25,7 +25,7 @@ static __always_inline void stack_range_of(__u64 place, struct stack_range* rang
     bpf_find_vma(bpf_get_current_task_btf(), place, note_range, range, 0);
 }
 
-/* The same; empty where it is not to be had. */
+/* The same, but empty if the mapping is not found. */
 static __always_inline void find_stack(__u64 place, struct stack_range* range) {
     range->begin = range->end = 0;
     bpf_find_vma(bpf_get_current_task_btf(), place, note_range, range, 0);
@@ -35,7 +35,7 @@ static __always_inline bool is_in(const struct stack_range* range, __u64 place) 
     return place >= range->begin && place < range->end;
 }
 
-/* A callee's frame that lies so far below its caller's is looked at as if it were on another stack. */
+/* A callee's frame this far below its caller's is checked as if it were on another stack. */
 #define FAR_BELOW_BYTES (128 * 1024)
 
 static __always_inline bool is_near_below(__u64 callee, __u64 caller) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Where the time of threads with open runs goes, always: on a CPU, waiting for one, or blocked by class. The scheduler's
- * tracepoints add up for the threads in the table and pass over all others; runs take differences of the sums
- * (run_times.bpf.h).
+ * Breaks down the time of threads with open runs, at all times: on a CPU, waiting for one, or
+ * blocked, by class. The scheduler's tracepoints add to the sums of threads in the table and
+ * skip all others; runs take differences of the sums (run_times.bpf.h).
  *
- * A thread's sums are written by the switch that takes it off a CPU, then by its waking, then by the switch that brings it back:
- * one after the other, so there is no lock.
+ * A thread's sums are written by the switch that takes it off a CPU, then by its wakeup, then by
+ * the switch that brings it back. These are sequential, so there is no lock.
  */
 #ifndef LAGTRAP_BPF_THREAD_TIMES_BPF_H
 #define LAGTRAP_BPF_THREAD_TIMES_BPF_H
@@ -21,7 +21,7 @@
 #define CALLS 512
 #define CLASS(call, name) [__NR_##call] = LAGTRAP_WAIT_##name
 
-/* By the numbers of 64-bit system calls. */
+/* Indexed by the number of 64-bit system calls. */
 static const __u8 class_of_call[CALLS] = {
     CLASS(futex, LOCK),
     CLASS(poll, EVENTS),
@@ -83,7 +83,8 @@ static __always_inline __u32 class_of_wait(struct task_struct* task, __u32 state
     return call < CALLS ? class_of_call[call] : LAGTRAP_WAIT_OTHER;
 }
 
-/* Takes an entry for the thread that runs: a free one, or that of the thread which began a run the longest ago. */
+/* Takes an entry for the running thread: a free one, or that of the thread whose last begin is
+ * oldest. */
 static __noinline struct lagtrap_thread_times* claim_times(__u32 tid, __u64 now_ns) {
     __u32 set = timed_set_of(tid), chosen = 0;
     __u64 oldest_ns = ~0ULL;
@@ -108,11 +109,11 @@ static __noinline struct lagtrap_thread_times* claim_times(__u32 tid, __u64 now_
     return times;
 }
 
-/* Notes who wakes a thread now. */
+/* Records what wakes a thread now. */
 static __always_inline void note_waker(struct lagtrap_wait* wait) {
     enum context_level level = level_of(preempt_count_now());
     __u64 pid_tid = bpf_get_current_pid_tgid();
-    if (level == LEVEL_HARDIRQ || (__u32)pid_tid == 0) { /* the idle thread itself wakes nobody */
+    if (level == LEVEL_HARDIRQ || (__u32)pid_tid == 0) { /* the idle thread itself does not wake others */
         wait->waker = level == LEVEL_SOFTIRQ ? LAGTRAP_WAKER_SOFTIRQ : LAGTRAP_WAKER_INTERRUPT;
     } else if (level == LEVEL_SOFTIRQ) {
         wait->waker = LAGTRAP_WAKER_SOFTIRQ;
@@ -152,12 +153,14 @@ static __always_inline void keep_wait(struct lagtrap_thread_times* times, __u64 
 
 static __always_inline void add_blocked(struct lagtrap_thread_times* times, __u64 length_ns) {
     __u64 class = times->wait_class;
-    /* Old verifiers forget the bound of a number that is looked at in one register and used in another. */
+    /* Older verifiers lose the bound of a value that is checked in one register and used in
+     * another. */
     asm volatile("" : "+r"(class));
     if (class < LAGTRAP_WAIT_CLASSES) times->parts.blocked_ns[class] += length_ns;
 }
 
-/* Not inlined: its copies took all registers. Adds the time in the state that ends, and begins another; `waking`: the current thread or interrupt ends a wait. */
+/* Not inlined, because the copies used up all registers. Adds the time in the state that ends,
+ * and begins another. `waking`: the current thread or interrupt ends a wait. */
 static __noinline void change_state(struct lagtrap_thread_times* times, __u64 now_ns, __u32 state, __u32 wait_class,
                                     bool waking) {
     if (!times) return;
@@ -177,15 +180,16 @@ static __always_inline __u32 runnable_state(struct task_struct* task) {
     return is_throttled(task) ? LAGTRAP_THREAD_THROTTLED : LAGTRAP_THREAD_RUNNABLE;
 }
 
-/* Of a thread that leaves a CPU and was never seen to come to it: a kernel may leave switches out (those from some threads of a
- * virtual machine's own agent are). How long it ran is then the kernel's own count. */
+/* For a thread that leaves a CPU without having been seen to get it: a kernel may not report
+ * some switches (such as those from certain threads of a virtual machine's agent). The kernel's
+ * own count tells how long it ran. */
 static __always_inline void come_to_cpu_late(struct lagtrap_thread_times* times, __u64 ran_ns, __u64 now_ns) {
     __u64 length_ns = now_ns - times->since_ns, on_cpu_ns = ran_ns - times->ran_ns;
     change_state(times, now_ns - (on_cpu_ns < length_ns ? on_cpu_ns : length_ns), LAGTRAP_THREAD_ON_CPU, 0, false);
 }
 
-/* Between its runs a thread's state stays what it was at the last hit, on a CPU: the sums that a run begins with take in
- * whatever that comes to, and those that it ends with as well. */
+/* Between runs, a thread's state stays as at the last hit, on a CPU. The sums at a run's begin
+ * and end both include whatever that adds. */
 static __always_inline struct lagtrap_thread_times* counted_times_of(__u32 tid) {
     struct lagtrap_thread_times* times = times_of(tid);
     return times && (times->open > 0 || times->always) ? times : NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * When threads that could run did not because their control group had used up its CPU quota. For the scheduler's tracepoints
- * they are runnable; the queue of their group on their CPU says that it is throttled.
+ * Records when runnable threads could not run because their control group was over its CPU
+ * quota. The scheduler's tracepoints show them as runnable; their group's queue on their CPU is
+ * marked as throttled.
  */
 #ifndef LAGTRAP_BPF_THROTTLING_BPF_H
 #define LAGTRAP_BPF_THROTTLING_BPF_H
@@ -22,11 +23,11 @@ struct {
     __type(value, struct throttling);
 } throttled_queues SEC(".maps");
 
-/* Whether some control group of the machine has a quota; else nothing here costs anything. */
+/* Whether any control group has a quota. If not, this costs nothing. */
 volatile bool quotas_seen = false;
 
-#define RUNTIME_INF (~0ULL) /* of kernel/sched/sched.h: no quota */
-#define GROUP_DEPTH 8       /* nested groups looked at */
+#define RUNTIME_INF (~0ULL) /* kernel/sched/sched.h: no quota */
+#define GROUP_DEPTH 8       /* nested groups checked */
 
 static __always_inline bool has_quota(struct task_struct* task) {
     if (!bpf_core_field_exists(task->sched_task_group)) return false;
@@ -47,7 +48,8 @@ static __always_inline void note_throttling(struct task_struct* task, __u64 now_
     bpf_map_update_elem(&throttled_queues, &queue, &begun, BPF_ANY);
 }
 
-/* What `record` says of the thread that comes to the CPU; the bytes that it has then. */
+/* Adds throttling of the thread that gets the CPU to `record`. Returns the record's size in
+ * bytes. */
 static __always_inline __u32 find_throttling(struct lagtrap_switch* record, struct task_struct* next) {
     if (!bpf_core_field_exists(next->se.cfs_rq)) return LAGTRAP_SWITCH_LEAST_BYTES;
     __u64 queue = (__u64)FOR_POINTERS(next)->se.cfs_rq;
@@ -59,7 +61,7 @@ static __always_inline __u32 find_throttling(struct lagtrap_switch* record, stru
     return LAGTRAP_SWITCH_THROTTLED_BYTES;
 }
 
-/* A group whose quota is used up takes in a thread that wakes, without letting it run. */
+/* A group over its quota accepts a woken thread without letting it run. */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct* wakee) {
     if (is_throttled(wakee)) note_throttling(wakee, bpf_ktime_get_ns());

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The text of an exception of C++ that is thrown.
+ * The text of a thrown C++ exception.
  */
 #ifndef LAGTRAP_BPF_THROWN_TEXT_BPF_H
 #define LAGTRAP_BPF_THROWN_TEXT_BPF_H
 
 #include "bpf/kernel.bpf.h"
 
-/* Itanium C++ ABI: a type's name is the second word of its type_info, its only base the third one. */
+/* Itanium C++ ABI: a type's name is the second word of its type_info; its only base is the
+ * third. */
 #define TYPE_NAME 8
 #define TYPE_BASE 16
 #define MOST_BASES 6
 
-/* std::runtime_error and std::logic_error, of which std::exception's text is the first member. */
+/* True for std::runtime_error and std::logic_error, whose first member is the text of
+ * std::exception::what(). */
 static __always_inline bool has_text(__u64 name) {
     char text[20] = {};
     if (bpf_probe_read_user_str(text, sizeof(text), (const void*)name) < 0) return false;

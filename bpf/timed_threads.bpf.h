@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The table of threads whose time is counted: those that began a run last. The listener's programs write it, the
- * collector's look into it.
+ * The table of threads whose time is counted: those that began a run most recently. The
+ * listener's programs write it; the collector's read it.
  */
 #ifndef LAGTRAP_BPF_TIMED_THREADS_BPF_H
 #define LAGTRAP_BPF_TIMED_THREADS_BPF_H
@@ -25,7 +25,8 @@ struct {
     __type(value, struct lagtrap_thread_times);
 } thread_times SEC(".maps");
 
-/* A run that is open for longer does not keep its thread from forgetting older waits: it may have been left. */
+/* A run open longer than this does not keep its thread from forgetting older waits, because it
+ * may have been left. */
 #define LAGTRAP_OPEN_COUNTS_NS 60000000000ULL
 
 static __always_inline __u32 timed_set_of(__u32 tid) { return (tid * 0x9e3779b1u) >> 21; }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The id of a trace that a begin marker carries as text: kept with the open run, told of delays alone.
+ * The trace id that a begin marker carries as text: kept with the open run, reported only for
+ * delays.
  */
 #ifndef LAGTRAP_BPF_TRACE_TEXT_BPF_H
 #define LAGTRAP_BPF_TRACE_TEXT_BPF_H
@@ -9,7 +10,7 @@
 #include "bpf/listener.h"
 #include "bpf/run_times.bpf.h"
 
-/* The verifier looks at each of these once: they are not static. */
+/* Global, so that the verifier checks each of these once. */
 __noinline int read_trace_text(struct lagtrap_slot* slot, __u64 address) {
     if (!slot) return 0;
     slot->trace_text_bytes = 0;
@@ -19,7 +20,7 @@ __noinline int read_trace_text(struct lagtrap_slot* slot, __u64 address) {
     return 0;
 }
 
-/* Whether it is lost. */
+/* Returns whether it was lost. */
 __noinline int tell_trace_text(struct lagtrap_slot* slot, __u64 now_ns) {
     if (!slot) return 0;
     struct lagtrap_trace_text* told = bpf_ringbuf_reserve(&recorded_runs, sizeof(*told), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The process that calls, functions or objects are traced in.
+ * The process whose calls, functions or objects are traced.
  */
 #ifndef LAGTRAP_BPF_TRACED_PROCESS_BPF_H
 #define LAGTRAP_BPF_TRACED_PROCESS_BPF_H
@@ -8,11 +8,12 @@
 #include "bpf/kernel.bpf.h"
 
 const volatile __u32 target_pid = 0;
-/* The trace was asked for by the process's owner, who may trace no other user's process. */
+/* The process's owner requested the trace, and may not trace other users' processes. */
 const volatile bool owner_asked = false;
 const volatile __u32 owner_uid = 0;
 
-/* Probes outlive an exec. A set-user-ID program, or one with capabilities, is no longer its starter's to look into. */
+/* Probes survive an exec. Users may not inspect a set-user-ID program, or one with capabilities,
+ * even if they started it. */
 static __always_inline bool belongs_to_owner(struct task_struct* task) {
     const struct cred* cred = BPF_CORE_READ(task, real_cred);
     __u64 capabilities = 0;

@@ -8,9 +8,10 @@
 #include "bpf/kernel.bpf.h"
 #include "bpf/listener.h"
 
-/* The verifier wants constant offsets into the context, and the compiler would make one load of several with an offset
- * that is not: it may not touch these. A helper for any offset costs more than the comparisons. */
-#ifndef LOAD_REGISTER /* tests compile this for other machines than BPF's */
+/* The verifier requires constant offsets into the context, but the compiler would merge several
+ * loads into one with a variable offset; inline assembly prevents that. A helper for variable
+ * offsets costs more than the comparisons. */
+#ifndef LOAD_REGISTER /* tests also compile this for other targets than BPF */
 #define LOAD_REGISTER(value, ctx, name) \
     asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value) : "r"(ctx), "i"(__builtin_offsetof(struct pt_regs, name)))
 #endif
@@ -39,7 +40,7 @@ static __noinline __u64 register_value(struct pt_regs* ctx, __u32 number) {
     return value;
 }
 
-/* 0 where the memory cannot be read now. */
+/* Returns 0 if the memory cannot be read now. */
 static __noinline __u64 usdt_argument(struct pt_regs* ctx, const struct lagtrap_argument* from) {
     __u32 bytes = from->bytes;
     __u32 unused_bits = (64 - 8 * bytes) & 63;

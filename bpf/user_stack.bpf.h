@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The unwinder: how the frames of a user stack are found. A part of its own, so that another method can take
- * its place: callers give room for LAGTRAP_MAX_FRAMES frames and a struct user_walk, and get the number of frames and
- * why the walk ended.
+ * The unwinder: finds the frames of a user stack. It is separate so that another method can
+ * replace it: callers provide room for LAGTRAP_MAX_FRAMES frames and a struct user_walk, and get
+ * the number of frames and the reason why the walk ended.
  *
- * Each frame's module has a table that says where its caller's frame is (unwind.h). Where there is no unwind
- * information (JIT code, hand-written assembly) the frame pointer is tried, and the stack says so.
+ * Each frame's module has a table that tells where its caller's frame is (unwind.h). Without
+ * unwind information (JIT code, hand-written assembly), it tries the frame pointer and marks the
+ * stack.
  *
- * The state of the walk lies in map memory, which the verifier does not follow: kept on the stack it would make the
- * verifier of 6.12 and later try every value of it.
+ * The state of the walk is in map memory, whose values the verifier does not track. On the
+ * stack, the verifier of 6.12 and later would try every value of it.
  */
 #ifndef LAGTRAP_BPF_USER_STACK_BPF_H
 #define LAGTRAP_BPF_USER_STACK_BPF_H
@@ -17,7 +18,8 @@
 #include "bpf/records.h"
 #include "bpf/unwind.h"
 
-/* The daemon makes these maps once (daemon/unwinding/unwind_store) and puts them in the place of the ones declared here. */
+/* The daemon creates these maps once (daemon/unwinding/unwind_store) and substitutes them for
+ * the ones declared here. */
 struct unwind_region {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -49,15 +51,15 @@ struct {
     __type(value, struct lagtrap_unwind_space);
 } unwind_processes SEC(".maps");
 
-/* A walk: its place, and what it found. */
+/* A walk: its position and its results. */
 struct user_walk {
     __u64 pc, sp, bp;
-    __u64 rbx_address;     /* where this frame's rbx is; 0: not known */
-    __u64 registers;       /* address of the registers that belong to this frame; 0: only the three above are known */
-    __u64 return_instance; /* kernel address: the next return probe further up the stack */
-    __u64 return_slot;     /* where it put its own return address */
+    __u64 rbx_address;     /* where this frame's rbx is; 0: unknown */
+    __u64 registers;       /* address of this frame's registers; 0: only the three above are known */
+    __u64 return_instance; /* kernel address of the next return probe up the stack */
+    __u64 return_slot;     /* address of the return address it replaced */
     struct lagtrap_unwind_space space;
-    struct lagtrap_unwind_mapping mapping; /* the one that pc was found in last */
+    struct lagtrap_unwind_mapping mapping; /* where pc was last found */
     struct lagtrap_unwind_table table;     /* its table */
     __u32 frame_count;
     __u8 end; /* enum lagtrap_stack_end | LAGTRAP_STACK_BY_FRAME_POINTER */
@@ -66,14 +68,15 @@ struct user_walk {
     __u8 rbx_in_user_memory;
 };
 
-/* What bpf_loop hands to each step; `task` is set for threads that sleep. */
+/* Passed to each step by bpf_loop(); `task` is set for sleeping threads. */
 struct walk_context {
     struct user_walk* walk;
     __u64* frames;
     struct task_struct* task;
 };
 
-/* Byte offsets in struct pt_regs (x86-64) and in a ucontext's general registers, by DWARF number. */
+/* Byte offsets in struct pt_regs (x86-64) and in a ucontext's general registers, by DWARF
+ * number. */
 const volatile __u8 pt_regs_offset[16] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0};
 const volatile __u8 ucontext_offset[16] = {104, 96, 112, 88, 72, 64, 80, 120, 0, 8, 16, 24, 32, 40, 48, 56};
 #define BREAKPOINT 0xcc
@@ -93,15 +96,16 @@ static __always_inline struct lagtrap_unwind_page* unwind_page(__u32 page) {
     return bpf_map_lookup_elem(pages, &place);
 }
 
-/* All ones if a <= b, without a branch: the verifier follows each branch of a search apart. Both are below 2^63. */
+/* All ones if a <= b, without a branch: the verifier would follow each branch of a search
+ * separately. Both must be below 2^63. */
 static __always_inline __u64 mask_if_not_above(__u64 a, __u64 b) {
     __u64 mask = ~(__u64)((__s64)(b - a) >> 63);
     barrier_var(mask);
     return mask;
 }
 
-/* Finds the mapping of `pc` and its table; the walk's mapping stays as it is if there is none. Not static, as
- * true_return_address(): the verifier looks at them once. */
+/* Finds the mapping of `pc` and its table; if there is none, the walk's mapping is unchanged.
+ * Global, like true_return_address(), so that the verifier checks it once. */
 __noinline int find_mapping(struct user_walk* walk, __u64 pc) {
     if (!walk) return 0;
     __u32 count = walk->space.mapping_count;
@@ -140,7 +144,7 @@ __noinline int find_mapping(struct user_walk* walk, __u64 pc) {
     return 1;
 }
 
-/* The rule for `pc`, which lies in the walk's mapping and whose table is ready. */
+/* The rule for `pc`, which must be in the walk's mapping, with a table that is ready. */
 static __always_inline struct lagtrap_unwind_rule find_rule(struct user_walk* walk, __u64 pc) {
     struct lagtrap_unwind_rule gap = {};
     __u64 offset = pc - walk->mapping.table_start;
@@ -170,8 +174,9 @@ static __always_inline struct lagtrap_unwind_rule find_rule(struct user_walk* wa
     return ((struct lagtrap_unwind_rule*)page)[rule % LAGTRAP_UNWIND_RULES_PER_PAGE];
 }
 
-/* A return probe of the kernel has put its own address in the place of the return address (kernel/events/uprobes.c,
- * prepare_uretprobe); it keeps the true one in a list, innermost first. Several probes of one call share the slot. */
+/* A kernel return probe has replaced the return address by its own (kernel/events/uprobes.c,
+ * prepare_uretprobe); the original is in a list, innermost first. Several probes of one call
+ * share the slot. */
 __noinline __u64 true_return_address(struct user_walk* walk, __u64 slot, __u64 found) {
     if (!walk) return found;
     for (int i = 0; i < 8; i++) {
@@ -185,7 +190,7 @@ __noinline __u64 true_return_address(struct user_walk* walk, __u64 slot, __u64 f
     return found;
 }
 
-/* Where it is needed all the same, the walk ends: no frame is found by it. */
+/* If a frame needs this value, the walk ends, because it never leads to a valid frame. */
 #define UNKNOWN_BP (~0ULL)
 
 enum step_result { STEP_ON = 0, STEP_ENDED = 1 };
@@ -195,7 +200,8 @@ static __always_inline int end_walk(struct user_walk* walk, __u8 reason) {
     return STEP_ENDED;
 }
 
-/* Goes on to the caller: its return address and frame pointer are known, the call was made at `cfa`. */
+/* Continues with the caller: its return address and frame pointer are known, and the call was
+ * made at `cfa`. */
 static __always_inline int go_to_caller(struct user_walk* walk, __u64 cfa, __u64 return_address, __u64 bp) {
     if (walk->return_instance) return_address = true_return_address(walk, cfa - 8, return_address);
     if (return_address == 0) return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
@@ -207,7 +213,8 @@ static __always_inline int go_to_caller(struct user_walk* walk, __u64 cfa, __u64
     return STEP_ON;
 }
 
-/* By the frame pointer, or by a return address on top of the stack; believed if it leads into known code. */
+/* Guesses by the frame pointer, or by a return address on top of the stack; accepted if that is
+ * in known code. */
 static __always_inline int step_by_guess(struct walk_context* context, __u8 reason, bool try_top, bool sleeping) {
     struct user_walk* walk = context->walk;
     __u64 pair[2] = {};
@@ -243,7 +250,8 @@ static __always_inline int step_over_signal(struct walk_context* context, bool s
     return STEP_ON;
 }
 
-/* A register that is neither rsp nor rbp: rbx is followed, the others are known where a thread was interrupted only. */
+/* Reads a register other than rsp and rbp: rbx is tracked, others are known only where a thread
+ * was interrupted. */
 static __always_inline int read_register(struct walk_context* context, __u32 number, __u64* value, bool sleeping) {
     struct user_walk* walk = context->walk;
     if (number == 3 && walk->rbx_address) {
@@ -274,14 +282,14 @@ static __always_inline int step_by_rule(struct walk_context* context, struct lag
         }
     }
     if (cfa <= walk->sp) return end_walk(walk, LAGTRAP_STACK_END_NO_PROGRESS);
-    __u64 pair[2]; /* the caller's frame pointer where it is pushed first, the return address */
+    __u64 pair[2]; /* the caller's frame pointer if it is pushed first, and the return address */
     if (read_user(context, pair, sizeof(pair), cfa - 16, sleeping))
         return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
     __u64 bp = walk->bp;
     __u32 rbp_place = rule.kind_and_rbp / 16;
     if (rbp_place == LAGTRAP_UNWIND_RBP_UNDEFINED) bp = UNKNOWN_BP;
-    /* gcc says that rbp is saved at rbp until the very end of a function with an aligned stack, also after `leave` has
-     * restored it: then it points out of this frame. */
+    /* In functions with an aligned stack, gcc describes rbp as saved at rbp until the very end,
+     * even after `leave` has restored it. Then it points outside this frame. */
     if (rbp_place == LAGTRAP_UNWIND_RBP_AT_RBP && (bp < walk->sp || bp >= cfa)) rbp_place = LAGTRAP_UNWIND_RBP_SAME;
     if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA && rule.rbp_offset == -16) {
         bp = pair[0];
@@ -296,7 +304,7 @@ static __always_inline int step_by_rule(struct walk_context* context, struct lag
     return go_to_caller(walk, cfa, pair[1], bp);
 }
 
-/* Notes the frame where the walk is, and goes on to its caller. */
+/* Records the current frame and continues with its caller. */
 static __always_inline long walk_frame(struct walk_context* context, bool sleeping) {
     struct user_walk* walk = context->walk;
     __u32 place = walk->frame_count;
@@ -314,7 +322,8 @@ static __always_inline long walk_frame(struct walk_context* context, bool sleepi
     }
     struct lagtrap_unwind_rule rule = find_rule(walk, pc);
     __u32 kind = rule.kind_and_rbp % 16;
-    /* A function that is returned to but was never called (the first one of a makecontext) begins at the address. */
+    /* A function that is returned to but was never called (the first one of a makecontext)
+     * starts at the address. */
     if (kind == LAGTRAP_UNWIND_GAP && walk->pc_is_return_address) {
         rule = find_rule(walk, walk->pc);
         kind = rule.kind_and_rbp % 16;
@@ -331,9 +340,10 @@ static __always_inline long walk_frame(struct walk_context* context, bool sleepi
 static long walk_current_frame(__u32 step, struct walk_context* context) { return walk_frame(context, false); }
 static long walk_sleeping_frame(__u32 step, struct walk_context* context) { return walk_frame(context, true); }
 
-/* The kernel was entered by a breakpoint, perhaps, and is still at it. Then pc is that of the breakpoint or the byte behind
- * it, and a function's first instruction, if it is a `push`, has been executed for the thread or has not: the return
- * address is on top of the stack until then, and pc changes a little later than the stack. */
+/* The kernel may have been entered by a breakpoint that it is still handling. Then pc is the
+ * breakpoint's address or the byte after it, and the function's first instruction, if it is a
+ * `push`, may or may not have been executed for the thread. Until it is, the return address is
+ * on top of the stack; pc changes slightly later than the stack. */
 static __always_inline void undo_breakpoint(struct user_walk* walk) {
     __u8 bytes[2] = {}; /* before pc, at pc */
     __u64 top[2] = {};
@@ -345,8 +355,9 @@ static __always_inline void undo_breakpoint(struct user_walk* walk) {
     if (bytes[0] != BREAKPOINT && !entered && find_mapping(walk, top[1])) walk->pc++;
 }
 
-/* A thread that a probe stopped is at the probed instruction, wherever the kernel has it now: at the breakpoint, or at the
- * copy that is executed out of line. `trapped`: the kernel was entered by an exception and is still at it. */
+/* A thread stopped by a probe is at the probed instruction, even if the kernel has it at the
+ * breakpoint or at the out-of-line copy. `trapped`: the kernel was entered by an exception that
+ * it is still handling. */
 static __always_inline void undo_probe(struct user_walk* walk, struct uprobe_task* probes, bool trapped) {
     if (trapped) undo_breakpoint(walk);
     if (!probes) return;
@@ -354,7 +365,8 @@ static __always_inline void undo_probe(struct user_walk* walk, struct uprobe_tas
     if (copy != 0 && walk->pc - copy < LONGEST_INSTRUCTION) walk->pc = BPF_CORE_READ(probes, vaddr) + (walk->pc - copy);
 }
 
-/* Where the walk begins: the registers with which the thread left user space. False where there is no user stack. */
+/* Starts with the registers with which the thread left user space. False if there is no user
+ * stack. */
 static __always_inline bool begin_walk(struct user_walk* walk, struct task_struct* task, bool sampled_in_kernel) {
     walk->frame_count = 0;
     walk->end = 0;
@@ -362,7 +374,7 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
     walk->pc_is_return_address = 0;
     walk->registers_in_user_memory = 0;
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
-    if (!registers || !FOR_POINTERS(task)->mm) return false; /* without memory of its own: it ends */
+    if (!registers || !FOR_POINTERS(task)->mm) return false; /* without memory of its own: it is exiting */
     walk->pc = registers->ip;
     walk->sp = registers->sp;
     walk->bp = registers->bp;
@@ -373,8 +385,8 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
     __u32 process = task->tgid;
     struct lagtrap_unwind_space* space = bpf_map_lookup_elem(&unwind_processes, &process);
     if (space) walk->space = *space;
-    if (walk->pc == 0) return false; /* a worker of the kernel in a user process */
-    /* In a system call the instruction before is the one to look up: it may be its function's last. */
+    if (walk->pc == 0) return false; /* a kernel worker in a user process */
+    /* In a system call, look up the preceding instruction: it may be its function's last. */
     bool in_system_call = (__s64)registers->orig_ax >= 0;
     walk->pc_is_return_address = in_system_call;
     struct uprobe_task* probes = FOR_POINTERS(task)->utask;
@@ -389,7 +401,8 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
     return true;
 }
 
-/* The stack of the current thread, from any context. `sampled_in_kernel`: it was interrupted there. */
+/* Walks the current thread's stack, from any context. `sampled_in_kernel`: it was interrupted in
+ * the kernel. */
 static __always_inline void walk_current_user_stack(struct user_walk* walk, __u64* frames, bool sampled_in_kernel) {
     struct walk_context context = {.walk = walk, .frames = frames};
     if (!begin_walk(walk, bpf_get_current_task_btf(), sampled_in_kernel)) return;
@@ -398,7 +411,8 @@ static __always_inline void walk_current_user_stack(struct user_walk* walk, __u6
     if (walk->end == 0) bpf_loop(LAGTRAP_MAX_FRAMES + 1, walk_current_frame, &context, 0);
 }
 
-/* The stack of a thread that sleeps; from a sleepable program only, as its memory may have to be fetched. */
+/* Walks a sleeping thread's stack. Only from a sleepable program, because its memory may have to
+ * be paged in. */
 static __always_inline void walk_sleeping_user_stack(struct user_walk* walk, struct task_struct* task, __u64* frames) {
     struct walk_context context = {.walk = walk, .frames = frames, .task = task};
     if (!begin_walk(walk, task, false)) return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Which file a thread waits for: the one its system call is about, the one whose page it touched, the one on which
- * another program has a lock; and how many requests the disk under it has at that moment.
+ * Finds the file that a thread waits for: the one its system call operates on, the one whose
+ * page it touched, or the one locked by another program; and the number of requests its disk has
+ * at that moment.
  */
 #ifndef LAGTRAP_BPF_WAIT_FILE_BPF_H
 #define LAGTRAP_BPF_WAIT_FILE_BPF_H
@@ -10,14 +11,14 @@
 #include "bpf/kernel.bpf.h"
 #include "bpf/kernel_stack.bpf.h"
 
-#define WAITING_THREADS 16384 /* remembered at a time; one forgotten costs the name of a file */
+#define WAITING_THREADS 16384 /* remembered at a time; forgetting one loses a file's name */
 #define REQUEST_DISKS 256
-#define REFUSED_FOR_NS 100000000 /* who stops within it after a lock was refused stops because of that, most likely */
-#define PATH_NAMES 24            /* and mounts between them */
+#define REFUSED_FOR_NS 100000000 /* a thread that stops this soon after a refused lock likely stops because of it */
+#define PATH_NAMES 24            /* including mounts between them */
 #define NAME_BYTES 64
 #define LOCKS_LOOKED_AT 32
 
-/* Of include/uapi/linux and arch/x86/entry/syscalls/syscall_64.tbl. */
+/* From include/uapi/linux and arch/x86/entry/syscalls/syscall_64.tbl. */
 #define CALL_FCNTL 72
 #define CALL_FLOCK 73
 #define LOCK_AND_WAIT 7      /* F_SETLKW */
@@ -30,14 +31,14 @@
 #define REGULAR_FILE 0100000 /* S_IFREG */
 #define DIRECTORY 0040000    /* S_IFDIR */
 #define BLOCK_DEVICE 0060000 /* S_IFBLK */
-#define POLLED_FILES 4       /* of one call that are looked at */
+#define POLLED_FILES 4       /* checked per call */
 
 struct path_scratch {
     struct lagtrap_wait_file record;
     char path[LAGTRAP_PATH_BYTES + NAME_BYTES];
 };
 
-/* Of on_switch, which runs with preemption disabled. */
+/* For on_switch, which runs with preemption disabled. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
@@ -45,7 +46,7 @@ struct {
     __type(value, struct path_scratch);
 } path_scratch SEC(".maps");
 
-/* The iterator's own, which is preemptible; one thread of the daemon runs it at a time. */
+/* For the iterator, which is preemptible; one daemon thread runs it at a time. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -53,8 +54,8 @@ struct {
     __type(value, struct path_scratch);
 } iterator_path_scratch SEC(".maps");
 
-/* The address at which a thread had a page fault last: there was no page, or it was not to be written as it was (shared with
- * another process, or of a file whose file system wants to know first). */
+/* The address of a thread's last page fault: the page was missing, or could not be written as it
+ * was (shared with another process, or of a file whose file system must be told first). */
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -64,13 +65,13 @@ struct {
 
 struct refused_lock {
     __u64 inode;
-    __u64 file; /* that was tried; 0: not known */
+    __u64 file; /* the file on which it was tried; 0: unknown */
     __u64 at_ns;
     __u32 holder_pid;
     __u32 padding;
 };
 
-/* The last lock on a file that was refused, by thread. */
+/* The last refused lock on a file, by thread. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, WAITING_THREADS);
@@ -78,7 +79,7 @@ struct {
     __type(value, struct refused_lock);
 } refused_locks SEC(".maps");
 
-/* Requests that a disk has, as far as they were seen to begin, by the address of its gendisk. */
+/* Requests a disk has, among those whose begin was seen, by the address of its gendisk. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, REQUEST_DISKS);
@@ -100,7 +101,7 @@ static __always_inline __s32* requests_of(const struct gendisk* disk) {
 static __always_inline void count_request(struct request* request, int change) {
     __s32* count = requests_of(FOR_POINTERS(request)->q->disk);
     if (!count) return;
-    /* Requests of before the recording end without having been counted. */
+    /* Requests from before the recording end without having been counted. */
     if (change > 0 || *count > 0) __sync_fetch_and_add(count, change);
 }
 
@@ -146,7 +147,8 @@ static __always_inline struct lock_facts lock_facts(const void* lock) {
     return facts;
 }
 
-/* The process with a lock in the list that is not the owner's: one for writing if there is one, else any; 0: none. */
+/* A process other than the owner with a lock in the list: preferably for writing, otherwise any;
+ * 0 if there is none. */
 static __noinline __u32 lock_holder(const struct list_head* list, __u64 owner) {
     __u64 place = bpf_core_type_exists(struct file_lock_core) ? bpf_core_field_offset(struct file_lock_core, flc_list)
                                                               : bpf_core_field_offset(struct file_lock, fl_list);
@@ -207,7 +209,8 @@ int BPF_PROG(on_whole_file_lock, struct inode* inode, struct file_lock* lock, in
     return 0;
 }
 
-/* Whether the first argument of the system call is a descriptor of what it reads, writes or flushes. */
+/* Whether the first argument of the system call is a descriptor of what it reads, writes or
+ * flushes. */
 static __always_inline bool is_about_a_file(long call) {
     switch (call) {
         case 0:   /* read */
@@ -235,20 +238,21 @@ static __always_inline bool is_about_a_file(long call) {
     }
 }
 
-/* What of a thread that stops tells its file; gathered where the thread is known to the verifier. */
+/* Facts about a stopping thread that determine its file, collected where the verifier still
+ * knows the thread. */
 struct wait_question {
     __u64 now_ns;
-    __u64 files;        /* address of its table of descriptors */
-    __u64 touched_file; /* mapped where it had its page fault; 0: not known */
-    __s64 call;         /* number of its system call; negative: in none */
+    __u64 files;        /* address of its descriptor table */
+    __u64 touched_file; /* mapped at its page fault; 0: unknown */
+    __s64 call;         /* number of its system call; negative: none */
     __u32 descriptor;   /* the call's first argument */
-    __u32 command;      /* and its second */
+    __u32 command;      /* the second argument */
     __u32 pid;
     __u32 tid;
     __u32 state;
     __u32 by_iterator;
     __u64 polled;           /* address of an array of struct pollfd */
-    struct stack_scan scan; /* by_iterator */
+    struct stack_scan scan; /* for by_iterator */
 };
 
 static __always_inline bool is_about_a_socket(long call) {
@@ -269,7 +273,8 @@ static __always_inline bool is_about_a_socket(long call) {
     }
 }
 
-/* select and pselect6 have sets of descriptors instead of an array; of these only a thread that sleeps already is asked. */
+/* select and pselect6 take sets of descriptors instead of an array; handled only for threads
+ * that already sleep. */
 static __always_inline bool is_poll(long call) { return call == 7 || call == 271; }
 static __always_inline bool is_select(long call) { return call == 23 || call == 270; }
 
@@ -279,7 +284,7 @@ static __always_inline bool is_lock_call(const struct wait_question* question) {
            (question->command == LOCK_AND_WAIT || question->command == OFD_LOCK_AND_WAIT);
 }
 
-/* False: nothing that it waits for is a file. */
+/* False if it does not wait for a file. */
 static __always_inline bool ask_about(struct task_struct* task, __u32 state, struct wait_question* question) {
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
     if (!registers) return false;
@@ -306,7 +311,7 @@ static long take_mapping(struct task_struct* task, struct vm_area_struct* area, 
     return 0;
 }
 
-/* The file mapped where the thread had its last page fault. */
+/* The file mapped at the address of the thread's last page fault. */
 static __always_inline __u64 touched_file(struct task_struct* task) {
     __u64* touched = bpf_task_storage_get(&touched_addresses, task, NULL, 0);
     struct found_mapping found = {};
@@ -324,16 +329,16 @@ static __always_inline struct file* refused_file(const struct wait_question* que
     return (struct file*)refused->file;
 }
 
-/* Of struct pollfd (include/uapi/asm-generic/poll.h). */
+/* As struct pollfd (include/uapi/asm-generic/poll.h). */
 struct polled_file {
     int descriptor;
     int events;
 };
 
-/* The only connected socket of a few that the current thread polls. */
+/* The only connected socket among the few that the current thread polls. */
 static __always_inline struct file* polled_socket(const struct wait_question* question) {
     struct file* found = NULL;
-    if (question->command > POLLED_FILES) return NULL; /* their number */
+    if (question->command > POLLED_FILES) return NULL; /* number of polled descriptors */
     for (__u32 i = 0; i < POLLED_FILES && i < question->command; i++) {
         struct polled_file polled = {};
         const void* place = (const void*)(question->polled + i * sizeof(polled));
@@ -347,7 +352,7 @@ static __always_inline struct file* polled_socket(const struct wait_question* qu
     return found;
 }
 
-/* NULL: none, or not a socket. */
+/* NULL if there is none, or it is not a socket. */
 static __always_inline struct file* waited_socket(const struct wait_question* question) {
     if (is_about_a_socket(question->call)) {
         struct file* file = file_of_descriptor((struct files_struct*)question->files, question->descriptor);
@@ -361,7 +366,8 @@ static __always_inline struct file* waited_socket(const struct wait_question* qu
     return is_poll(question->call) ? polled_socket(question) : NULL;
 }
 
-/* Finds the file and fills in the record's kind and holder; NULL: the wait is for no file, or it is not known which. */
+/* Finds the file and sets the record's kind and holder. NULL if the wait is not for a file, or
+ * the file is unknown. */
 static __always_inline struct file* waited_file(const struct wait_question* question,
                                                 struct lagtrap_wait_file* record) {
     struct files_struct* files = (struct files_struct*)question->files;
@@ -388,7 +394,8 @@ static __always_inline struct file* waited_file(const struct wait_question* ques
     return is_about_a_file(question->call) ? file_of_descriptor(files, question->descriptor) : NULL;
 }
 
-/* Sets the kind, and a number of the socket's own while it has this peer. False: it has none that can be told. */
+/* Sets the kind, and a number for the socket that is unique while it has this peer. False if it
+ * has no peer that can be reported. */
 static __always_inline bool name_peer(const struct sock* sk, struct lagtrap_wait_file* record) {
     record->file ^= (__u64)sk;
     if (BPF_CORE_READ(sk, __sk_common.skc_family) == FAMILY_LOCAL) {
@@ -429,7 +436,7 @@ struct path_walk {
     __u32 used;
 };
 
-/* One name, or one mount to leave; 1 ends the walk. */
+/* Reads one name, or leaves one mount; 1 ends the walk. */
 static long read_name(__u32 step, struct path_walk* walk) {
     struct dentry* entry = walk->entry;
     struct vfsmount* mounted = walk->mounted;
@@ -451,7 +458,8 @@ static long read_name(__u32 step, struct path_walk* walk) {
     return !parent;
 }
 
-/* Writes the file's names, from the last to the first, up to the root of all mounts; their bytes. */
+/* Writes the file's names, from the last to the first, up to the root of all mounts. Returns
+ * their size in bytes. */
 static __always_inline __u32 read_path(struct file* file, struct path_scratch* out) {
     struct path_walk walk = {
         .entry = BPF_CORE_READ(file, f_path.dentry), .mounted = BPF_CORE_READ(file, f_path.mnt), .out = out};

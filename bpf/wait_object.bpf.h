@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Which lock, condition variable or semaphore a thread waits for, as a number that is the same for all who wait for it: then
- * it shows who handed it to whom.
+ * Identifies the lock, condition variable or semaphore that a thread waits for, by a number
+ * equal for all its waiters, which shows who passed it to whom.
  */
 #ifndef LAGTRAP_BPF_WAIT_OBJECT_BPF_H
 #define LAGTRAP_BPF_WAIT_OBJECT_BPF_H
@@ -9,7 +9,7 @@
 #include "bpf/kernel.bpf.h"
 
 #define CALL_FUTEX 202 /* arch/x86/entry/syscalls/syscall_64.tbl */
-/* Of include/uapi/linux/futex.h. */
+/* From include/uapi/linux/futex.h. */
 #define FUTEX_OF_ONE_PROCESS 128
 #define FUTEX_COMMAND 0x7f
 #define FUTEX_COMMAND_WAIT 0
@@ -29,8 +29,9 @@ static __always_inline bool is_futex_wait(__u32 operation) {
     }
 }
 
-/* glibc's condition variables and reader/writer locks have two words side by side for two groups of waiters: both count as one
- * object. Processes that share a futex mostly inherited its mapping and have it at the same address. */
+/* glibc's condition variables and reader/writer locks have two adjacent words for two groups of
+ * waiters; both count as one object. Processes that share a futex usually inherited its mapping
+ * and have it at the same address. */
 static __always_inline __u64 wait_object(struct task_struct* task) {
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
     if (!registers || registers->orig_ax != CALL_FUTEX || !is_futex_wait(registers->si)) return 0;

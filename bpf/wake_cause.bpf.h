@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * What each CPU does beside its thread: the interrupt, timer, packet or request it handles. A wakeup out of one of
- * these is not the work of the thread that happened to be on the CPU, and is told apart from those that are.
+ * Tracks what each CPU does besides running its thread: the interrupt, timer, packet or request
+ * it handles. A wakeup from one of these is not caused by the thread that happened to be on the
+ * CPU.
  *
- * The programs run during a recording alone. Levels nest: a device's interrupt stops a softirq, and that a thread.
+ * The programs run only during a recording. Levels nest: a device interrupt preempts a softirq,
+ * which preempts a thread.
  */
 #ifndef LAGTRAP_BPF_WAKE_CAUSE_BPF_H
 #define LAGTRAP_BPF_WAKE_CAUSE_BPF_H
@@ -17,14 +19,14 @@ struct level_now {
     __u64 object;      /* address of the irqaction, net_device or gendisk */
     __u64 packet;      /* address of the sk_buff */
     __u64 address;     /* scratch */
-    __u64 timer_task;  /* TIMER: whom it wakes if it is a timeout */
-    __u64 at_ns;       /* DISK: when the request was completed */
-    __u64 pid_tid;     /* level of threads: whose */
-    __u64 sender;      /* PACKET: process and thread as bpf_get_current_pid_tgid has them; 0: not known */
+    __u64 timer_task;  /* TIMER: the thread it wakes if it is a timeout */
+    __u64 at_ns;       /* DISK: when the request completed */
+    __u64 pid_tid;     /* thread level: process and thread */
+    __u64 sender;      /* PACKET: process and thread as from bpf_get_current_pid_tgid(); 0: unknown */
     __u64 function;    /* TIMER: of the timer wheel */
-    __u32 cause;       /* enum lagtrap_wake_cause; 0: nothing in particular */
-    __u32 number;      /* of the interrupt, or the kind of softirq */
-    __u32 by_late_ack; /* PACKET: it was sent since a delayed ACK came */
+    __u32 cause;       /* enum lagtrap_wake_cause; 0: nothing specific */
+    __u32 number;      /* of the interrupt, or kind of softirq */
+    __u32 by_late_ack; /* PACKET: sent after a delayed ACK arrived */
 };
 
 struct cpu_now {
@@ -38,8 +40,8 @@ struct {
     __type(value, struct cpu_now);
 } now_on_cpu SEC(".maps");
 
-/* Packets between two programs of this machine (loopback, veth) that were sent and not yet received, by a hash of their
- * address. One that takes another's place costs the name of a sender, nothing more. */
+/* Packets between two programs of this machine (loopback, veth) that were sent but not yet
+ * received, by a hash of their address. A collision only loses the name of a sender. */
 #define LOCAL_PACKETS 4096
 struct local_packet {
     __u64 packet;
@@ -112,7 +114,8 @@ int BPF_PROG(on_timer_end) {
     return 0;
 }
 
-/* Timers of the timer wheel run in a softirq, one after the other; the next softirq_entry ends the last. */
+/* Timers of the timer wheel run in a softirq, one after the other; the next softirq_entry ends
+ * the last. */
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(on_wheel_timer, struct timer_list* timer) {
     struct level_now* now = level_now(LEVEL_SOFTIRQ);
@@ -124,7 +127,8 @@ int BPF_PROG(on_wheel_timer, struct timer_list* timer) {
     return 0;
 }
 
-/* A pointer as a number: the verifier lets nobody calculate with one, but forgets what lay in a map's value. */
+/* Converts a pointer to a number: the verifier forbids arithmetic on pointers, but does not
+ * track values stored in a map. */
 static __always_inline __u64 address_of(struct level_now* now, const void* pointer) {
     *(volatile __u64*)&now->address = (__u64)pointer;
     return *(volatile __u64*)&now->address;
@@ -135,12 +139,13 @@ static __always_inline struct local_packet* local_packet_of(__u64 packet) {
     return bpf_map_lookup_elem(&local_packets, &place);
 }
 
-/* Whether a packet that is sent now is an ACK that its sender had delayed (net/ipv4/tcp_timer.c), or was held back until
- * that came: by Nagle's algorithm, for want of window. */
+/* Whether a packet sent now is an ACK that its sender had delayed (net/ipv4/tcp_timer.c), or was
+ * held back until that arrived (Nagle's algorithm, or a full window). */
 static __always_inline bool is_sent_by_late_ack(const struct level_now* now) {
     if (now->cause == LAGTRAP_WAKE_PACKET) return now->by_late_ack;
     if (now->cause != LAGTRAP_WAKE_TIMER || !now->function) return false;
-    /* In words: the verifier follows each comparison both ways, and a name's letters are too many. */
+    /* Compares words: the verifier follows each comparison both ways, and comparing letters
+     * takes too many. */
     union {
         char name[24];
         __u64 words[3];
@@ -153,8 +158,9 @@ static __always_inline bool is_sent_by_late_ack(const struct level_now* now) {
     return other == 0;
 }
 
-/* A packet enters the receiving side without having left the machine: on loopback, and from one end of a veth to the
- * other. Where a thread's own code does that, it is the sender; where a softirq does, it passes on what it received. */
+/* A packet enters the receive path without having left the machine: on loopback, or from one end
+ * of a veth to the other. If a thread's own code does that, it is the sender; a softirq forwards
+ * what it received. */
 SEC("tp_btf/netif_rx")
 int BPF_PROG(on_local_packet, struct sk_buff* skb) {
     enum context_level level = level_of(preempt_count_now());
@@ -184,7 +190,7 @@ int BPF_PROG(on_packet, struct sk_buff* skb) {
     struct level_now* now = level_now(level_of(preempt_count_now()));
     if (!now) return 0;
     __u64 device = address_of(now, FOR_POINTERS(skb)->dev), packet = address_of(now, skb);
-    /* A bridge hands the same packet on under another device. */
+    /* A bridge passes on the same packet with another device. */
     __u64 sender = now->cause == LAGTRAP_WAKE_PACKET && now->packet == packet ? now->sender : 0;
     bool by_late_ack = false;
     struct local_packet* local = local_packet_of(packet);
@@ -206,7 +212,7 @@ int BPF_PROG(on_packet, struct sk_buff* skb) {
     return 0;
 }
 
-/* A device's queue was emptied; what comes next is no longer for its packets. */
+/* A device's queue was emptied; later wakeups are not caused by its packets. */
 SEC("tp_btf/napi_poll")
 int BPF_PROG(on_packets_end) {
     struct level_now* now = level_now(level_of(preempt_count_now()));
@@ -223,15 +229,17 @@ int BPF_PROG(on_request_done, struct request* request) {
     return 0;
 }
 
-/* Some completions run in interrupts whose end no tracepoint shows; what wakes follows at once. */
+/* Some completions run in interrupts whose end no tracepoint shows; wakeups caused by them
+ * follow at once. */
 #define COMPLETION_NS 1000000
 
-/* A thread's own code, with softirqs disabled, that delivers packets: it polls a device, or is a tunnel's program. */
+/* A thread's own code that delivers packets with softirqs disabled: it polls a device, or is a
+ * tunnel's program. */
 static __always_inline bool delivers_packets(const struct level_now* now, __u64 pid_tid) {
     return now->cause == LAGTRAP_WAKE_PACKET && now->pid_tid == pid_tid;
 }
 
-/* Sets what ended the wait; the bytes that the record has then. */
+/* Sets what ended the wait. Returns the record's size in bytes. */
 static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct task_struct* wakee) {
     int preempt_count = preempt_count_now();
     enum context_level level = level_of(preempt_count);
@@ -243,7 +251,7 @@ static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct ta
     }
     struct level_now* now = level_now(level);
     if (!now) {
-        record->in_interrupt = (__u32)pid_tid == 0; /* the idle thread itself wakes nobody */
+        record->in_interrupt = (__u32)pid_tid == 0; /* the idle thread itself does not wake others */
         return LAGTRAP_WAKING_LEAST_BYTES;
     }
     if (by_thread && !delivers_packets(now, pid_tid)) {
