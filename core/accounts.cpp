@@ -14,7 +14,7 @@ Result<gid_t> find_group(const std::string& name) {
     group entry{};
     group* found = nullptr;
     int failed = 0;
-    // A group may have any number of members, and all of them are read.
+    // getgrnam_r() reads all members too, and their number is not limited.
     while ((failed = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) == ERANGE &&
            buffer.size() < (1 << 24))
         buffer.resize(buffer.size() * 4);

@@ -1,4 +1,4 @@
-// Groups of this machine by name.
+// Looks up groups of this machine by name.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +9,8 @@
 
 namespace lagtrap {
 
-// The number of a group (getgrnam_r(3)). ErrorKind::NotFound if the machine has none of that name; a group that cannot be looked
-// up, because a server does not answer, is another error.
+// Returns the id of a group (getgrnam_r(3)). ErrorKind::NotFound if the machine has no such group.
+// Other errors mean that the lookup failed, for example because a directory server does not answer.
 [[nodiscard]] Result<gid_t> find_group(const std::string& name);
 
 }  // namespace lagtrap

@@ -1,4 +1,4 @@
-// What this thread may do (capabilities(7)).
+// The capabilities of the calling thread (capabilities(7)).
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,21 @@
 
 namespace lagtrap {
 
-// The numbers up to 63, as bits.
+// Bit sets: bit N is capability number N, from 0 to 63.
 struct Capabilities {
     std::uint64_t effective = 0;
     std::uint64_t permitted = 0;
     std::uint64_t inheritable = 0;
 
-    // `number` as in linux/capability.h, CAP_SYS_ADMIN for instance.
+    // `number` as in linux/capability.h, for example CAP_SYS_ADMIN.
     [[nodiscard]] bool has(unsigned number) const { return (effective >> number & 1) != 0; }
 };
 
-// Of the calling thread. Errors: none on kernels that this project runs on.
+// Returns those of the calling thread. Does not fail on any kernel that lagtrap supports.
 [[nodiscard]] Result<Capabilities> own_capabilities();
 
-// Makes them those of the calling thread. EPERM if `permitted` has one that is not permitted now.
+// Sets those of the calling thread. Fails with EPERM if `permitted` holds one that the thread does
+// not have now.
 [[nodiscard]] Status set_own_capabilities(const Capabilities& capabilities);
 
 }  // namespace lagtrap

@@ -52,8 +52,8 @@ Result<pid_t> start_child(const std::string& program, const ChildOptions& option
     int highest = STDERR_FILENO;
     for (const ChildDescriptor& descriptor : options.descriptors) highest = std::max(highest, descriptor.its);
     FileActions actions;
-    // Through numbers that none of the child's has: one of ours may be among those that are moved, and dup2() to the same
-    // number would leave it to be closed.
+    // Duplicate our descriptors to numbers above all of the child's first: one may have the number
+    // of another one's target, and dup2() to its own number would leave it close-on-exec.
     std::vector<UniqueFd> moved;
     for (const ChildDescriptor& descriptor : options.descriptors) {
         if (descriptor.ours < 0) {

@@ -1,4 +1,4 @@
-// Starting a program out of a program with threads: what it gets of ours is named, all else is kept from it.
+// Starts programs from a process with threads. The child inherits only the descriptors named.
 #pragma once
 
 #include <sys/types.h>
@@ -11,20 +11,20 @@
 namespace lagtrap {
 
 struct ChildDescriptor {
-    int its = -1;   // the number by which the child knows it
-    int ours = -1;  // an open descriptor; -1 is /dev/null
+    int its = -1;   // the child's number for it
+    int ours = -1;  // an open descriptor of ours; -1 for /dev/null
 };
 
 struct ChildOptions {
-    std::vector<std::string> arguments;  // the first is what the child is called
+    std::vector<std::string> arguments;  // the first is the name of the child, argv[0]
     std::vector<ChildDescriptor> descriptors;
-    bool with_environment = false;  // else its environment is empty
-    bool own_group = false;         // it leads a process group, so that one signal reaches its children too
+    bool with_environment = false;  // false: the child's environment is empty
+    bool own_group = false;         // lead a new process group, so that one signal reaches its children too
 };
 
-// Starts `program`, a path. No signal is blocked or ignored in the child, whatever is here; descriptors 0 to 2 that are not named
-// are as here, those above the highest that is named (or above 2) are closed. The caller waits for it (waitpid(2)).
-// Errors: the system's, as posix_spawn(3) says it.
+// Starts `program`, a path. In the child, no signal is blocked or ignored, whatever the state here.
+// Descriptors 0 to 2 are inherited unless named; those above the highest named one (or above 2) are
+// closed. The caller waits for the child (waitpid(2)). Errors: those of posix_spawn(3).
 [[nodiscard]] Result<pid_t> start_child(const std::string& program, const ChildOptions& options);
 
 }  // namespace lagtrap

@@ -1,4 +1,4 @@
-// The clocks that recordings speak of. Time stamps of BPF programs and perf events are CLOCK_MONOTONIC.
+// The clocks used in recordings. Time stamps of BPF programs and perf events are CLOCK_MONOTONIC.
 #pragma once
 
 #include <chrono>
@@ -15,20 +15,20 @@ namespace lagtrap {
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// The same moment on three clocks, read one after the other (within microseconds).
+// The same moment on three clocks, read one after the other, within microseconds.
 struct ClockSnapshot {
     std::uint64_t monotonic_ns = 0;
     std::uint64_t boottime_ns = 0;
     std::uint64_t realtime_ns = 0;
 
     [[nodiscard]] static ClockSnapshot take();
-    // Wall-clock time of a monotonic time stamp.
+    // The wall-clock time of a monotonic time stamp.
     [[nodiscard]] std::uint64_t to_realtime_ns(std::uint64_t monotonic) const {
         return realtime_ns + (monotonic - monotonic_ns);
     }
 };
 
-// "2026-11-21T04:33:09.123456Z" (UTC) of nanoseconds since the epoch.
+// Formats nanoseconds since the epoch as UTC: "2026-11-21T04:33:09.123456Z".
 [[nodiscard]] std::string format_utc(std::uint64_t realtime_ns);
 
 }  // namespace lagtrap

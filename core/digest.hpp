@@ -1,4 +1,4 @@
-// SHA-256, the identity of bundles. OpenSSL does the work.
+// SHA-256, which identifies bundles. Computed by OpenSSL.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ struct evp_md_ctx_st;
 
 namespace lagtrap {
 
-// Takes bytes as they come and gives the digest at the end. Not for several threads at once.
+// Computes a digest of data that arrives in pieces. Not thread-safe.
 class Sha256 {
   public:
     Sha256();
@@ -21,7 +21,7 @@ class Sha256 {
     Sha256& operator=(Sha256&&) noexcept;
 
     void update(const void* data, std::size_t size);
-    // 64 lower-case hexadecimal digits; nothing may be added afterwards.
+    // Returns 64 lower-case hexadecimal digits. Call it once, and do not call update() afterwards.
     [[nodiscard]] std::string finish_hex();
 
   private:
@@ -37,7 +37,7 @@ class Sha256 {
 // Whether `text` is 64 lower-case hexadecimal digits.
 [[nodiscard]] bool is_sha256_hex(std::string_view text);
 
-// A random version-4 UUID in its usual spelling.
+// Returns a random version 4 UUID, in lower case with hyphens.
 [[nodiscard]] std::string random_uuid();
 
 }  // namespace lagtrap

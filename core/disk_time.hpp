@@ -1,11 +1,11 @@
-// Disk time for work that may wait.
+// Lowers the disk priority of background work.
 #pragma once
 
 namespace lagtrap {
 
-// From now on this thread, and what it starts, has the smallest share of a busy disk (ioprio_set(2), best-effort class, lowest
-// priority), yet a share: a disk that is always busy has no idle time, and just then recordings are wanted. A kernel or container that
-// refuses changes nothing about the result.
+// Gives this thread and its children the lowest priority of the best-effort class (ioprio_set(2)).
+// The idle class would not do: a disk that is always busy has no idle time, and recordings matter
+// most just then. Does nothing if the kernel or container refuses.
 void use_least_disk_time();
 
 }  // namespace lagtrap

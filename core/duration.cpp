@@ -35,16 +35,16 @@ std::string unit_names(const std::array<Unit, N>& units) {
     return names;
 }
 
-// What a decimal number stands for that no double holds: the largest one, or 0 for one so small that it has nothing but
-// zeros before its point.
+// The nearest double to a decimal number out of range: the largest one, or 0 if all digits before
+// the point are zeros.
 double nearest_double(std::string_view digits) {
     const std::string_view whole = digits.substr(0, digits.find('.'));
     const bool is_small = whole.find_first_not_of('0') == std::string_view::npos;
     return is_small ? 0.0 : std::numeric_limits<double>::max();
 }
 
-// The number before the unit times the unit's factor, which may be infinite, or an error that says which of the two is
-// wrong.
+// The number times the factor of its unit, which may be infinite, or an error that says which of
+// the two is wrong.
 template <std::size_t N>
 Result<double> parse_quantity(std::string_view text, const std::array<Unit, N>& units, std::string_view example) {
     if (text.empty()) return make_error(ErrorKind::Invalid, fmt::format("is empty; write for example {}", example));
@@ -81,7 +81,7 @@ std::string format_duration(std::chrono::nanoseconds duration) {
     const double magnitude = std::abs(static_cast<double>(count));
     std::string_view unit = "ns";
     double scaled = static_cast<double>(count);
-    // The next larger unit where three digits would round up to a thousand: 1.00 s, not 1000 ms.
+    // Switch to the next unit where three digits would round up to a thousand: 1.00 s, not 1000 ms.
     if (magnitude >= 999.5e6) {
         unit = "s";
         scaled /= 1e9;

@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-// Made by the linker: begin and end of the section with the entries of all points that were linked in.
+// Defined by the linker: begin and end of the section that holds the entries of all linked points.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker's names
 extern const lagtrap::FaultPoint __start_lagtrap_fault_points[] __attribute__((weak));
@@ -27,7 +27,7 @@ namespace {
 
 struct Fault {
     std::string point;
-    std::uint64_t nth = 0;  // 0: each time
+    std::uint64_t nth = 0;  // 0: every time
     bool kill = false;
     int error = 0;
 };
@@ -82,9 +82,9 @@ Fault read_environment() {
     return parse(text);
 }
 
-// Read before main() begins, so that a wrong fault and the list need no work of the program.
+// Read before main(), so that "list" and invalid values work without any action of the program.
 const Fault chosen_fault = read_environment();
-// Open from the start: a process may give up the right to open files.
+// Opened at startup, because a process may later lose the right to open files.
 const int log_fd = [] {
     const char* const path = ::secure_getenv("LAGTRAP_FAULT_LOG");
     return path == nullptr ? -1 : ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
@@ -107,7 +107,7 @@ Status pass_fault_point(const FaultPoint& point, std::string_view suffix) {
     if (chosen_fault.nth != 0 && times != chosen_fault.nth) return success();
     if (chosen_fault.kill) {
         ::kill(::getpid(), SIGKILL);
-        __builtin_trap();  // where a process may not even send itself signals
+        __builtin_trap();  // in case the process may not send signals, even to itself
     }
     return system_error("fault injected at " + name, chosen_fault.error);
 }

@@ -1,15 +1,16 @@
-// Places where a test build can be made to fail or die: after every step that changes what lies on disk, so that tests
-// can ask of each what the next start makes of it. A build without LAGTRAP_FAULT_POINTS (every package) has none of it:
-// the macros are nothing. docs/decisions/0030 says why.
+// Points at which a test build can be made to fail or die: one after every step that changes files
+// on disk, so that tests can check what the next start does about it. Without LAGTRAP_FAULT_POINTS,
+// as in every package, the macros expand to nothing. Reasons: docs/decisions/0030.
 //
-// In a test build the environment decides, read once, and never by a program that runs with more rights than its
-// caller's (secure_getenv):
-//   LAGTRAP_FAULT=POINT[@N]:kill          SIGKILL to itself at POINT
-//   LAGTRAP_FAULT=POINT[@N]:error:EIO     the step fails with this errno (EIO, ENOSPC, EDQUOT, EROFS, EINVAL)
-//   LAGTRAP_FAULT=list                    prints the program's points, one a line, and exits with 0
-//   LAGTRAP_FAULT_LOG=FILE                appends the process id and the name of every point that is passed
-// With @N only the N-th time that the point is passed counts, without it every time. A wrong LAGTRAP_FAULT ends the
-// program with 2: a test that injects nothing must not pass.
+// In a test build, environment variables select the fault. They are read once, and ignored in
+// programs with more rights than their caller (secure_getenv):
+//   LAGTRAP_FAULT=POINT[@N]:kill          sends itself SIGKILL at POINT
+//   LAGTRAP_FAULT=POINT[@N]:error:EIO     the step fails with this errno
+//                                         (EIO, ENOSPC, EDQUOT, EROFS, EINVAL)
+//   LAGTRAP_FAULT=list                    prints the program's points, one per line, exits with 0
+//   LAGTRAP_FAULT_LOG=FILE                appends the process id and the name of every point passed
+// @N selects the N-th time the point is passed; the default is every time. An invalid LAGTRAP_FAULT
+// ends the program with exit status 2, because a test that injects nothing must not pass.
 #pragma once
 
 #ifdef LAGTRAP_FAULT_POINTS
@@ -21,14 +22,16 @@
 
 namespace lagtrap {
 
-// What the list has of a point. They lie in a section of their own, so that none can be forgotten.
+// An entry of the list of points. A linker section of its own collects them, so that none can be
+// forgotten.
 struct FaultPoint {
     const char* name;
-    bool can_fail;   // false: it can kill, and nothing else
-    bool by_suffix;  // its whole name goes on with the suffix of the file that it is about
+    bool can_fail;   // false: it can only kill
+    bool by_suffix;  // the suffix of the file concerned is appended to its name
 };
 
-// The error to be injected here, if any; does not return where the point is to kill. From any thread.
+// Returns the error to inject here, if any. Does not return if the process must die here.
+// Thread-safe.
 [[nodiscard]] Status pass_fault_point(const FaultPoint& point, std::string_view suffix = {});
 // "session.json" -> ".json", "ID-DIGEST.runs.zst" -> ".runs.zst".
 [[nodiscard]] std::string fault_point_suffix(const std::filesystem::path& path);
@@ -45,13 +48,14 @@ struct FaultPoint {
         LAGTRAP_FAULT_ENTRY_(name, true, false);             \
         TRY(::lagtrap::pass_fault_point(fault_point_entry)); \
     } while (false)
-// The same of a step that is taken for files of several kinds: the point's name is `name` and the file's suffix.
+// As FAULT_POINT(), for a step that handles several kinds of files: the point's name is `name` plus
+// the file's suffix.
 #define FAULT_POINT_OF(name, path)                                                                \
     do {                                                                                          \
         LAGTRAP_FAULT_ENTRY_(name, true, true);                                                   \
         TRY(::lagtrap::pass_fault_point(fault_point_entry, ::lagtrap::fault_point_suffix(path))); \
     } while (false)
-// Where nothing can fail: a place to be killed at.
+// KILL_POINT(name): for a step that cannot fail; the process can only be killed there.
 #define KILL_POINT(name)                                      \
     do {                                                      \
         LAGTRAP_FAULT_ENTRY_(name, false, false);             \

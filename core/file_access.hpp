@@ -1,5 +1,5 @@
-// Who opens the files of this process. Most processes do it themselves; one that may not open any has it done by the
-// process that started it (file_broker.hpp), and the code that reads files needs not know.
+// Decides who opens this process's files. Most processes open them directly. A sandboxed one asks
+// its parent to open them (file_broker.hpp), and the code that reads files does not notice.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,15 @@ class FileAccess {
   public:
     virtual ~FileAccess() = default;
     [[nodiscard]] virtual Result<UniqueFd> open(const std::filesystem::path& path, int flags, unsigned mode) = 0;
-    // As mkostemp(), with mode 0640: the X at the end of `name` become what nobody has.
+    // Like mkostemp(), but with mode 0640. Replaces the X at the end of `name` to make it unique.
     [[nodiscard]] virtual Result<UniqueFd> make_temporary(std::string& name) = 0;
     [[nodiscard]] virtual Status rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
     virtual void remove(const std::filesystem::path& path) = 0;
 };
 
-// From now on this process's files are opened by `access`, which outlives all of it. Before there are threads.
+// From now on, `access` opens this process's files. It must outlive all uses. Call before starting
+// threads.
 void use_file_access(FileAccess* access);
-[[nodiscard]] FileAccess* file_access();  // nullptr: the process opens them itself
+[[nodiscard]] FileAccess* file_access();  // nullptr if the process opens files itself
 
 }  // namespace lagtrap

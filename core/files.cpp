@@ -98,7 +98,8 @@ Result<std::vector<std::string>> list_folder(const std::filesystem::path& folder
 
 Status set_mode(int fd, unsigned mode) {
     struct stat facts {};
-    // Who has its files made by another process does not own them; they come with the mode that is wanted.
+    // Files created by the broker are not ours, so fchmod() would fail; their mode is already
+    // right.
     if (access_of_process != nullptr && ::fstat(fd, &facts) == 0 && (facts.st_mode & 0777) == mode) return success();
     if (::fchmod(fd, mode) != 0) return system_error("chmod");
     return success();

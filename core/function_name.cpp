@@ -10,14 +10,14 @@ namespace lagtrap {
 namespace {
 
 constexpr std::string_view operator_word = "operator";
-// Those that hold what would count as a bracket; longer ones first.
+// Operators that contain characters which would count as brackets; longer ones first.
 constexpr std::array<std::string_view, 14> operator_signs = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<",
                                                              ">>",  "<=",  ">=",  "->",  "<",  ">",  "\"\""};
 constexpr std::array<std::string_view, 5> qualifiers = {" const", " volatile", " noexcept", " &&", " &"};
 
 bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
-// Where the name of an operator that begins at `at` ends ("operator<<", "operator()"), or `at`.
+// The end of an operator's name that begins at `at` ("operator<<", "operator()"), otherwise `at`.
 std::size_t operator_end(std::string_view text, std::size_t at) {
     const std::string_view rest = text.substr(at);
     if (!rest.starts_with(operator_word) || (at > 0 && in_identifier(text[at - 1]))) return at;
@@ -71,7 +71,7 @@ class NameScan {
             take(sign.size());
             break;
         }
-        // Signs that are no brackets: "operator+=".
+        // Operators without brackets: "operator+=".
         while (at_ < text_.size() && std::string_view("+-*/%^&|~!=,").find(text_[at_]) != std::string_view::npos)
             take(1);
         after_sign_ = true;
@@ -84,7 +84,7 @@ class NameScan {
         if ((c == '>' || c == '}' || c == ']') && !arrow && depth_ > 0) --depth_;
     }
 
-    // Where the parenthesis at at_ is closed.
+    // Position of the parenthesis that closes the one at at_.
     [[nodiscard]] std::size_t matching() const {
         std::size_t open = 0;
         for (std::size_t at = at_; at < text_.size(); ++at) {
@@ -94,7 +94,7 @@ class NameScan {
         return std::string_view::npos;
     }
 
-    // Parameters follow a name; what follows a dot, colons or a space is a part of one.
+    // Parameters follow a name. After a dot, a colon or a space, the parenthesis is part of a name.
     [[nodiscard]] bool is_list() const {
         if (at_ == 0) return false;
         const char before = text_[at_ - 1];
@@ -102,7 +102,8 @@ class NameScan {
                std::string_view(">]})\"").find(before) != std::string_view::npos;
     }
 
-    // Behind the parameters of a function around this one, where the list that ends at `close` is such a one.
+    // If the list that ends at `close` belongs to an enclosing function, returns the position after
+    // it and its qualifiers.
     [[nodiscard]] std::optional<std::size_t> inner_list_end(std::size_t close) const {
         std::size_t next = close + 1;
         for (std::size_t number = 0; number < qualifiers.size();) {
@@ -117,8 +118,8 @@ class NameScan {
 
     std::string_view text_;
     std::size_t at_ = 0;
-    int depth_ = 0;            // within template arguments, a lambda's braces, type parameters
-    bool after_sign_ = false;  // of an operator
+    int depth_ = 0;            // nesting in template arguments, braces of a lambda, type parameters
+    bool after_sign_ = false;  // the position follows an operator
     std::string kept_;
 };
 

@@ -11,7 +11,7 @@ constexpr int most_heaps = 2;
 
 void keep_heap_small() {
 #ifdef __GLIBC__
-    // Setting them also ends that they grow with what the program asks for, up to 32 and 64 MiB.
+    // Setting these also turns off their automatic growth, up to 32 and 64 MiB.
     (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
     (void)::mallopt(M_ARENA_MAX, most_heaps);

@@ -1,4 +1,4 @@
-// Numbers that every reader of JSON reads as they were written.
+// Limits integers to those that every JSON reader reads exactly.
 #pragma once
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 
 namespace lagtrap {
 
-// Larger ones are not exact where numbers are doubles (RFC 8259, 6).
+// Larger integers are inexact in readers that store numbers as doubles (RFC 8259, section 6).
 inline constexpr std::uint64_t json_number_limit = (1ULL << 53) - 1;
 
-// A larger number is cut off there.
+// Clamps to the limit.
 [[nodiscard]] constexpr std::uint64_t json_number(std::uint64_t value) { return std::min(value, json_number_limit); }
 [[nodiscard]] constexpr std::int64_t json_number(std::int64_t value) {
     constexpr auto limit = static_cast<std::int64_t>(json_number_limit);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t maps_limit_bytes = 32ULL << 20;
 
-// Takes a number and the one character behind it off.
+// Parses a number and removes it and the character after it.
 bool take_number(std::string_view& text, int base, std::uint64_t& into) {
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into, base);
     if (failed != std::errc{}) return false;

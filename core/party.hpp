@@ -1,4 +1,4 @@
-// Who counts as one where the users of a machine share something (decision 18).
+// Parties: users or containers that share a limited resource of the machine (decision 18).
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,16 @@
 
 namespace lagtrap {
 
-// A user of the machine, by uid, with all of their user namespaces; or a container that root has made, by the inode number of
-// its outermost pid or user namespace, with everything in it. Numbers as bpf/party.h has them. In settings and in files of
-// recordings a uid is a uid: only shares are counted by parties.
+// A user, by uid, including all of their user namespaces; or a container created by root, by the
+// inode number of its outermost pid or user namespace, including everything in it. The numbers
+// match bpf/party.h. Only shares are counted by party; settings and files of recordings use plain
+// uids.
 using Party = std::uint32_t;
 
-// The machine's own root, and nobody else. Its programs are the machine's: they have no share of their own.
+// The machine's own root user. Its programs belong to the machine and are not limited to a share.
 constexpr Party root_party = 0;
 constexpr Party first_container_party = 0xF0000000;
-// Processes of which it cannot be told, all together.
+// All processes whose party could not be determined.
 constexpr Party unknown_party = 0xFFFFFFFE;
 
 [[nodiscard]] constexpr Party party_of_user(std::uint32_t uid) {
@@ -25,7 +26,8 @@ constexpr Party unknown_party = 0xFFFFFFFE;
     return party >= first_container_party && party != unknown_party;
 }
 
-// "user 1000", "container 4026532841", as lsns(8) numbers its namespace, or "unknown users".
+// "user 1000", "container 4026532841" (the number lsns(8) shows for its namespace), or "unknown
+// users".
 [[nodiscard]] std::string party_text(Party party);
 
 }  // namespace lagtrap

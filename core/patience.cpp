@@ -19,7 +19,7 @@ bool run_apart(std::function<void()> action) {
     try {
         std::thread([action = std::move(action)]() mutable {
             action();
-            action = nullptr;  // what it owns goes before it counts as returned
+            action = nullptr;  // destroy what it owns before it counts as returned
             calls_on_their_way.fetch_sub(1);
         }).detach();
     } catch (const std::system_error&) {

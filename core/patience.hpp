@@ -1,4 +1,5 @@
-// Calls that a file system may never let return, made by a thread that can be left behind.
+// Calls with a timeout, for file systems that may never answer. Each runs in its own thread, which
+// is left behind on a timeout.
 #pragma once
 
 #include <chrono>
@@ -12,15 +13,17 @@
 
 namespace lagtrap {
 
-// Of a process, at once: each keeps a thread for as long as its call lasts.
+// Per process: calls that may be in progress at once. Each holds a thread until it returns.
 inline constexpr unsigned left_calls_limit = 16;
 
-// Runs `action` by a thread of its own. False: there is none left for it, or left_calls_limit of them are on their way.
+// Runs `action` in its own thread. False if no thread can be started or left_calls_limit of them
+// are running.
 [[nodiscard]] bool run_apart(std::function<void()> action);
 
-// What `call` gives, if it comes within `patience`; else ErrorKind::Timeout, and the call goes on: so it owns all that it
-// uses, and what it gives then is destroyed by its thread. `doing` names it in errors. ErrorKind::Busy: too many such
-// calls have not returned.
+// Returns the result of `call` if it arrives within `patience`, otherwise ErrorKind::Timeout. After
+// a timeout the call continues, so it must own everything it uses; its thread destroys a late
+// result. `doing` names the call in errors. ErrorKind::Busy if too many such calls have not
+// returned.
 template <typename T>
 [[nodiscard]] Result<T> call_within(std::chrono::milliseconds patience, const std::string& doing,
                                     std::function<Result<T>()> call) {

@@ -1,4 +1,4 @@
-// perf_event_open(2), which the C library has no function for.
+// Wraps perf_event_open(2), for which the C library has no function.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -8,8 +8,8 @@
 
 namespace lagtrap {
 
-// Opens an event, closed on exec, in no group. `pid` -1 is all processes, `cpu` -1 all CPUs. `attributes.size` is set here. Not
-// valid and errno set if the kernel refuses it.
+// Opens an event with close-on-exec, in no group. `pid` -1 means all processes, `cpu` -1 all CPUs.
+// Sets `attributes.size`. Returns an invalid descriptor and sets errno if the kernel refuses.
 [[nodiscard]] UniqueFd open_perf_event(perf_event_attr attributes, pid_t pid, int cpu);
 
 }  // namespace lagtrap

@@ -10,7 +10,7 @@
 namespace lagtrap {
 namespace {
 
-// "<3>" to "<7>": the priority of a line, as the journal reads it from standard error.
+// Writes "<3>" to "<7>": the priority of a line, as the journal reads it from standard error.
 class PriorityFlag : public spdlog::custom_flag_formatter {
   public:
     void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& line) override {

@@ -1,10 +1,11 @@
-// The program's log: one line an event on standard error, with the priorities that the journal reads where it
-// is connected (sd-daemon(3)), with the time where it is not.
+// The program's log on standard error, one line per message: with priorities if the journal reads
+// it (sd-daemon(3)), otherwise with the time.
 #pragma once
 
 namespace lagtrap {
 
-// For main functions: libraries do not log. Sets spdlog's default logger. Call once, before the first line.
+// Sets spdlog's default logger. Call once in main(), before the first message. Libraries do not
+// log.
 void start_program_log();
 
 }  // namespace lagtrap

@@ -1,4 +1,4 @@
-// Result<T>: a value, or an error with its context. One spelling for everything that can fail.
+// Result<T>: a value, or an error with its context. Everything that can fail returns one.
 #pragma once
 
 #include <cerrno>
@@ -11,17 +11,18 @@
 
 namespace lagtrap {
 
-// What a caller may want to tell apart. `NotFound` and `Vanished` are answers rather than failures: a
-// process that exits while its /proc entry is read is ordinary life.
+// Error categories that callers tell apart. `NotFound` and `Vanished` are normal results rather
+// than failures: a process may exit while its /proc entry is read.
 enum class ErrorKind { Invalid, NotFound, Vanished, Denied, Unsupported, TooLarge, Busy, Timeout, System };
 
-// An error: its kind, the errno it came from (0 if none), and a message that grows a prefix at each level.
+// An error: its kind, the errno it came from (0 if none), and a message that gets a prefix at each
+// level.
 struct Error {
     ErrorKind kind = ErrorKind::System;
     int system_errno = 0;
     std::string message;
 
-    // The same error, with what the caller was doing put before it: "reading X: no such file".
+    // Returns this error with the caller's action prefixed: "reading X: no such file".
     [[nodiscard]] Error within(std::string_view doing) const& {
         return Error{kind, system_errno, std::string(doing) + ": " + message};
     }
@@ -31,7 +32,7 @@ struct Error {
     return Error{kind, 0, std::move(message)};
 }
 
-// An error from errno (or from `number`, a positive errno value), its kind chosen from it.
+// Makes an error from errno, or from `number`, a positive errno value, which determines its kind.
 [[nodiscard]] inline Error system_error(std::string_view doing, int number = errno) {
     ErrorKind kind = ErrorKind::System;
     if (number == ENOENT) kind = ErrorKind::NotFound;
@@ -51,7 +52,7 @@ class [[nodiscard]] Result {
     [[nodiscard]] bool ok() const { return state_.index() == 0; }
     explicit operator bool() const { return ok(); }
 
-    // Only where ok() holds; std::bad_variant_access otherwise.
+    // Only if ok(); throws std::bad_variant_access otherwise.
     T& value() & { return std::get<0>(state_); }
     const T& value() const& { return std::get<0>(state_); }
     T&& value() && { return std::get<0>(std::move(state_)); }
@@ -60,7 +61,7 @@ class [[nodiscard]] Result {
     T* operator->() { return &value(); }
     const T* operator->() const { return &value(); }
 
-    // Only where ok() does not hold.
+    // Only if not ok().
     [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
 
   private:
@@ -75,13 +76,13 @@ using Status = Result<std::monostate>;
 #define LAGTRAP_JOIN_(a, b) a##b
 #define LAGTRAP_JOIN(a, b) LAGTRAP_JOIN_(a, b)
 
-// TRY(expression): returns the error from the enclosing function if there is one.
+// TRY(expression): if the expression is an error, returns it from the enclosing function.
 #define TRY(expression)                                                             \
     do {                                                                            \
         if (auto try_status = (expression); !try_status) return try_status.error(); \
     } while (false)
 
-// TRY_ASSIGN(declaration, expression): the same, and gives the value a name.
+// TRY_ASSIGN(declaration, expression): the same, and assigns the value to the declared variable.
 #define TRY_ASSIGN(declaration, expression) TRY_ASSIGN_(LAGTRAP_JOIN(try_result_, __LINE__), declaration, expression)
 #define TRY_ASSIGN_(result, declaration, expression) \
     auto result = (expression);                      \

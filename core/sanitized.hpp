@@ -1,7 +1,8 @@
-// Whether this is a build with AddressSanitizer or ThreadSanitizer, whose shadow memory no limit of address space allows.
+// Tells builds with AddressSanitizer or ThreadSanitizer apart: their shadow memory exceeds any
+// limit of address space.
 #pragma once
 
-// GCC says so by macros, clang by features.
+// GCC defines macros, clang has features.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LAGTRAP_SANITIZED 1
 #elif defined(__has_feature)

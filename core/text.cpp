@@ -11,7 +11,7 @@
 namespace lagtrap {
 namespace {
 
-// Length of the valid UTF-8 sequence at the start of `text`, 0 where there is none (RFC 3629).
+// Length of the valid UTF-8 sequence at the start of `text`; 0 if it is not valid (RFC 3629).
 std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
     const std::uint8_t lead = byte(0);

@@ -1,4 +1,5 @@
-// Text from elsewhere (names of processes, files, functions) made safe to show.
+// Makes untrusted text (names of processes, files, functions) safe to show; compares and trims
+// text.
 #pragma once
 
 #include <string>
@@ -6,21 +7,23 @@
 
 namespace lagtrap {
 
-// Valid UTF-8 without control characters: each control character, and each byte that is not valid UTF-8,
-// becomes \xHH. What a process calls itself cannot steer a terminal or break an XML or JSON file.
+// Returns valid UTF-8 without control characters: replaces each control character, and each byte
+// that is not valid UTF-8, by \xHH. So a process name cannot control a terminal or break an XML or
+// JSON file.
 [[nodiscard]] std::string printable(std::string_view raw);
 
-// Without the characters of `blanks` at both ends.
+// Removes the characters of `blanks` from both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text, std::string_view blanks = " \t");
 
-// The name in `known` nearest to `wrong` by edit distance, if it is near enough to be a slip; else empty.
+// The name in `known` with the smallest edit distance to `wrong`; empty if none is close enough to
+// be a typo.
 template <typename Names>
 [[nodiscard]] std::string nearest_name(std::string_view wrong, const Names& known);
 
-// Two lower-case digits for each byte.
+// Two lower-case hexadecimal digits per byte.
 [[nodiscard]] std::string hexadecimal(std::string_view bytes);
 
-// Insertions, deletions and replacements that turn one into the other.
+// The number of insertions, deletions and replacements that turn one into the other.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 template <typename Names>

@@ -1,4 +1,4 @@
-// A file descriptor that closes itself.
+// A file descriptor that is closed automatically.
 #pragma once
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ class UniqueFd {
 
     [[nodiscard]] int get() const { return fd_; }
     [[nodiscard]] bool valid() const { return fd_ >= 0; }
-    // Gives the descriptor away; the caller closes it.
+    // Returns the descriptor without closing it; the caller must close it.
     [[nodiscard]] int release() { return std::exchange(fd_, -1); }
     void reset(int fd = -1) {
         if (fd_ >= 0) ::close(fd_);

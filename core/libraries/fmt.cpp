@@ -1,6 +1,6 @@
-// fmt 9, compiled from the headers of Debian's libfmt-dev, which has no static library. Linked into each program, so that
-// packages run where the shared library has another version. What is instantiated is what fmt's headers declare and
-// leave to the library.
+// fmt 9, compiled from the headers of Debian's libfmt-dev, which has no static library. It is
+// linked into each program, so that packages work where the shared library has another version.
+// These are the instantiations that fmt's headers declare and leave to the library.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

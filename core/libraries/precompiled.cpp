@@ -1,1 +1,2 @@
-// CMake compiles headers once for all with a library that has a source (cmake/PrecompiledHeaders.cmake).
+// Empty source: CMake precompiles headers only for a library that has a source
+// (cmake/PrecompiledHeaders.cmake).

@@ -1,5 +1,5 @@
-// spdlog, compiled from the headers of Debian's libspdlog-dev, which has no static library. Linked into each program, so
-// that packages run where the shared library has another version.
+// spdlog, compiled from the headers of Debian's libspdlog-dev, which has no static library. It is
+// linked into each program, so that packages work where the shared library has another version.
 #include <mutex>
 
 #include <spdlog/common-inl.h>
