@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint8_t notrack_prefix = 0x3e;
 
-// A handle of capstone and room for one instruction.
+// A capstone handle and memory for one instruction.
 class InstructionDecoder {
   public:
     InstructionDecoder() {
@@ -30,7 +30,7 @@ class InstructionDecoder {
     InstructionDecoder& operator=(const InstructionDecoder&) = delete;
 
     [[nodiscard]] bool ready() const { return instruction_ != nullptr; }
-    // The instruction at the front of `code`, which loses it; nullptr where there is none.
+    // Decodes the first instruction of `code` and removes it; nullptr if there is none.
     [[nodiscard]] const cs_insn* next(std::string_view& code, std::uint64_t address) {
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.data());
         std::size_t left = code.size();
@@ -44,7 +44,7 @@ class InstructionDecoder {
     cs_insn* instruction_ = nullptr;
 };
 
-// As machine code numbers the general registers; no_jump_register for others.
+// The number of a general register in machine code; no_jump_register for others.
 std::uint8_t number_of(x86_reg wanted) {
     constexpr std::array<x86_reg, 16> registers = {
         X86_REG_RAX, X86_REG_RCX, X86_REG_RDX, X86_REG_RBX, X86_REG_RSP, X86_REG_RBP, X86_REG_RSI, X86_REG_RDI,
@@ -61,7 +61,8 @@ std::uint64_t relative_address(const cs_insn& instruction, const cs_x86_op& oper
     return instruction.address + instruction.size + static_cast<std::uint64_t>(operand.mem.disp);
 }
 
-// Which registers hold a table's address, and which a sum, the way to a case of a switch: table + table[index].
+// Tracks which registers hold a table's address, and which a sum (table + table[index]), to
+// recognise switches.
 class Sums {
   public:
     void note(const cs_insn& instruction) {
@@ -99,7 +100,7 @@ bool is_in_group(const cs_insn& instruction, std::uint8_t group) {
 
 Branch indirect_jump(const cs_insn& instruction, const Sums& sums);
 
-// Of what a jump has all but the table of a switch.
+// Like a jump, but without a table.
 Branch indirect_call(const cs_insn& instruction) {
     Branch branch = indirect_jump(instruction, Sums());
     branch.kind = branch.kind == BranchKind::JumpThroughSlot ? BranchKind::CallThroughSlot : BranchKind::IndirectCall;
@@ -117,7 +118,7 @@ Branch indirect_jump(const cs_insn& instruction, const Sums& sums) {
         if (sums.holds_sum(operand.reg)) branch.table = TableKind::Sum;
         branch.table_address = sums.table(operand.reg);
     } else if (operand.mem.segment == X86_REG_FS || operand.mem.segment == X86_REG_GS) {
-        branch.computed = {};  // what only the processor knows
+        branch.computed = {};  // only the processor knows the segment's base
     } else if (is_relative(operand)) {
         branch.kind = BranchKind::JumpThroughSlot;
         branch.target = relative_address(instruction, operand);
@@ -174,7 +175,7 @@ std::optional<Branch> branch_of(const cs_insn& instruction, const Sums& sums) {
     }
 }
 
-// Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), branch_setup_xol_ops().
+// As Linux decides it: arch/x86/kernel/uprobes.c, is_prefix_bad() and branch_setup_xol_ops().
 bool can_be_probed(const cs_insn& instruction) {
     const auto& prefix = instruction.detail->x86.prefix;
     const bool segment = prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 || prefix[1] == notrack_prefix;

@@ -1,4 +1,4 @@
-// The branches of a piece of x86-64 code. Used by the other files of this folder.
+// Decodes the branches of x86-64 code. Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace lagtrap::binaries {
 
 enum class BranchKind : std::uint8_t {
     Return,
-    FarReturn,        // also from interrupts and system calls
+    FarReturn,        // also iret and sysret
     Call,             // direct
-    CallThroughSlot,  // by a pointer at a fixed address
-    IndirectCall,     // by a register or a pointer at a computed address
+    CallThroughSlot,  // through a pointer at a fixed address
+    IndirectCall,     // through a register, or a pointer at a computed address
     Jump,             // direct
     ConditionalJump,
-    JumpThroughSlot,  // by a pointer at a fixed address
-    IndirectJump,     // by a register or a pointer at a computed address
-    Stop,             // ud2 and others that the processor goes no further than
+    JumpThroughSlot,  // through a pointer at a fixed address
+    IndirectJump,     // through a register, or a pointer at a computed address
+    Stop,             // ud2 and others after which the processor does not continue
 };
 
-// How a switch statement, as gcc and clang make them, computes where it jumps.
+// How a switch statement compiled by gcc or clang computes its target.
 enum class TableKind : std::uint8_t {
-    None,      // no switch that is known
-    Marked,    // "notrack": compilers give it to switches alone
+    None,      // not a known switch
+    Marked,    // "notrack": compilers use this prefix only for switches
     Sum,       // table + table[index], 4 bytes each
     Pointers,  // [table + 8 * index]
 };
@@ -34,22 +34,22 @@ enum class TableKind : std::uint8_t {
 struct Branch {
     BranchKind kind = BranchKind::Return;
     std::uint64_t address = 0;
-    std::uint64_t next = 0;    // address of the instruction behind it
-    std::uint64_t target = 0;  // of direct ones; of those through a slot where the pointer lies
+    std::uint64_t next = 0;    // address of the next instruction
+    std::uint64_t target = 0;  // of a direct branch; for one through a slot, the slot's address
     JumpCondition condition = JumpCondition::Always;
-    bool can_be_probed = true;          // the kernel takes no probe on an instruction with some prefixes
-    JumpTarget computed{};              // of IndirectJump and IndirectCall
-    TableKind table = TableKind::None;  // of IndirectJump
-    std::uint64_t table_address = 0;    // as linked; 0: not known
+    bool can_be_probed = true;          // false: its prefixes prevent probes
+    JumpTarget computed{};              // for IndirectJump and IndirectCall
+    TableKind table = TableKind::None;  // for IndirectJump
+    std::uint64_t table_address = 0;    // as linked; 0 if unknown
 };
 
-// Whether the function goes on behind it, as if it were no branch.
+// Whether the function continues at the next instruction, as if there were no branch.
 [[nodiscard]] inline bool is_call(BranchKind kind) {
     return kind == BranchKind::Call || kind == BranchKind::CallThroughSlot || kind == BranchKind::IndirectCall;
 }
 
-// Decodes `code`, which lies at `address` as linked, from its first to its last byte.
-// ErrorKind::Unsupported where bytes are no instruction or the last one is cut off.
+// Decodes all of `code`, whose address as linked is `address`. ErrorKind::Unsupported if some bytes
+// are not an instruction, or the last instruction is cut off.
 [[nodiscard]] Result<std::vector<Branch>> decode_branches(std::string_view code, std::uint64_t address);
 
 }  // namespace lagtrap::binaries

@@ -32,7 +32,7 @@ class Reach {
     const ProgramCode& code_;
     const std::vector<CodePart>& parts_;
     std::vector<std::vector<bool>> reached_;
-    std::vector<std::uint64_t> open_;  // where code is reached
+    std::vector<std::uint64_t> open_;  // addresses still to follow
     bool unclear_ = false;
 };
 
@@ -44,7 +44,7 @@ void Reach::follow(const Branch& branch) {
     if (cases.empty()) unclear_ = true;
 }
 
-// Up to the next jump that is always taken, or to what was reached before.
+// Walks to the next unconditional jump, or to a branch reached before.
 void Reach::walk_from(std::uint64_t address) {
     const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const auto& one) { return one.holds(address); });
     if (part == parts_.end()) return;

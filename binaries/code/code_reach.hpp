@@ -1,4 +1,4 @@
-// Which branches of a function can be reached. Used by the other files of this folder.
+// Finds the reachable branches of a function. Internal to binaries/.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace lagtrap::binaries {
 
-// Of each part, of each of its branches: whether it can be reached from the first instruction. Behind the code of functions
-// that are written in assembly there may be data, which decodes as something. Where exceptions or jumps lead that cannot
-// be read, everything can be reached.
+// For each branch of each part: whether it can be reached from the first instruction. Functions
+// written in assembly may be followed by data, which also decodes as instructions. If there are
+// landing pads or jumps with unknown targets, everything counts as reachable.
 [[nodiscard]] std::vector<std::vector<bool>> reached_branches(const ProgramCode& code,
                                                               const std::vector<CodePart>& parts);
 

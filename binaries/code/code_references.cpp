@@ -14,7 +14,7 @@ constexpr std::uint64_t max_relocation_bytes = 256ULL << 20;
 
 enum class Use { None, Call, Jump, Address };
 
-// What the bytes before a displacement make of it.
+// The meaning of a displacement, from the two bytes before it.
 Use use_of(std::uint8_t before_last, std::uint8_t last) {
     if (last == 0xe8) return Use::Call;
     if (last == 0xe9 || (before_last == 0x0f && (last & 0xf0) == 0x80)) return Use::Jump;
@@ -46,7 +46,7 @@ void CodeReferences::read_code(const FunctionFrames& frames, std::string_view co
     }
 }
 
-// R_X86_64_RELATIVE: 24 bytes each, the address in the last 8.
+// R_X86_64_RELATIVE relocations have 24 bytes, with the address in the last 8.
 void CodeReferences::read_data(const ElfImage& image, const FunctionFrames& frames) {
     for (const ElfSection& section : image.sections()) {
         if (section.type != SHT_RELA || (section.flags & SHF_ALLOC) == 0) continue;

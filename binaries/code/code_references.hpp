@@ -1,5 +1,5 @@
-// Who refers to which function of a file: found in its machine code without decoding it, so now and then there is one
-// that is none. Used by the other files of this folder.
+// Finds references between functions of a file. Searches machine code without decoding it, so a few
+// are false. Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace lagtrap::binaries {
 
 class CodeReferences {
   public:
-    // Calls, jumps and addresses (lea), relative to the instruction and of 4 bytes, in all executable segments; addresses
-    // that the loader puts into data.
+    // Finds calls, jumps and addresses (lea) with a relative 4-byte displacement in all executable
+    // segments, and addresses that the loader stores in data.
     [[nodiscard]] static CodeReferences read(const ElfImage& image, const FunctionFrames& frames);
 
-    // Whether something outside `parts` refers to the first byte of `extent`.
+    // Whether anything outside `parts` and `extent` refers to the first byte of `extent`.
     [[nodiscard]] bool referred_to(const FrameExtent& extent, const std::vector<const FrameExtent*>& parts) const;
-    // Of what does not begin as functions do, that which jumps into the middle of `function`.
+    // The extents that jump into the middle of `function` and do not start like a function.
     [[nodiscard]] std::vector<const FrameExtent*> parts_returning_to(const FrameExtent& function) const;
 
   private:

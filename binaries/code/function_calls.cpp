@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t max_slot_relocation_bytes = 64ULL << 20;
 constexpr std::uint64_t max_dynamic_symbol_bytes = 256ULL << 20;
 
-// The symbols that the loader puts into slots, by the slot's address.
+// The symbols that the loader resolves for slots, by the slot's address.
 std::map<std::uint64_t, std::string> slot_symbols(const ElfImage& image) {
     std::map<std::uint64_t, std::string> symbols;
     const auto& sections = image.sections();
@@ -46,7 +46,8 @@ std::map<std::uint64_t, std::string> slot_symbols(const ElfImage& image) {
     return symbols;
 }
 
-// Of Go's runtime, in assembly: the goroutine goes on elsewhere, behind its call.
+// Assembly functions of Go's runtime that do not return normally: the goroutine continues after
+// their call.
 bool leaves_goroutine(std::string_view name) {
     constexpr std::string_view names[] = {"runtime.mcall", "runtime.gogo", "runtime.morestack"};
     return std::any_of(std::begin(names), std::end(names), [&](std::string_view one) { return name.starts_with(one); });
@@ -97,7 +98,7 @@ class CallSearch {
         if (auto bytes = file_.code_at(*entry)) found.first_code = std::move(*bytes);
     }
 
-    // Several may begin there: the one that people are most likely to know.
+    // If several symbols start here, chooses the one that people are most likely to know.
     [[nodiscard]] Function function_at(std::uint64_t file_offset) const {
         const std::uint64_t address = file_.address_of(file_offset).value_or(0);
         auto at = std::lower_bound(functions_.begin(), functions_.end(), address,
@@ -156,7 +157,7 @@ class CallSearch {
         found.slots.insert(at, {address, symbol == symbols_.end() ? std::string() : symbol->second});
     }
 
-    // Where the pointer lies by which a linkage jump at this address goes on.
+    // The address of the pointer used by the linkage jump at this address.
     [[nodiscard]] std::optional<std::uint64_t> slot_behind(std::uint64_t address) const {
         const auto jump = jumps_.find(address);
         if (jump == jumps_.end()) return std::nullopt;

@@ -9,7 +9,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-// Functions of one name may be of Go and of C.
+// Functions with the same name may be written in Go and C; that is refused.
 Status note_go(const ProgramFile& file, const Function& function, FunctionPlaces& found) {
     TRY_ASSIGN(const GoFunction* const go, file.go_function(function.address));
     const std::uint32_t goid_offset = go != nullptr ? file.go().goid_offset : 0;

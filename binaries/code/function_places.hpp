@@ -1,4 +1,5 @@
-// Where functions are probed to watch their calls: many of a file at once, so that its tables are read once.
+// Finds where to probe functions, for many of a file at once, so that its tables are read only
+// once.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +16,27 @@ inline constexpr std::uint32_t max_go_offset = 4096;
 
 struct FunctionQuery {
     std::string name;        // as for ProgramFile::find_functions()
-    bool at_return = false;  // else at the entry
+    bool at_return = false;  // false: at the entry
 };
 
 struct FunctionPlaces {
-    std::vector<FunctionExit> places;  // by file offset, none twice
-    bool return_probe = false;         // of the kernel's, at the entries; else plain probes
-    std::string first_code;            // the first bytes of the first place, code_bytes at most
-    // Of a function of Go: where a goroutine's number is in its structure, in bytes. 0: another function.
+    std::vector<FunctionExit> places;  // by file offset, without duplicates
+    bool return_probe = false;         // use the kernel's return probes at the entries; false: plain probes
+    std::string first_code;            // the first bytes at the first place, at most code_bytes
+    // For a function of Go: offset of a goroutine's number in its structure, in bytes. 0 otherwise.
     std::uint32_t goid_offset = 0;
-    std::uint32_t frame_offset = 0;   // the same, of the frame pointer of a goroutine that waits
-    bool arguments_on_stack = false;  // of a function of Go that is written in assembly; else they are in registers
+    std::uint32_t frame_offset = 0;   // likewise, of a waiting goroutine's frame pointer
+    bool arguments_on_stack = false;  // for a function of Go written in assembly; otherwise arguments are in registers
 };
 
-// One answer for each query: ErrorKind::NotFound where no function has the name; errors of function_exits(). All of them
-// fail where the file's symbols cannot be read.
+// One result per query: ErrorKind::NotFound if no function has the name, or an error of
+// function_exits(). The whole call fails if the file's symbols cannot be read.
 //
-// A function of Go is entered behind the check of its stack, which may come to its first instruction a second time.
+// The entry of a Go function is after its stack check, because the first instruction may run twice.
 //
-// A return probe of the kernel hides the caller from whoever unwinds the stack: an exception that passes the function
-// would end the program. Where exceptions may pass, the instructions that leave the function are probed instead.
+// A kernel return probe hides the caller from unwinders: an exception that passes the function
+// would terminate the program. If exceptions may pass, the instructions that leave the function are
+// probed instead.
 [[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> function_places(const ProgramFile& file,
                                                                           const std::vector<FunctionQuery>& queries);
 

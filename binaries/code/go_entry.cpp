@@ -16,13 +16,13 @@ bool grows_stack(const ProgramCode& code, const Branch& branch) {
     return branch.kind == BranchKind::Call && code.function_at(branch.target).starts_with("runtime.morestack");
 }
 
-// The jump to the first instruction behind a call of what moves the stack.
+// The jump back to the first instruction, after the call that moves the stack.
 bool begins_anew(const ProgramCode& code, const CodePart& part, Branches::const_iterator at) {
     return at->kind == BranchKind::Jump && at->target == part.begin && at != part.branches.begin() &&
            grows_stack(code, *(at - 1));
 }
 
-// Whether a jump of the check leads to where the stack is moved.
+// Whether this is the jump of the stack check to the code that moves the stack.
 bool checks_stack(const ProgramCode& code, const CodePart& part, const Branch& branch) {
     if (branch.kind != BranchKind::ConditionalJump || branch.target <= branch.address) return false;
     const auto first = std::lower_bound(part.branches.begin(), part.branches.end(), branch.target,

@@ -1,4 +1,4 @@
-// Where the functions of Go begin for good. Used by the other files of this folder.
+// Finds the entry of Go functions after their stack check. Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace lagtrap::binaries {
 
-// The address, as linked, of the first instruction that each call of a function of Go passes once. A function begins with a check
-// whether its stack is large enough; if not, the stack is moved to where there is room, and the function begins anew. So the
-// place is behind the check: stack pointer and arguments are what they were at the first instruction.
-// `part`: the function's own code. ErrorKind::Unsupported: the function has no such place, with the reason.
+// The address, as linked, of the first instruction that each call of a Go function passes exactly
+// once. A Go function starts by checking its stack size. If the stack is too small, the runtime
+// moves it and the function starts again. So this is the instruction after the check; stack pointer
+// and arguments are still those of the first instruction. `part` is the function's own code.
+// ErrorKind::Unsupported, with the reason, if there is no such instruction.
 [[nodiscard]] Result<std::uint64_t> go_entry(const ProgramCode& code, const CodePart& part);
 
 }  // namespace lagtrap::binaries

@@ -15,14 +15,14 @@ constexpr std::uint32_t magic120 = 0xfffffff1;
 constexpr std::uint64_t max_go_name_bytes = 16'384;
 constexpr std::uint8_t flag_assembly = 4;
 
-// Where the parts of the table are, by version.
+// Positions of the table's parts, by version.
 struct Layout {
-    std::size_t header_words;  // of 8 bytes, behind the first 8 bytes
-    std::size_t entry_bytes;   // of numbers in the list of functions
+    std::size_t header_words;  // in 8-byte words, after the first 8 bytes
+    std::size_t entry_bytes;   // size of the numbers in the list of functions
     std::size_t name_at;       // in a function's record
     std::size_t deferreturn_at;
     std::size_t flag_at;
-    bool relative;  // addresses count from the begin of the text
+    bool relative;  // addresses are relative to the start of the text
 };
 constexpr Layout layout116{7, 8, 8, 16, 41, false};
 constexpr Layout layout118{8, 4, 4, 12, 37, true};
@@ -43,10 +43,10 @@ Error damaged_table(const ElfImage& image, std::string_view what) {
 
 struct RawTable {
     std::uint64_t address = 0;  // as linked
-    std::string content;        // from its begin; what lies behind it may follow
+    std::string content;        // starts with the table; other data may follow
 };
 
-// Where the linker of C has put it among other data: by its first 8 bytes.
+// Finds the table by its first 8 bytes, if the C linker placed it among other data.
 std::size_t begin_of_table(std::string_view data) {
     constexpr std::string_view rest_of_header("\0\0\1\x08", 4);  // steps of one byte, pointers of eight
     for (std::size_t at = 0; at + 8 <= data.size(); at += 8)
@@ -104,17 +104,17 @@ class Table {
         return layout_.entry_bytes == 4 ? number_at<std::uint32_t>(content_, at)
                                         : number_at<std::uint64_t>(content_, at);
     }
-    // A program that is loaded anywhere has the address among its relocations; later linkers leave it out.
+    // A position-independent program has the address among its relocations; newer linkers omit it.
     [[nodiscard]] Result<std::uint64_t> begin_of_text() const {
         constexpr std::uint64_t text_field = 24;
         if (const auto moved = relocated(address_ + text_field)) return *moved;
         const ElfSection* const text = image_.find_section(".text");
-        // With C code in the same section it begins somewhere in the middle.
+        // Together with C code, Go's code starts somewhere in the middle of the section.
         if (text == nullptr || image_.find_section(".init") != nullptr)
             return make_error(ErrorKind::Unsupported, image_.name() + ": does not say where its Go code begins");
         return text->address;
     }
-    // What the loader will write at this address.
+    // The value that the loader will store at this address.
     [[nodiscard]] std::optional<std::uint64_t> relocated(std::uint64_t address) const {
         const ElfSection* section = image_.find_section(".rela.dyn");
         if (section == nullptr) section = image_.find_section(".rela");

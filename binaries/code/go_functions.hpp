@@ -1,5 +1,5 @@
-// The functions of a Go program as its run time knows them (.gopclntab): stripped programs have that table too. Used by
-// the other files of this folder.
+// Reads the functions of a Go program from its runtime's table (.gopclntab), which stripped
+// programs have too. Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace lagtrap::binaries {
 
 struct GoFunction {
     std::uint64_t address = 0;  // as linked
-    std::uint64_t size = 0;     // up to the next function, with what fills the space between
+    std::uint64_t size = 0;     // up to the next function, including padding
     std::string name;           // "main.(*Server).handle"
     bool in_assembly = false;   // its arguments are on the stack
-    // Code that recovers from a panic returns from the middle of the function to where no jump leads.
+    // After recovering from a panic, it returns through code that no jump reaches.
     bool is_left_by_recovery = false;
 };
 
-// By address, none twice. Source of the layout: Go's src/runtime/symtab.go, of Go 1.16 and later. ErrorKind::Invalid: the
-// table is damaged; Unsupported: there is none, its layout is a later one, or it does not tell where the code begins;
-// TooLarge.
+// By address, without duplicates. The layout is described in Go's src/runtime/symtab.go, from Go
+// 1.16 on. ErrorKind::Invalid if the table is damaged; Unsupported if there is none, its layout is
+// newer, or it does not say where the code starts; TooLarge.
 [[nodiscard]] Result<std::vector<GoFunction>> read_go_functions(const ElfImage& image);
 
 }  // namespace lagtrap::binaries

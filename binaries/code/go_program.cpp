@@ -12,7 +12,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-// Of .go.buildinfo (Go's debug/buildinfo/buildinfo.go).
+// Layout of .go.buildinfo (Go's debug/buildinfo/buildinfo.go).
 constexpr std::string_view magic_bytes("\xff Go buildinf:", 14);
 constexpr std::size_t pointer_size_at = 14;
 constexpr std::size_t flags_at = 15;
@@ -36,7 +36,7 @@ std::optional<std::string> bytes_at(const ElfImage& image, std::uint64_t address
     return std::nullopt;
 }
 
-// Up to Go 1.17 the header points to a string of Go's: address and length.
+// Until Go 1.17, the header points to a Go string: address and length.
 std::string version_behind_pointer(const ElfImage& image, std::string_view info) {
     const auto text = bytes_at(image, number_at<std::uint64_t>(info, pointers_at), 2 * sizeof(std::uint64_t));
     if (!text) return {};
@@ -61,7 +61,7 @@ std::string version_of(const ElfImage& image, const ElfSection& section) {
                                                                                  : std::string();
 }
 
-// 19 of "go1.19.8" and of "devel go1.19-4f2a1d".
+// The minor version: 19 in "go1.19.8" and "devel go1.19-4f2a1d".
 std::optional<unsigned> minor_of(std::string_view version) {
     constexpr std::string_view major = "go1.";
     const auto at = version.find(major);
@@ -72,7 +72,8 @@ std::optional<unsigned> minor_of(std::string_view version) {
     return failure == std::errc{} && end != begin ? std::optional(minor) : std::nullopt;
 }
 
-// The fields before the number (Go's src/runtime/runtime2.go, type g): 1.23 added syscallbp, 1.25 took a word out of gobuf.
+// Depends on the fields before goid (Go's src/runtime/runtime2.go, type g): 1.23 added syscallbp,
+// 1.25 removed a word from gobuf.
 std::uint32_t goid_offset_of(unsigned minor) { return minor == 23 || minor == 24 ? 160 : 152; }
 
 std::uint32_t frame_offset_of(unsigned minor) { return minor < 25 ? 104 : 96; }

@@ -1,4 +1,4 @@
-// What tells a program that the Go compiler made from others. Used by the other files of this folder.
+// Recognises programs built by the Go compiler. Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace lagtrap::binaries {
 
 struct GoProgram {
     bool is_go = false;
-    std::string version;             // "go1.19.8"; empty: not known
-    std::uint32_t goid_offset = 0;   // in bytes, of a goroutine's number in its structure (runtime.g); 0: not known
-    std::uint32_t frame_offset = 0;  // the same, of the frame pointer of one that waits
-    std::string refusal;             // why its functions cannot be watched; empty: they can
+    std::string version;             // "go1.19.8"; empty if unknown
+    std::uint32_t goid_offset = 0;   // of a goroutine's number in its structure (runtime.g), in bytes; 0 if unknown
+    std::uint32_t frame_offset = 0;  // likewise, of a waiting goroutine's frame pointer
+    std::string refusal;             // why its functions cannot be watched; empty if they can
 };
 
-// Of a file that is open. Never fails: what cannot be read is no Go program, or one that is refused.
+// Never fails: a file that cannot be read counts as not Go, or as refused.
 [[nodiscard]] GoProgram read_go_program(const ElfImage& image);
 
 }  // namespace lagtrap::binaries

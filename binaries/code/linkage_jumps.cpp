@@ -17,7 +17,7 @@ bool is_linkage_table(const ElfSection& section) {
            std::find(names.begin(), names.end(), section.name) != names.end();
 }
 
-// How many bytes the jump has with which `code` begins; 0 where it begins with something else.
+// The size of the jump at the start of `code`; 0 if there is none.
 std::size_t jump_bytes(std::string_view code) {
     constexpr std::string_view end_branch = "\xf3\x0f\x1e\xfa", bounds_prefix = "\xf2", jump_code = "\xff\x25";
     constexpr std::size_t displacement_bytes = 4;
@@ -44,7 +44,7 @@ std::vector<LinkageJump> read_linkage_jumps(const ElfImage& image) {
         }
     }
     std::sort(jumps.begin(), jumps.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-    // An entry may be longer than the step, and hostile sections may lie over each other.
+    // An entry may be longer than the step, and sections of a hostile file may overlap.
     std::uint64_t end = 0;
     std::erase_if(jumps, [&end](const LinkageJump& jump) {
         if (jump.begin < end) return true;

@@ -49,7 +49,7 @@ std::string_view owner_of_part(std::string_view name) {
     return {};
 }
 
-// What is known of one function while its parts are gathered.
+// State while the parts of one function are collected.
 struct ProgramCode::Search {
     std::vector<CodePart> parts;
     std::vector<const FrameExtent*> extents;  // of the parts
@@ -129,7 +129,7 @@ Result<std::uint64_t> ProgramCode::size_of(const Function& function) const {
     return unsupported("has no known size, neither from its symbol nor from unwind information");
 }
 
-// Places in the table by which `jump` finds its target.
+// The targets listed in the jump's table.
 std::vector<std::uint64_t> ProgramCode::table_of(const Branch& jump) const {
     std::vector<std::uint64_t> targets;
     if (jump.kind != BranchKind::IndirectJump || jump.table_address == 0) return targets;
@@ -156,7 +156,8 @@ std::vector<std::uint64_t> ProgramCode::cases_within(const Branch& jump, const s
     return targets;
 }
 
-// The end of a table is not known: it is where an entry leads to neither this function nor a part of one.
+// The table's size is unknown: it ends at an entry that leads neither to this function nor to a
+// part of one.
 std::vector<const FrameExtent*> ProgramCode::parts_behind_table(const Branch& jump, const Search& search) const {
     std::vector<const FrameExtent*> found;
     bool leads_here = false;
@@ -171,8 +172,9 @@ std::vector<const FrameExtent*> ProgramCode::parts_behind_table(const Branch& ju
     return found;
 }
 
-// What a jump to outside leads to, if that belongs to the function it is in. With the stack as it was at the function's
-// first instruction it may as well be a tail call: `certain` asks for what is none, whatever else the file has.
+// The extent that a jump leads to outside the known parts, if it belongs to the function. If the
+// stack is as at the function's first instruction, the jump may be a tail call. `certain` accepts
+// only extents that cannot be one.
 const FrameExtent* ProgramCode::part_behind(const Branch& branch, const Search& search, bool certain) const {
     if (!jumps(branch) || search.holds(branch.target)) return nullptr;
     const FrameExtent* const extent = frames_.extent_at(branch.target);
@@ -182,8 +184,8 @@ const FrameExtent* ProgramCode::part_behind(const Branch& branch, const Search& 
     const bool at_begin = branch.target == extent->begin;
     const bool is_named = !function_at(extent->begin).empty();
     if (level_at(branch.address) == StackLevel::Deeper) {
-        // A call that does not return, as the compiler knows but unwind information does not, ends a function: what
-        // lies behind its last byte is never reached.
+        // A function may end with a call that does not return, which the compiler knows but unwind
+        // information does not show. The code after its last byte is never reached.
         const bool behind_end = std::any_of(search.parts.begin(), search.parts.end(),
                                             [&](const CodePart& part) { return part.end == branch.target; });
         return behind_end || (at_begin && is_named) ? nullptr : extent;
@@ -218,7 +220,7 @@ Status ProgramCode::follow(Search& search, bool certain) const {
     return success();
 }
 
-// Parts that are reached by no jump that can be read, but jump back.
+// Adds parts that no known jump reaches but that jump back.
 Status ProgramCode::add_returning(Search& search) const {
     const FrameExtent* const own = search.extents.front();
     if (own == nullptr || own->begin != search.parts.front().begin) return success();
@@ -231,9 +233,10 @@ Status ProgramCode::add_returning(Search& search) const {
     return success();
 }
 
-// Several functions of a file may have one name, and so may their parts: a part that is named belongs to the function if
-// jumps lead from one to the other; one without such jumps (it may hold landing pads of exceptions alone) if the name
-// is nobody else's. A piece that is called (LLVM makes such) is a function of its own.
+// Several functions of a file may have the same name, and so may their parts. A named part belongs
+// to the function if jumps connect them. Without such jumps (it may hold only landing pads) it
+// belongs if the name is unique. A part that is called, as LLVM produces them, is a function of its
+// own.
 Status ProgramCode::add_named(Search& search, const Function& function) const {
     auto at = std::lower_bound(functions_.begin(), functions_.end(), function.address,
                                [](const Function& other, std::uint64_t wanted) { return other.address < wanted; });
@@ -254,7 +257,7 @@ Status ProgramCode::add_named(Search& search, const Function& function) const {
     return success();
 }
 
-// Of the function to which another is a mere jump.
+// The parts of the function that another one just jumps to.
 Result<std::vector<CodePart>> ProgramCode::parts_behind(const Branch& jump, int depth) const {
     const auto at =
         std::lower_bound(functions_.begin(), functions_.end(), jump.target,

@@ -1,5 +1,4 @@
-// The code of a program or library by functions: which pieces of it are one function. Used by the other files of this
-// folder.
+// Divides the code of a program or library into functions and their parts. Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -19,35 +18,37 @@
 
 namespace lagtrap::binaries {
 
-// A piece of a function's code, by addresses as linked.
+// A piece of a function's code; addresses are as linked.
 struct CodePart {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t file_offset = 0;
     std::vector<Branch> branches;
-    bool of_others_too = false;     // of a function to which the one that was asked for is a mere jump
-    bool has_landing_pads = false;  // of exceptions: reached by no jump
+    bool of_others_too = false;     // belongs to another function, to which the requested one just jumps
+    bool has_landing_pads = false;  // of exceptions; jumps do not reach them
 
     [[nodiscard]] bool holds(std::uint64_t address) const { return address >= begin && address < end; }
 };
 
-// "f" of "f.cold", "f.cold.1" and "f.__part.1", parts of f that lie elsewhere; empty for other names.
+// "f" for "f.cold", "f.cold.1" and "f.__part.1", which are parts of f placed elsewhere; empty for
+// other names.
 [[nodiscard]] std::string_view owner_of_part(std::string_view name);
 
-// Of a file that outlives it. What it takes to tell the functions apart is read once.
+// The functions of a file, which must outlive this object. Tables are read only once.
 class ProgramCode {
   public:
-    // `functions`: all of the file, as ProgramFile::functions() has them.
+    // `functions` must be all functions of the file, as returned by ProgramFile::functions().
     ProgramCode(const ElfImage& image, std::vector<Function> functions);
     ProgramCode(const ProgramCode&) = delete;
     ProgramCode& operator=(const ProgramCode&) = delete;
 
-    // The function's own piece first. Errors: as function_exits().
+    // The function's main part comes first. Errors are those of function_exits().
     [[nodiscard]] Result<std::vector<CodePart>> parts_of(const Function& function) const;
     [[nodiscard]] StackLevel level_at(std::uint64_t address) const;
-    // The name of the function that begins here and is no part of another; empty where there is none.
+    // The name of the function that starts here and is not a part of another; empty if there is
+    // none.
     [[nodiscard]] std::string_view function_at(std::uint64_t address) const;
-    // The entries of a jump's table, up to the first that leads to outside the parts.
+    // The entries of a jump's table, up to the first that leads outside the parts.
     [[nodiscard]] std::vector<std::uint64_t> cases_within(const Branch& jump, const std::vector<CodePart>& parts) const;
 
   private:
@@ -69,13 +70,14 @@ class ProgramCode {
     const ElfImage& image_;
     std::vector<Function> functions_;
     FunctionFrames frames_;
-    std::unordered_map<std::string_view, std::uint32_t> addresses_of_name_;     // how many
+    std::unordered_map<std::string_view, std::uint32_t> addresses_of_name_;     // number of addresses per name
     std::unordered_multimap<std::string_view, const Function*> parts_of_name_;  // by the owner's name
-    // Compilers keep parts of functions together: from the first to the last that begins as no function does.
+    // Compilers place parts of functions together: from the first to the last that does not start
+    // like a function.
     std::uint64_t parts_begin_ = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t parts_end_ = 0;
     mutable std::optional<CodeReferences> references_;
-    // Of the extent that was asked for last.
+    // Cache for the extent used last.
     mutable const FrameExtent* last_extent_ = nullptr;
     mutable StackLevels last_levels_;
 };

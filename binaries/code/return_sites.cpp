@@ -21,12 +21,12 @@ namespace {
 Error nothing_to_watch(std::string why) { return make_error(ErrorKind::NotFound, std::move(why)); }
 Error no_return_sites(std::string why) { return make_error(ErrorKind::Unsupported, std::move(why)); }
 
-// What a branch means for the function that it is in.
+// What a branch means for its function.
 enum class Meaning { Stays, Leaves, Decides };
 
 class ExitSearch {
   public:
-    // `go`: nullptr where it is no function of Go.
+    // `go` is nullptr unless it is a function of Go.
     ExitSearch(const ProgramCode& code, const std::vector<CodePart>& parts, const GoFunction* go)
         : code_(code), parts_(parts), go_(go) {}
 
@@ -38,7 +38,7 @@ class ExitSearch {
                 if (all || reached[number][at]) TRY(take(parts_[number], parts_[number].branches[at]));
         if (exits_.exits.empty())
             return nothing_to_watch("has no exit, so it never returns; watch what it calls, or use <begin> and <end>");
-        // Symbols may overlap, and with them the parts.
+        // Symbols may overlap, and then so do the parts.
         auto& exits = exits_.exits;
         std::sort(exits.begin(), exits.end(),
                   [](const auto& a, const auto& b) { return a.file_offset < b.file_offset; });
@@ -125,7 +125,7 @@ Status ExitSearch::add_ranges(const Branch& branch, FunctionExit& exit) const {
         if (std::min(begin, end) < std::numeric_limits<std::int32_t>::min() ||
             std::max(begin, end) > std::numeric_limits<std::int32_t>::max())
             return no_return_sites("has parts that are too far apart");
-        // A jump to the first instruction begins it anew.
+        // A jump to the first instruction counts as leaving.
         exit.within[number] = {static_cast<std::int32_t>(number == 0 ? begin + 1 : begin),
                                static_cast<std::int32_t>(end)};
     }

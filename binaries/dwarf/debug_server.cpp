@@ -16,7 +16,7 @@ namespace {
 
 constexpr int max_silences = 2;
 
-// The functions of libdebuginfod, which stays loaded.
+// The functions of libdebuginfod, which is never unloaded.
 struct Library {
     decltype(&::debuginfod_begin) begin = nullptr;
     decltype(&::debuginfod_end) end = nullptr;
@@ -56,7 +56,7 @@ bool is_build_id(const std::string& text) {
                        [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-const Library* loaded = nullptr;  // once it is; the callback for progress is a plain function
+const Library* loaded = nullptr;  // set once loaded; the progress callback is a plain function and needs it
 
 }  // namespace
 
@@ -66,7 +66,7 @@ struct DebugServer::State {
     debuginfod_client* client = nullptr;
     std::string servers;
     int silences = 0;
-    // Of the file that is being asked for:
+    // For the file being requested:
     std::chrono::steady_clock::time_point began;
     std::optional<ErrorKind> stopped;
 
@@ -109,7 +109,8 @@ Result<DebugServer> DebugServer::make(DebugServerOptions options) {
     state->options = std::move(options);
     state->client = loaded->begin();
     if (state->client == nullptr) return make_error(ErrorKind::System, "cannot initialize libdebuginfod");
-    // Without this libdebuginfod 0.188 prints to descriptor -1, for which dprintf() of glibc leaks 8 KiB each time.
+    // Otherwise libdebuginfod 0.188 prints to descriptor -1, and glibc's dprintf() leaks 8 KiB each
+    // time.
     TRY_ASSIGN(state->nowhere, open_file("/dev/null", O_WRONLY));
     loaded->set_verbose_fd(state->client, state->nowhere.get());
     loaded->set_user_data(state->client, state.get());

@@ -11,18 +11,18 @@ namespace lagtrap::binaries {
 namespace {
 
 constexpr std::string_view info = ".debug_info";
-// No .gnu_debugaltlink, as libdw would open the file that it names.
+// Without .gnu_debugaltlink, because libdw would open the file it names.
 const std::vector<std::string_view> section_names = {
     info,          ".debug_abbrev", ".debug_line",    ".debug_line_str", ".debug_str", ".debug_str_offsets",
     ".debug_addr", ".debug_ranges", ".debug_rnglists"};
 
-// What libdw takes, at most: for a unit, and for each byte of a table of abbreviations (an abbreviation has 3 bytes or
-// more and becomes about 50, and a slot of a hash table that is half empty).
+// Upper bounds of libdw's memory: per unit, and per byte of an abbreviation table (an abbreviation
+// has at least 3 bytes, and takes about 50 plus a slot in a half-empty hash table).
 constexpr std::uint64_t bytes_of_unit = 1'200;
 constexpr std::uint64_t bytes_of_abbreviation_byte = 24;
-// A unit whose table would take more than this share of the memory is taken for damaged.
+// A unit whose table would take more than 1/this of the memory counts as damaged.
 constexpr std::uint64_t abbreviations_share = 2;
-// Of abbreviations read over again for unit after unit.
+// For abbreviations that libdw reads again for each unit.
 constexpr std::uint64_t max_abbreviations_read = 4ULL << 30;
 
 }  // namespace
@@ -52,7 +52,7 @@ Result<DwarfFile> DwarfFile::open(const std::filesystem::path& path, const Limit
     return file;
 }
 
-// Section headers and their names before the sections.
+// Writes the section headers and names before the sections.
 void DwarfFile::write_header() {
     std::vector<Elf64_Shdr> headers(1);
     std::string names(1, '\0');

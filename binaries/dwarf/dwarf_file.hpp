@@ -1,4 +1,4 @@
-// One file's DWARF, given to libdw with bounds around it. Used by the other files of this folder.
+// Gives one file's DWARF to libdw within limits. Internal to binaries/.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -16,9 +16,9 @@
 
 namespace lagtrap::binaries {
 
-// libdw sees an ELF file in memory that has nothing but the sections that are needed, unpacked, and .debug_info only
-// as far as its units were found sound; it opens no files of its own. What it keeps of a unit it keeps until it is closed:
-// touch() counts, and forget() closes.
+// libdw sees an ELF file in memory that has only the required sections, unpacked, and of
+// .debug_info only the units found sound. It opens no files itself. libdw keeps what it reads of a
+// unit until it is closed; touch() counts that, and forget() closes it.
 class DwarfFile {
   public:
     struct Limits {
@@ -26,26 +26,29 @@ class DwarfFile {
         std::uint64_t memory_bytes = 0;
     };
 
-    // ErrorKind::NotFound: no .debug_info; else as MappedSections::open; TooLarge: too many units.
+    // ErrorKind::NotFound if there is no .debug_info, TooLarge if there are too many units;
+    // otherwise as MappedSections::open.
     [[nodiscard]] static Result<DwarfFile> open(const std::filesystem::path& path, const Limits& limits);
     DwarfFile(DwarfFile&&) noexcept = default;
     DwarfFile& operator=(DwarfFile&&) noexcept = default;
     ~DwarfFile() = default;
 
-    // nullptr: libdw does not take it. DIEs and units are good until forget(). The first call after that opens anew, with
-    // `alternate` as dwz's common file (may be nullptr), whose own Dwarf must live as long.
+    // nullptr if libdw refuses the file. DIEs and units are valid until forget(). The next call
+    // after that opens it again, with `alternate` as dwz's common file (may be nullptr), whose
+    // Dwarf must live as long.
     [[nodiscard]] Dwarf* dwarf(Dwarf* alternate);
-    // Closes libdw's view with all that it remembers.
+    // Closes libdw's view and frees all that it keeps.
     void forget();
-    // Lets go of the pages that were read; what libdw gave out stays good.
+    // Releases the pages read so far; what libdw returned stays valid.
     void release_pages() const { sections_.release_pages(); }
 
     [[nodiscard]] const std::vector<DwarfUnit>& units() const { return units_.units; }
-    // Which unit has this offset of .debug_info; nullopt: none of the sound ones.
+    // The unit at this offset of .debug_info; nullopt if it is not in a sound unit.
     [[nodiscard]] std::optional<std::size_t> unit_at(std::uint64_t offset) const;
-    // To be called before libdw looks into a unit. False: no more of that, the file asks for too much.
+    // Call before libdw reads a unit. False if it must not, because the file has used up its
+    // limits.
     [[nodiscard]] bool touch(std::size_t unit);
-    // What libdw holds of touched units by now, at most.
+    // An upper bound of what libdw holds for touched units.
     [[nodiscard]] std::uint64_t held_bytes() const { return held_bytes_; }
 
     [[nodiscard]] std::string_view section(std::string_view name) const { return sections_.section(name); }

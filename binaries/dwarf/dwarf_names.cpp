@@ -24,16 +24,17 @@ std::optional<Dwarf_Die> origin_of(Dwarf_Die& entry) {
     if (::dwarf_attr(&entry, DW_AT_abstract_origin, &found) == nullptr &&
         ::dwarf_attr(&entry, DW_AT_specification, &found) == nullptr)
         return std::nullopt;
-    // A reference to a type unit never stands for a function; libdw would go through all units to find it.
+    // A type unit never declares a function, and libdw would search all units for it.
     if (::dwarf_whatform(&found) == DW_FORM_ref_sig8) return std::nullopt;
     Dwarf_Die origin;
     if (::dwarf_formref_die(&found, &origin) == nullptr) return std::nullopt;
     return origin;
 }
 
-// Languages whose functions have no scopes, or have them in the name already, are spared the search for them.
+// Some languages have no scopes for functions, or include them in the name; skip the search for
+// those.
 bool has_scopes(Dwarf_Die& unit) {
-    constexpr std::uint64_t c17 = 0x2c;  // dwarf.h of elfutils 0.188 does not have it yet
+    constexpr std::uint64_t c17 = 0x2c;  // missing in dwarf.h of elfutils 0.188
     switch (number_of(unit, DW_AT_language).value_or(DW_LANG_C)) {
         case DW_LANG_C89:
         case DW_LANG_C:
@@ -89,7 +90,7 @@ std::string DwarfNames::remembered(const void* place, const std::function<std::s
     return name;
 }
 
-// The children of an entry; entries have no way up or back, so that they are written down once.
+// The children of an entry. Cached, because entries do not link to their parent or predecessor.
 const std::vector<Dwarf_Off>& DwarfNames::children_of(Dwarf_Die& scope) {
     const auto known = children_.find(scope.addr);
     if (known != children_.end()) return known->second;
@@ -109,7 +110,7 @@ const std::vector<Dwarf_Off>& DwarfNames::children_of(Dwarf_Die& scope) {
     return children_[scope.addr] = std::move(offsets);
 }
 
-// "space::Class::" for an entry, coming down from its unit.
+// "space::Class::" for an entry, found from its unit downwards.
 std::string DwarfNames::scopes_of(Dwarf_Die& entry, const Touch& touch, int nested) {
     Dwarf_Die scope;
     if (::dwarf_diecu(&entry, &scope, nullptr, nullptr) == nullptr || !has_scopes(scope)) return {};
@@ -122,7 +123,7 @@ std::string DwarfNames::scopes_of(Dwarf_Die& entry, const Touch& touch, int nest
         if (after == children.begin() || *std::prev(after) == target) break;
         if (::dwarf_offdie(all, *std::prev(after), &scope) == nullptr) break;
         if (::dwarf_tag(&scope) == DW_TAG_subprogram && nested < max_nested_functions) {
-            // What is inside a function is named by it, wherever it has its own name.
+            // A function's name is the scope of what it contains, wherever that name comes from.
             scopes = name_with_scopes(scope, touch, nested + 1) + "::";
         } else if (const std::string name = scope_name(scope); !name.empty()) {
             scopes += name + "::";
@@ -144,7 +145,7 @@ std::string DwarfNames::name_with_scopes(Dwarf_Die entry, const Touch& touch, in
     return remembered(entry.addr, [&] {
         constexpr std::string_view unnamed = "{unnamed}::";
         std::string scopes = scopes_of(entry, touch, nested);
-        // A class without a name that can be called is a lambda's.
+        // A callable class without a name is a lambda.
         if (name == "operator()" && scopes.ends_with(unnamed))
             scopes.replace(scopes.size() - unnamed.size(), unnamed.size(), "{lambda}::");
         return scopes.append(name);

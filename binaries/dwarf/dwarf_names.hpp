@@ -1,4 +1,4 @@
-// Names of functions by their DWARF entries. Used by the other files of this folder.
+// Names functions from their DWARF entries. Internal to binaries/.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -13,18 +13,18 @@
 
 namespace lagtrap::binaries {
 
-// The text of an attribute, cut at 4 KiB; empty where it has none. It lies in the file's sections.
+// The text of an attribute, cut at 4 KiB; empty if it has none. Points into the file's sections.
 [[nodiscard]] std::string_view text_of(Dwarf_Die& entry, unsigned attribute);
 [[nodiscard]] std::optional<std::uint64_t> number_of(Dwarf_Die& entry, unsigned attribute);
 
-// Remembers some megabytes of what it found: the same few functions are inlined everywhere.
+// Caches a few megabytes of names, because the same few functions are inlined everywhere.
 class DwarfNames {
   public:
-    // Asked before a unit is looked into; false: it must not be.
+    // Called before a unit is read. False: do not read it.
     using Touch = std::function<bool(Dwarf_Die&)>;
 
-    // By linkage name, demangled, which has the parameters; else by name with the scopes around it, without parameters
-    // (GCC leaves the linkage names of static functions out). Empty: it has neither.
+    // The demangled linkage name, with parameters. Without one (GCC omits it for static functions),
+    // the name with its scopes but without parameters. Empty if it has neither.
     [[nodiscard]] std::string name_of(Dwarf_Die entry, const Touch& touch);
 
   private:
@@ -33,9 +33,9 @@ class DwarfNames {
     [[nodiscard]] std::string scopes_of(Dwarf_Die& entry, const Touch& touch, int nested);
     [[nodiscard]] std::string name_with_scopes(Dwarf_Die entry, const Touch& touch, int nested);
 
-    std::unordered_map<const void*, std::string> names_;  // by where the name, or the entry, lies in memory
+    std::unordered_map<const void*, std::string> names_;  // by address of the name or entry in memory
     std::size_t bytes_ = 0;
-    std::unordered_map<const void*, std::vector<Dwarf_Off>> children_;  // by where their parent lies in memory
+    std::unordered_map<const void*, std::vector<Dwarf_Off>> children_;  // by address of the parent in memory
     std::size_t children_bytes_ = 0;
 };
 

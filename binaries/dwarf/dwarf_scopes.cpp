@@ -19,7 +19,7 @@ void RangeTable::add(Dwarf_Die& entry, std::uint64_t number, const CodeBounds& c
 }
 
 void RangeTable::sort() {
-    // Of ranges that begin at one place the outer one first.
+    // If ranges start at the same address, the outer one comes first.
     std::stable_sort(ranges_.begin(), ranges_.end(),
                      [](const Range& a, const Range& b) { return a.low != b.low ? a.low < b.low : a.high > b.high; });
     std::uint64_t reach = 0;
@@ -56,7 +56,7 @@ void InlinedCalls::scan(Dwarf_Die function, const unsigned char* unit_end, const
                         std::uint64_t& steps) {
     calls_.assign(1, Call{});
     ranges_ = RangeTable{};
-    // Each with its depth: those around the entry that is looked at.
+    // The entries that enclose the current one.
     std::vector<std::size_t> around{0};
     walk_entries(function, unit_end, steps, [&](Dwarf_Die& entry, std::size_t depth) {
         while (around.size() > 1 && calls_[around.back()].depth >= depth) around.pop_back();

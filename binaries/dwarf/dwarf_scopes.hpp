@@ -1,4 +1,4 @@
-// Which function, and which functions inlined there, an address belongs to. Used by the other files of this folder.
+// Finds the function and inlined functions at an address. Internal to binaries/.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -11,20 +11,21 @@
 
 namespace lagtrap::binaries {
 
-// Addresses where the program has code. Ranges outside are of functions that the linker left out.
+// The program's code addresses. Ranges outside are of functions that the linker dropped.
 struct CodeBounds {
     std::uint64_t low = 0;
     std::uint64_t high = 0;  // exclusive
 };
 
-// Ranges of addresses, each with a number; they may overlap.
+// Address ranges, each with a number; they may overlap.
 class RangeTable {
   public:
-    // Adds the ranges of an entry, as far as they are in the code. Each costs a step.
+    // Adds the entry's ranges that lie in the code. Each takes one of `steps`.
     void add(Dwarf_Die& entry, std::uint64_t number, const CodeBounds& code, std::uint64_t& steps);
-    // To be called once after all add().
+    // Call once, after the last add().
     void sort();
-    // Calls `visit(low, high, number)` for the ranges with the address, those that begin last first; no more than 64.
+    // Calls `visit(low, high, number)` for the ranges that contain the address, by descending
+    // start; at most 64.
     template <typename Visit>
     void visit_at(std::uint64_t address, Visit&& visit) const;
     [[nodiscard]] std::uint64_t memory_bytes() const { return ranges_.capacity() * sizeof(Range); }
@@ -34,20 +35,21 @@ class RangeTable {
     struct Range {
         std::uint64_t low = 0;
         std::uint64_t high = 0;
-        std::uint64_t reach = 0;  // the highest end up to here
+        std::uint64_t reach = 0;  // the highest end of all ranges up to this one
         std::uint64_t number = 0;
     };
     std::vector<Range> ranges_;
 };
 
-// The functions of a unit that have code, without what is inlined in them.
+// The functions of a unit that have code, without those inlined.
 class UnitFunctions {
   public:
-    // `within`: Skip looks for functions where compilers put them, in the unit and in namespaces; Visit looks into
-    // everything (functions inside functions, as GNU C, D and Ada have them; inside types, as Rust may).
+    // With Skip, searches only where compilers usually put functions: in the unit and its
+    // namespaces. With Visit, searches everything (functions within functions, as in GNU C, D and
+    // Ada, or within types, as in Rust).
     void scan(Dwarf_Die unit, const unsigned char* unit_end, Below within, const CodeBounds& code,
               std::uint64_t& steps);
-    // Offset in .debug_info of the innermost function's entry.
+    // The offset in .debug_info of the innermost function's entry.
     [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t address) const;
     [[nodiscard]] std::uint64_t memory_bytes() const { return ranges_.memory_bytes(); }
 
@@ -55,11 +57,12 @@ class UnitFunctions {
     RangeTable ranges_;
 };
 
-// What is inlined in one function.
+// The calls inlined in one function.
 class InlinedCalls {
   public:
     void scan(Dwarf_Die function, const unsigned char* unit_end, const CodeBounds& code, std::uint64_t& steps);
-    // Offsets in .debug_info of the entries (DW_TAG_inlined_subroutine) around an address, innermost first.
+    // The offsets in .debug_info of the entries (DW_TAG_inlined_subroutine) that contain an
+    // address, innermost first.
     [[nodiscard]] std::vector<std::uint64_t> find(std::uint64_t address) const;
     [[nodiscard]] std::uint64_t memory_bytes() const {
         return ranges_.memory_bytes() + calls_.capacity() * sizeof(Call);
@@ -68,8 +71,8 @@ class InlinedCalls {
   private:
     struct Call {
         std::uint64_t entry = 0;
-        std::size_t parent = 0;  // in calls_; number 0 is the function itself
-        std::size_t depth = 0;   // of the entry, in the function
+        std::size_t parent = 0;  // index into calls_; 0 is the function itself
+        std::size_t depth = 0;   // nesting of the entry in the function
     };
     std::vector<Call> calls_;
     RangeTable ranges_;

@@ -10,7 +10,8 @@
 namespace lagtrap::binaries {
 namespace {
 
-// How far into a unit's table of abbreviations that of its first entry may lie, and the sum of it over all units.
+// Limits for the position of a unit's first abbreviation in its table, and for its sum over all
+// units.
 constexpr std::uint64_t max_first_abbreviation = 256 << 10;
 constexpr std::uint64_t max_abbreviations_passed = 1ULL << 30;
 
@@ -18,7 +19,7 @@ struct UnitHeader {
     std::uint64_t end = 0;
     std::uint64_t first_entry = 0;
     std::uint64_t abbreviations = 0;
-    std::uint64_t first_code = 0;  // of the unit's first entry
+    std::uint64_t first_code = 0;  // abbreviation code of the unit's first entry
 };
 
 // DWARF 5, 7.5.1; DWARF 4, 7.5.1.1.
@@ -51,7 +52,8 @@ std::optional<UnitHeader> read_header(std::string_view debug_info, std::uint64_t
     return header;
 }
 
-// Bytes of the table up to and with the abbreviation of this code; nullopt: not found within `limit`.
+// The size of the table up to and including this abbreviation; nullopt if it is not found within
+// `limit`.
 std::optional<std::uint64_t> bytes_to_abbreviation(std::string_view table, std::uint64_t code, std::uint64_t limit) {
     ByteCursor cursor(table.substr(0, limit));
     for (;;) {
@@ -76,7 +78,7 @@ std::optional<std::uint64_t> bytes_to_abbreviation(std::string_view table, std::
 DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_abbrev, std::size_t max_units,
                             std::uint64_t max_abbreviations_bytes) {
     DwarfUnits result;
-    std::vector<std::uint64_t> tables;  // where they start, of each unit
+    std::vector<std::uint64_t> tables;  // start of each unit's table
     std::uint64_t passed = 0;
     while (result.checked_bytes < debug_info.size()) {
         if (result.units.size() == max_units) {

@@ -1,4 +1,4 @@
-// The units of .debug_info, looked at before libdw gets to see them. Used by the other files of this folder.
+// Checks the units of .debug_info before libdw reads them. Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 namespace lagtrap::binaries {
 
 struct DwarfUnit {
-    std::uint64_t start = 0;  // in .debug_info
+    std::uint64_t start = 0;  // offset in .debug_info
     std::uint64_t end = 0;
     std::uint64_t first_entry = 0;
-    std::uint64_t abbreviations_bytes = 0;  // of its table in .debug_abbrev, at most
+    std::uint64_t abbreviations_bytes = 0;  // upper bound for its table in .debug_abbrev
 };
 
 struct DwarfUnits {
-    std::vector<DwarfUnit> units;     // ascending, one after the other from 0
-    bool beyond_limits = false;       // there are more, too many or too large ones
+    std::vector<DwarfUnit> units;     // ascending and contiguous from 0
+    bool beyond_limits = false;       // some were left out: too many or too large
     std::uint64_t checked_bytes = 0;  // of .debug_info, from its start
 };
 
-// The units (DWARF 2 to 5) up to the first that is damaged, or whose demands on libdw are out of all proportion: libdw
-// reads a unit's table of abbreviations up to the code it looks for, for each unit again, and keeps what it read. At most
-// `max_units`.
+// Returns the units (DWARF 2 to 5) up to the first that is damaged or would make libdw do
+// unreasonable work: libdw reads a unit's abbreviation table up to the code it needs, again for
+// each unit, and keeps what it read. Returns at most `max_units`.
 [[nodiscard]] DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_abbrev,
                                           std::size_t max_units, std::uint64_t max_abbreviations_bytes);
 

@@ -1,4 +1,4 @@
-// Goes through the entries of one unit. Used by the other files of this folder.
+// Walks the entries of one unit. Internal to binaries/.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -11,11 +11,11 @@ namespace lagtrap::binaries {
 
 enum class Below { Visit, Skip };
 
-// Calls `visit(Dwarf_Die&, depth)` for each entry below `root`, which answers whether to go on into that entry's own
-// children; `depth` is 0 for the children of `root`. Each entry is passed once, also where the compiler left out
-// DW_AT_sibling (clang): dwarf_siblingof() says where a list of siblings ended, and what follows is the parent's sibling.
-// `unit_end`: where the unit's bytes end in memory. Stops after `steps` entries, counting them down; returns false if it
-// had to stop, or at damage.
+// Calls `visit(Dwarf_Die&, depth)` for each entry below `root`; `depth` is 0 for the children of
+// `root`. The result of `visit` decides whether to descend into the entry's children. Visits each
+// entry once, even without DW_AT_sibling (clang): dwarf_siblingof() tells where a list of siblings
+// ends, and the parent's sibling follows. `unit_end` is the end of the unit's bytes in memory.
+// Counts `steps` down and stops at 0. Returns false if it stopped early or found damage.
 template <typename Visit>
 bool walk_entries(Dwarf_Die root, const unsigned char* unit_end, std::uint64_t& steps, Visit&& visit) {
     Dwarf_Die entry{};
@@ -38,7 +38,7 @@ bool walk_entries(Dwarf_Die root, const unsigned char* unit_end, std::uint64_t& 
         }
         const auto* position = static_cast<const unsigned char*>(next.addr);
         if (position == nullptr) return true;
-        // Each zero ends one list.
+        // Each zero byte ends a list of siblings.
         do {
             ++position;
             if (depth == 0 || position >= unit_end) return true;

@@ -16,7 +16,7 @@ Error LineProgram::damaged(std::string_view what) const {
 }
 
 bool LineProgram::fits() const {
-    // A vector that grows has its old content beside it for a moment.
+    // A growing vector briefly holds its old content too.
     return 3 * table_.rows_.size() * sizeof(LineTable::Row) +
                2 * table_.sequences_.size() * sizeof(LineTable::Sequence) +
                2 * table_.files_.size() * sizeof(LineTable::File) +
@@ -64,7 +64,7 @@ Status LineProgram::read_header() {
 }
 
 void LineProgram::read_old_files(ByteCursor& header) {
-    // Numbered from 1; number 0 is the compilation's own directory and file.
+    // Numbered from 1; 0 is the compilation's own directory and file.
     table_.directories_.emplace_back();
     while (header.ok() && fits()) {
         const std::string_view directory = header.text();
@@ -76,8 +76,8 @@ void LineProgram::read_old_files(ByteCursor& header) {
         const std::string_view name = header.text();
         if (name.empty()) break;
         const std::uint64_t directory = header.unsigned_leb128();
-        (void)header.unsigned_leb128();  // time of its last change
-        (void)header.unsigned_leb128();  // its length
+        (void)header.unsigned_leb128();  // modification time
+        (void)header.unsigned_leb128();  // size
         table_.files_.push_back(LineTable::File{name, directory});
     }
 }
@@ -88,7 +88,7 @@ std::string_view LineProgram::text_of(ByteCursor& header, std::uint64_t form) co
         case DW_FORM_string: return header.text();
         case DW_FORM_line_strp: return text_at(source_.debug_line_str, offset());
         case DW_FORM_strp: return text_at(source_.debug_str, offset());
-        // In the common file, or by the unit's own list of strings: not known here.
+        // In the common file, or in the unit's list of strings: unknown here.
         case DW_FORM_strp_sup: (void)offset(); return {};
         case DW_FORM_strx: (void)header.unsigned_leb128(); return {};
         case DW_FORM_strx1: (void)header.take(1); return {};
@@ -116,7 +116,7 @@ bool is_text(std::uint64_t form) {
     }
 }
 
-// The value where it is a number; other forms are passed over.
+// The value if it is a number; skips other forms.
 std::uint64_t number_of(ByteCursor& header, std::uint64_t form, bool& known) {
     switch (form) {
         case DW_FORM_udata: return header.unsigned_leb128();
@@ -137,10 +137,11 @@ std::uint64_t number_of(ByteCursor& header, std::uint64_t form, bool& known) {
 
 }  // namespace
 
-// Calls `add(name, directory)` for each entry of a list of directories or files of DWARF 5. False: damaged.
+// Calls `add(name, directory)` for each entry of a DWARF 5 list of directories or files. False if
+// it is damaged.
 template <typename Add>
 bool LineProgram::read_entries(ByteCursor& header, Add&& add) {
-    std::array<std::pair<std::uint64_t, std::uint64_t>, 255> format;  // what it is, in which form
+    std::array<std::pair<std::uint64_t, std::uint64_t>, 255> format;  // content type and form
     const auto fields = header.number<std::uint8_t>();
     for (unsigned index = 0; index < fields; ++index)
         format[index] = {header.unsigned_leb128(), header.unsigned_leb128()};
@@ -192,7 +193,7 @@ Status LineProgram::run() {
             run_standard(code, opcode);
         }
     }
-    // What has no end is not in the table.
+    // Drop a sequence that does not end.
     table_.rows_.resize(first_row_);
     return code.ok() ? success() : damaged("its program ends in the middle");
 }
@@ -244,7 +245,7 @@ Status LineProgram::add_row() {
                              now_.line > most_allowed ? 0U : static_cast<std::uint32_t>(now_.line)};
     auto& rows = table_.rows_;
     if (rows.size() > first_row_) {
-        // Of several rows at one address the last is the one whose line the code belongs to.
+        // Of several rows at one address, the last one's line applies.
         if (rows.back().address == row.address) {
             rows.back() = row;
             return success();
@@ -266,7 +267,7 @@ void LineProgram::end_sequence() {
     const std::uint64_t low = first->address;
     const std::uint64_t high = rows.back().address;
     if (low < high && low >= source_.lowest_address && high <= source_.highest_address) {
-        // The row of the end stands for no line.
+        // The end row has no line.
         table_.sequences_.push_back(LineTable::Sequence{low, high, 0, first_row_, rows.size() - 1});
     } else {
         rows.resize(first_row_);

@@ -1,4 +1,4 @@
-// Runs the program of .debug_line that makes a line table (DWARF 5, 6.2). Used by line_table.cpp alone.
+// Runs the line number program of .debug_line (DWARF 5, 6.2). Internal to line_table.cpp.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@ class LineProgram {
   public:
     LineProgram(const LineTableSource& source, std::uint64_t limit_bytes, LineTable& table)
         : source_(source), limit_bytes_(limit_bytes), table_(table) {}
-    // Fills the table: directories, files, rows, sequences in the order of the program. Errors as LineTable::read.
+    // Fills the table: directories, files, rows, and sequences in the order of the program. Errors
+    // as LineTable::read.
     [[nodiscard]] Status read();
 
   private:
@@ -53,7 +54,7 @@ class LineProgram {
     std::uint8_t opcode_base_ = 1;
     std::array<std::uint8_t, 256> operands_{};
     Registers now_;
-    std::size_t first_row_ = 0;  // of the sequence being made
+    std::size_t first_row_ = 0;  // of the current sequence
     bool ordered_ = true;
 };
 

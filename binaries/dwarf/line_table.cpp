@@ -10,7 +10,7 @@ namespace lagtrap::binaries {
 namespace {
 
 constexpr std::size_t max_path_bytes = 4'096;
-// How many sequences that overlap are looked through for one address.
+// Limit for overlapping sequences searched per address.
 constexpr int max_overlapping = 16;
 
 std::string joined(std::string_view folder, std::string_view name) {

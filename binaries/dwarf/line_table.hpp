@@ -1,5 +1,6 @@
-// Source lines of one compilation unit. libdw's own reader takes some 110 bytes a row while it works, sorts, and keeps
-// all of it until the end; this one takes 16, and a limit. Used by the other files of this folder.
+// Source lines of one compilation unit. libdw's reader takes about 110 bytes per row while it
+// works, sorts rows, and keeps everything; this one takes 16 and respects a limit. Internal to
+// binaries/.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +13,33 @@
 
 namespace lagtrap::binaries {
 
-// What a line table is made of. The views must live as long as the table.
+// The input of a line table. The views must live as long as the table.
 struct LineTableSource {
     std::string_view debug_line;
     std::string_view debug_line_str;
     std::string_view debug_str;
     std::uint64_t offset = 0;           // DW_AT_stmt_list
-    std::string_view directory;         // DW_AT_comp_dir, may be empty
-    std::string_view name;              // DW_AT_name, may be empty
-    std::uint64_t lowest_address = 0;   // code outside is not there any more: the linker left it out
+    std::string_view directory;         // DW_AT_comp_dir; may be empty
+    std::string_view name;              // DW_AT_name; may be empty
+    std::uint64_t lowest_address = 0;   // code outside was dropped by the linker
     std::uint64_t highest_address = 0;  // exclusive
 };
 
 class LineTable {
   public:
     struct Place {
-        std::uint64_t file = 0;  // for file_name
-        std::uint32_t line = 0;  // 0: none
+        std::uint64_t file = 0;  // for file_name()
+        std::uint32_t line = 0;  // 0 if there is none
     };
 
     LineTable() = default;
-    // DWARF 2 to 5. ErrorKind::Invalid: damaged; TooLarge: it would take more than `limit_bytes`.
+    // Reads DWARF 2 to 5. ErrorKind::Invalid if damaged, TooLarge if it needs more than
+    // `limit_bytes`.
     [[nodiscard]] static Result<LineTable> read(const LineTableSource& source, std::uint64_t limit_bytes);
 
     [[nodiscard]] std::optional<Place> find(std::uint64_t address) const;
-    // With its directories; as far as it is known. `file` is also what DW_AT_call_file has. Empty: not known.
+    // The file's path, as far as it is known; empty if unknown. `file` may also be a value of
+    // DW_AT_call_file.
     [[nodiscard]] std::string file_name(std::uint64_t file) const;
     [[nodiscard]] std::uint64_t memory_bytes() const;
 
@@ -47,11 +50,11 @@ class LineTable {
         std::uint32_t file = 0;
         std::uint32_t line = 0;
     };
-    // Rows of ascending addresses; the last row is the end.
+    // Rows with ascending addresses; the last row marks the end.
     struct Sequence {
         std::uint64_t low = 0;
         std::uint64_t high = 0;
-        std::uint64_t reach = 0;  // the highest end up to here
+        std::uint64_t reach = 0;  // the highest end of all sequences up to this one
         std::size_t first_row = 0;
         std::size_t end_row = 0;
     };

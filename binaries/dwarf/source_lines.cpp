@@ -22,12 +22,12 @@ namespace lagtrap::binaries {
 namespace {
 
 constexpr std::size_t max_units_of_address = 8;
-// Shares of DebugInfoLimits::memory_bytes. Units as such take up to a half (dwarf_file.cpp).
-constexpr std::uint64_t tables_share = 4;     // line tables and functions of the units kept
-constexpr std::uint64_t one_table_share = 2;  // a line table while it is made
-constexpr std::uint64_t library_share = 4;    // what libdw holds of units
-// So many bytes of mapped sections may have been looked at before their pages are let go of; looking up one name
-// brings in about so many.
+// Shares (1/N) of DebugInfoLimits::memory_bytes. Units themselves take up to half (dwarf_file.cpp).
+constexpr std::uint64_t tables_share = 4;     // line tables and functions of the cached units
+constexpr std::uint64_t one_table_share = 2;  // a line table while it is built
+constexpr std::uint64_t library_share = 4;    // what libdw holds for units
+// After reading this much of the mapped sections, their pages are released. Looking up one name
+// reads about mapped_bytes_of_name.
 constexpr std::uint64_t mapped_bytes = 64 << 20;
 constexpr std::uint64_t mapped_bytes_of_name = 32 << 10;
 
@@ -35,7 +35,7 @@ CodeBounds code_of(const ElfImage& image) {
     CodeBounds code{std::numeric_limits<std::uint64_t>::max(), 0};
     for (const ElfSegment& segment : image.segments()) {
         if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
-        // Address 0 is where linkers leave what they threw out; ELF's own header lies there.
+        // Linkers put dropped functions at address 0, where the ELF header is.
         code.low = std::min(code.low, std::max<std::uint64_t>(segment.address, 1));
         if (segment.memory_bytes <= std::numeric_limits<std::uint64_t>::max() - segment.address)
             code.high = std::max(code.high, segment.address + segment.memory_bytes);
@@ -46,13 +46,13 @@ CodeBounds code_of(const ElfImage& image) {
 }  // namespace
 
 struct SourceLines::State {
-    // What is kept of one unit.
+    // Cache for one unit.
     struct Unit {
         std::size_t index = 0;
         LineTable lines;
         UnitFunctions functions;
         bool searched_everywhere = false;
-        std::optional<std::uint64_t> scanned;  // the function whose inlined calls these are
+        std::optional<std::uint64_t> scanned;  // the function that `inlined` belongs to
         InlinedCalls inlined;
 
         [[nodiscard]] std::uint64_t memory_bytes() const {
@@ -67,12 +67,12 @@ struct SourceLines::State {
 
     ElfImage program;
     CodeBounds code;
-    std::uint64_t memory_bytes = 0;  // for tables and for libdw
-    // The view of the main file refers to that of dwz's common one: declared after it, it goes first.
+    std::uint64_t memory_bytes = 0;  // for tables and libdw
+    // `main` refers to the Dwarf of `alternate`; declared later, it is destroyed first.
     std::optional<DwarfFile> alternate;
     DwarfFile main;
-    RangeTable units;       // by their number in main.units()
-    std::deque<Unit> kept;  // the one used last at the front
+    RangeTable units;       // by index into main.units()
+    std::deque<Unit> kept;  // most recently used first
     std::uint64_t looked_at_bytes = 0;
     DwarfNames names;
 
@@ -82,7 +82,7 @@ struct SourceLines::State {
     void keep_within_memory();
     [[nodiscard]] std::optional<Dwarf_Die> entry_at(std::uint64_t offset);
     [[nodiscard]] const unsigned char* end_of(std::size_t unit) const;
-    // More entries than a sound unit can have.
+    // More than the number of entries in a sound unit.
     [[nodiscard]] std::uint64_t steps_for(std::size_t unit) const;
     [[nodiscard]] bool touch(Dwarf_Die& entry);
     [[nodiscard]] Unit* unit(std::size_t index);
@@ -93,7 +93,8 @@ struct SourceLines::State {
     [[nodiscard]] std::vector<SourceFrame> frames_in(Unit& unit, std::uint64_t function, std::uint64_t address);
 };
 
-// The ranges of every unit, from the units' own entries: .debug_aranges may be missing for some (clang) or for all.
+// Reads the ranges from the units' own entries, because .debug_aranges may be missing for some
+// units (clang) or all.
 Status SourceLines::State::find_units() {
     if (dwarf() == nullptr) return make_error(ErrorKind::Invalid, "its debug information is damaged");
     std::uint64_t steps = memory_bytes / tables_share / 64;
@@ -108,7 +109,7 @@ Status SourceLines::State::find_units() {
     return success();
 }
 
-// Nothing that libdw gave out may be in use.
+// Nothing returned by libdw may be in use.
 void SourceLines::State::keep_within_memory() {
     if (main.held_bytes() + (alternate ? alternate->held_bytes() : 0) > memory_bytes / library_share) {
         main.forget();
@@ -274,7 +275,7 @@ Result<SourceLines> SourceLines::open(const std::filesystem::path& program, cons
     auto state = std::make_unique<State>(std::move(image), std::move(main));
     bounds.memory_bytes -= state->main.unpacked_bytes();
     if (const auto path = find_alternate_file(debug_file)) {
-        // Without it some names are missing, no more.
+        // Without it, only some names are missing.
         if (auto alternate = DwarfFile::open(*path, bounds)) {
             bounds.memory_bytes -= alternate->unpacked_bytes();
             state->alternate.emplace(std::move(alternate).value());

@@ -1,4 +1,5 @@
-// Functions, inlined ones too, with source file and line for places in a program, from its DWARF (elfutils libdw).
+// Finds functions, inlined ones too, with source file and line at places in a program, from its
+// DWARF (elfutils libdw).
 #pragma once
 
 #include <cstdint>
@@ -12,28 +13,30 @@
 namespace lagtrap::binaries {
 
 struct SourceFrame {
-    // Demangled, with its parameters; where the debug information has no linkage name (C, static functions of GCC):
-    // with its namespaces and classes alone. Empty: not known; the symbol table may know the outermost frame's.
+    // Demangled, with parameters. Without a linkage name in the debug information (C, static
+    // functions of GCC), it has only namespaces and classes. Empty if unknown; the symbol table may
+    // know the outermost frame's.
     std::string function;
-    std::string file;        // as the compiler was given it, with its directory; empty: not known
-    std::uint32_t line = 0;  // 0: not known, or code that the compiler made by itself
+    std::string file;        // path as the compiler recorded it; empty if unknown
+    std::uint32_t line = 0;  // 0 if unknown, or if the compiler generated the code
 };
 
-// What a look at debug information may cost. What is beyond it stays unnamed, and that is counted by the caller.
+// Limits for reading debug information. What exceeds them stays unnamed, and the caller counts it.
 struct DebugInfoLimits {
-    std::uint64_t file_bytes = 1ULL << 30;   // of the file with the DWARF
-    std::uint64_t memory_bytes = 192 << 20;  // of sections unpacked and tables built
+    std::uint64_t file_bytes = 1ULL << 30;   // size of the file with the DWARF
+    std::uint64_t memory_bytes = 192 << 20;  // for unpacked sections and tables
 };
 
-// The DWARF of one file, versions 2 to 5, with dwz's common file where there is one. Sections are mapped; a file that is
-// cut short meanwhile gives no frames from then on (mapped_sections.hpp). Not for several threads at once.
+// The DWARF of one file (versions 2 to 5) and dwz's common file, if there is one. Sections are
+// mapped. If the file is truncated meanwhile, it returns no more frames (mapped_sections.hpp). Not
+// thread-safe.
 class SourceLines {
   public:
-    // `debug_file` has the DWARF: the program itself, or its separate debug file (debug_files.hpp); `program` is
-    // the program, or `debug_file` again where the program is not on this machine: then only frames_at_address may
-    // be used, as a debug file does not know the program's file offsets.
-    // ErrorKind::NotFound: there is no DWARF; Invalid; TooLarge: beyond the limits; Unsupported: sections are
-    // compressed in a way that is not known.
+    // `debug_file` has the DWARF: the program itself, or its separate debug file (debug_files.hpp).
+    // `program` is the program. If it is not on this machine, pass `debug_file` again and use only
+    // frames_at_address(), because debug files do not have the program's file offsets.
+    // ErrorKind::NotFound if there is no DWARF; Invalid; TooLarge beyond the limits; Unsupported if
+    // sections have an unknown compression.
     [[nodiscard]] static Result<SourceLines> open(const std::filesystem::path& program,
                                                   const std::filesystem::path& debug_file,
                                                   const DebugInfoLimits& limits);
@@ -41,12 +44,12 @@ class SourceLines {
     SourceLines& operator=(SourceLines&&) noexcept;
     ~SourceLines();
 
-    // The functions at a file offset of the program, innermost first: those inlined there, then the function itself.
-    // The innermost has its own line, each other one the line of the call in it. Empty: not covered. One frame
-    // without a function: there is only a line. Cheapest with ascending offsets: what was read of a compilation unit is
-    // kept while there is room for it.
+    // The functions at a file offset of the program, innermost first: those inlined there, then the
+    // function itself. The innermost has its own line, the others the line of the inlined call.
+    // Empty if unknown. A single frame without a function means that only the line is known.
+    // Fastest with ascending offsets, because recently read compilation units are cached.
     [[nodiscard]] std::vector<SourceFrame> frames_at(std::uint64_t file_offset);
-    // The same by address as linked.
+    // The same for an address as linked.
     [[nodiscard]] std::vector<SourceFrame> frames_at_address(std::uint64_t address);
 
   private:

@@ -1,4 +1,4 @@
-// How much memory something may still take. Used by the other files of this folder.
+// A memory budget. Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace lagtrap::binaries {
 class ByteBudget {
   public:
     explicit ByteBudget(std::uint64_t bytes) : left_(bytes) {}
-    // False, and nothing taken, where there is not so much left.
+    // False, without taking anything, if less than that is left.
     [[nodiscard]] bool take(std::uint64_t bytes) {
         if (bytes > left_) return false;
         left_ -= bytes;

@@ -1,4 +1,4 @@
-// Reads numbers one after the other from bytes that somebody else wrote. Used by the other files of this folder.
+// Reads numbers and texts from untrusted bytes. Internal to binaries/.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lagtrap::binaries {
 
-// A place in some bytes. Whatever would lie beyond their end reads as 0, and from then on ok() is false.
+// A position in some bytes. Reading past the end yields 0 and makes ok() false from then on.
 class ByteCursor {
   public:
     explicit ByteCursor(std::string_view bytes, std::size_t position = 0)
@@ -18,7 +18,7 @@ class ByteCursor {
     [[nodiscard]] std::size_t position() const { return position_; }
     [[nodiscard]] bool at_end() const { return !ok_ || position_ == bytes_.size(); }
 
-    // A little-endian number.
+    // Reads a little-endian number.
     template <typename Number>
     [[nodiscard]] Number number() {
         Number value{};
@@ -28,7 +28,7 @@ class ByteCursor {
         return value;
     }
 
-    // Numbers of variable length (DWARF 5, 7.6); of those beyond 64 bits the rest is lost. At most 10 bytes are taken.
+    // LEB128 numbers (DWARF 5, 7.6). Bits beyond 64 are dropped. Reads at most 10 bytes.
     [[nodiscard]] std::uint64_t unsigned_leb128() { return leb128().value; }
     [[nodiscard]] std::int64_t signed_leb128() {
         const auto read = leb128();
@@ -43,7 +43,7 @@ class ByteCursor {
         return taken;
     }
 
-    // Up to a NUL, which is passed over.
+    // Reads up to a NUL and skips it.
     [[nodiscard]] std::string_view text() {
         const std::size_t end = ok_ ? bytes_.find('\0', position_) : std::string_view::npos;
         if (end == std::string_view::npos) {

@@ -20,17 +20,17 @@ namespace lagtrap::binaries {
 namespace {
 
 constexpr std::uint64_t max_link_bytes = 8'192;
-constexpr std::uint64_t max_summed_bytes = 1ULL << 30;  // of a file whose CRC is computed
+constexpr std::uint64_t max_summed_bytes = 1ULL << 30;  // limit for files whose CRC is computed
 constexpr std::size_t max_indexed_files = 20'000;
 constexpr int max_indexed_depth = 8;
 
-// What may be compared with a program: a regular file, opened so that no pipe holds anybody up.
 bool is_build_id(std::string_view text) {
     return text.size() >= 4 && text.size() % 2 == 0 && std::all_of(text.begin(), text.end(), [](char c) {
                return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
            });
 }
 
+// ElfImage::open() accepts only regular files and does not block on a pipe.
 bool has_build_id(const std::filesystem::path& path, const std::string& build_id, ElfKinds kinds = ElfKinds::Programs) {
     const auto image = ElfImage::open(path, kinds);
     return image && image->build_id() == build_id;
@@ -40,7 +40,7 @@ std::filesystem::path build_id_path(const std::filesystem::path& folder, const s
     return folder / ".build-id" / build_id.substr(0, 2) / (build_id.substr(2) + ".debug");
 }
 
-// The CRC-32 of a file, which is that of xz too. nullopt: it cannot be read, or is too large.
+// The file's CRC-32, the same as used by xz. nullopt if it cannot be read or is too large.
 std::optional<std::uint32_t> checksum_of(const std::filesystem::path& path) {
     auto fd = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd) return std::nullopt;
@@ -61,7 +61,7 @@ struct DebugLink {
     std::uint32_t checksum = 0;
 };
 
-// .gnu_debuglink: a file's name, zeros up to a multiple of 4, its CRC.
+// .gnu_debuglink holds a file name, zeros up to a multiple of 4, and a CRC.
 std::optional<DebugLink> debug_link_of(const ElfImage& image) {
     const ElfSection* section = image.find_section(".gnu_debuglink");
     if (section == nullptr) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<DebugLink> debug_link_of(const ElfImage& image) {
     DebugLink link;
     link.name = std::string(text_at(*content, 0));
     const std::size_t position = (link.name.size() + 1 + 3) / 4 * 4;
-    // A name alone, not a way out of the folders that are searched.
+    // The name must not lead out of the searched folders.
     if (link.name.empty() || link.name == "." || link.name == ".." || link.name.find('/') != std::string::npos)
         return std::nullopt;
     if (position + sizeof link.checksum > content->size()) return std::nullopt;
@@ -83,7 +83,7 @@ struct AlternateLink {
     std::string build_id;
 };
 
-// .gnu_debugaltlink: a file's name, then its build id.
+// .gnu_debugaltlink holds a file name and a build id.
 std::optional<AlternateLink> alternate_link_of(const ElfImage& image) {
     const ElfSection* section = image.find_section(".gnu_debugaltlink");
     if (section == nullptr) return std::nullopt;
@@ -97,7 +97,7 @@ std::optional<AlternateLink> alternate_link_of(const ElfImage& image) {
     return link;
 }
 
-// The path as the program's own root has it: without the /proc/PID/root in front.
+// The path as seen in the program's own root: without a leading /proc/PID/root.
 std::filesystem::path path_within_its_root(const std::filesystem::path& path) {
     auto part = path.begin();
     const auto next_is = [&](auto&& fits) { return part != path.end() && fits((part++)->string()); };
@@ -182,7 +182,7 @@ class DebugFolderIndex {
         return files;
     }
 
-    // A stripped program may lie beside its debug file: the one with DWARF counts.
+    // A stripped program may be beside its debug file; prefer the one with DWARF.
     static void add(Files& files, const std::filesystem::path& path) {
         const auto image = ElfImage::open(path);
         if (!image) return;
@@ -253,11 +253,11 @@ std::optional<std::filesystem::path> find_alternate_file(const std::filesystem::
     if (!link) return std::nullopt;
     std::error_code ignored;
     std::vector<std::filesystem::path> places;
-    // The part of the name that every tree of debug files has alike.
+    // The part of the name that all trees of debug files have in common.
     const std::size_t common = link->name.find(".dwz/");
     for (const auto& start : {debug_file, std::filesystem::canonical(debug_file, ignored)}) {
         if (start.empty()) continue;
-        places.push_back(start.parent_path() / link->name);  // the name alone where it is absolute
+        places.push_back(start.parent_path() / link->name);  // just the link's name if that is absolute
         for (auto folder = start.parent_path(); folder != folder.parent_path(); folder = folder.parent_path()) {
             places.push_back(build_id_path(folder, link->build_id));
             if (common != std::string::npos) places.push_back(folder / link->name.substr(common));

@@ -1,4 +1,4 @@
-// The C library declares basename; libiberty.h would again, differently.
+// The C library declares basename, and libiberty.h would declare it differently.
 #define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 
@@ -12,11 +12,11 @@
 namespace lagtrap::binaries {
 namespace {
 
-// A mangled name can refer back to itself so that a few hundred bytes stand for gigabytes: the input is bounded
-// and a name that grows beyond its limit is given up in the middle.
+// Mangled names can refer back to themselves, so a few hundred bytes may expand to gigabytes. Hence
+// the input is bounded, and a name that exceeds its limit is abandoned.
 constexpr std::size_t max_mangled_bytes = 4'096;
 constexpr std::size_t max_demangled_bytes = 16'384;
-// libiberty refuses longer C++ names unless told not to; its stack use is about 64 bytes a character.
+// libiberty refuses longer C++ names by default; its stack use is about 64 bytes per character.
 constexpr std::size_t default_mangled_bytes = 1'024;
 constexpr std::ptrdiff_t max_back_references_in_d = 16;
 
@@ -28,7 +28,7 @@ struct Output {
 
 void append(const char* piece, std::size_t bytes, void* opaque) {
     auto& output = *static_cast<Output*>(opaque);
-    // The C frames in between own nothing that matters; there is no other way out of libiberty's printer.
+    // libiberty's printer cannot be stopped otherwise. The C frames in between own no resources.
     if (bytes > max_demangled_bytes - output.size) std::longjmp(output.too_long, 1);
     std::copy_n(piece, bytes, output.text + output.size);
     output.size += bytes;
@@ -36,7 +36,7 @@ void append(const char* piece, std::size_t bytes, void* opaque) {
 
 using CallbackDemangler = int (*)(const char*, int, demangle_callbackref, void*);
 
-// No object with a destructor may live in this frame: longjmp passes it.
+// longjmp skips this frame, so it must not contain objects with destructors.
 bool run_demangler(CallbackDemangler demangler, const char* symbol, int options, Output& output) {
     if (setjmp(output.too_long) != 0) return false;
     return demangler(symbol, options, append, &output) != 0;
@@ -55,7 +55,7 @@ std::string demangle_with(std::string_view view, int options) {
     if (symbol[1] == 'D') return demangle_d(symbol);
     if (symbol[1] != 'Z' && symbol[1] != 'R') return symbol;
     const auto output = std::make_unique<Output>();
-    // Rust first: its older names look like C++ ones with a hash at the end.
+    // Try Rust first: its old mangling looks like C++ with a hash at the end.
     if (run_demangler(rust_demangle_callback, symbol.c_str(), 0, *output))
         return std::string(output->text, output->size);
     output->size = 0;

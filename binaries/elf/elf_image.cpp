@@ -31,7 +31,7 @@ Status read_exactly(int fd, char* into, std::uint64_t size, std::uint64_t offset
     return success();
 }
 
-// Why these first bytes are not those of a file that can be read here; empty where they are.
+// Why a file with these first bytes cannot be read; empty if it can.
 std::string refusal(std::string_view head, ElfKinds kinds) {
     if (head.starts_with("#!")) return "is a script; name its interpreter, or mark the event with lagtrap.h";
     if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG)) return "is not a program or library (ELF)";
@@ -113,7 +113,7 @@ Status ElfImage::parse_header(ElfKinds kinds) {
     std::uint64_t segment_count = header.e_phnum;
     if (header.e_shoff != 0) {
         if (header.e_shentsize != sizeof(Elf64_Shdr)) return damaged("section headers of an unknown size");
-        // Counts too large for the header's 16 bits lie in the first section header.
+        // Counts that exceed 16 bits are in the first section header.
         TRY_ASSIGN(const std::string first, read(header.e_shoff, sizeof(Elf64_Shdr), sizeof(Elf64_Shdr)));
         const auto extension = number_at<Elf64_Shdr>(first, 0);
         if (section_count == 0) section_count = extension.sh_size;
@@ -152,7 +152,7 @@ Status ElfImage::parse_sections(std::uint64_t offset, std::uint64_t count, std::
     sections_.reserve(count);
     for (std::uint64_t index = 0; index < count; ++index) {
         const auto raw = number_at<Elf64_Shdr>(table, index * sizeof(Elf64_Shdr));
-        // Real section names are short; the bound keeps overlapping names from multiplying.
+        // Real section names are short; the limit bounds memory if names overlap.
         std::string section_name(text_at(names, raw.sh_name).substr(0, 256));
         sections_.push_back(ElfSection{std::move(section_name), raw.sh_type, raw.sh_flags, raw.sh_addr, raw.sh_offset,
                                        raw.sh_size, raw.sh_link, raw.sh_addralign});
@@ -188,7 +188,7 @@ Result<std::string> ElfImage::read(const ElfSection& section, std::uint64_t limi
 }
 
 std::string ElfImage::build_id() const {
-    // Sections first: in a separate debug file the program headers' offsets are those of the program.
+    // Sections first: in a separate debug file, the program headers have the program's offsets.
     for (const auto& section : sections_) {
         if (section.type != SHT_NOTE) continue;
         const auto notes = read(section, max_notes_bytes);

@@ -1,5 +1,5 @@
-// The bones of an ELF file: sections and segments, every offset and count checked against the file's size.
-// Used by the other files of this folder; others want program_file.hpp.
+// Sections and segments of an ELF file; every offset and count is checked against the file's size.
+// Internal to binaries/; other code uses program_file.hpp.
 #pragma once
 
 #include <cstdint>
@@ -40,51 +40,52 @@ struct ElfSegment {
     std::uint64_t alignment = 0;
 };
 
-// One note, pointing into the bytes that were parsed.
+// A note; points into the parsed bytes.
 struct ElfNote {
     std::string_view name;  // without its terminating NUL
     std::uint32_t type = 0;
     std::string_view description;
 };
 
-// Calls `visit(ElfNote)` for each note until it returns false. False where the notes are damaged; what came before
-// the damage was visited.
+// Calls `visit(ElfNote)` for each note until it returns false. Returns false if the notes are
+// damaged; those before the damage were visited.
 template <typename Visit>
 bool for_each_note(std::string_view notes, std::uint64_t alignment, Visit&& visit);
 
-// As many segments as a file may have.
+// Maximum number of segments.
 inline constexpr std::uint32_t max_segments = 4'096;
 
-// Object files (ET_REL) are what dwz's common debug files look like.
+// Whether to accept object files (ET_REL), the form of dwz's common debug files.
 enum class ElfKinds { Programs, AlsoObjects };
 
-// A 64-bit little-endian program, library or separate debug file. Reads with pread, never by mapping: a file
-// that shrinks meanwhile gives an error, not SIGBUS. Not for several threads at once.
+// A 64-bit little-endian program, library or separate debug file. Reads with pread rather than a
+// mapping, so that a file that shrinks causes an error instead of SIGBUS. Not thread-safe.
 class ElfImage {
   public:
-    // Takes the file. `name` is used in errors. ErrorKind::Invalid, TooLarge, System.
+    // Takes ownership of the file. `name` is for errors. ErrorKind::Invalid, TooLarge, System.
     [[nodiscard]] static Result<ElfImage> from_file(UniqueFd fd, std::string name, ElfKinds kinds = ElfKinds::Programs);
-    // The same of the file at `path`, which may be of any kind: it never waits for one.
+    // The same for the file at `path`, whatever its type; does not block on a pipe.
     [[nodiscard]] static Result<ElfImage> open(const std::filesystem::path& path, ElfKinds kinds = ElfKinds::Programs);
-    // The same of bytes in memory (an ELF file inside another).
+    // The same for bytes in memory (an ELF file inside another).
     [[nodiscard]] static Result<ElfImage> from_bytes(std::string bytes, std::string name);
 
     // EM_*
     [[nodiscard]] std::uint16_t machine() const { return machine_; }
-    // Where it begins to run, as linked; 0: nowhere.
+    // The entry address as linked; 0 if there is none.
     [[nodiscard]] std::uint64_t entry() const { return entry_; }
     [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }
     [[nodiscard]] const std::vector<ElfSegment>& segments() const { return segments_; }
-    // The first of this name that has content in the file; nullptr where there is none.
+    // The first section with this name and content in the file; nullptr if there is none.
     [[nodiscard]] const ElfSection* find_section(std::string_view name) const;
-    // `size` bytes at `offset`: ErrorKind::Invalid if the file ends before, TooLarge beyond `limit_bytes`.
+    // Reads `size` bytes at `offset`. ErrorKind::Invalid if the file ends before, TooLarge if it
+    // exceeds `limit_bytes`.
     [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t size, std::uint64_t limit_bytes) const;
     [[nodiscard]] Result<std::string> read(const ElfSection& section, std::uint64_t limit_bytes) const;
-    // Lower-case hexadecimal of the GNU build id; empty where there is none.
+    // The GNU build id in lower-case hexadecimal; empty if there is none.
     [[nodiscard]] std::string build_id() const;
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
-    // ErrorKind::Invalid, with its name
+    // ErrorKind::Invalid, with the file's name.
     [[nodiscard]] Error damaged(std::string_view what) const;
 
   private:
@@ -94,7 +95,7 @@ class ElfImage {
     [[nodiscard]] Status parse_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t names_index);
 
     UniqueFd fd_;
-    std::string bytes_;  // in place of fd_
+    std::string bytes_;  // used instead of fd_
     std::string name_;
     std::uint64_t size_bytes_ = 0;
     std::uint16_t machine_ = 0;
@@ -103,10 +104,10 @@ class ElfImage {
     std::vector<ElfSegment> segments_;
 };
 
-// The GNU build id among these notes, in hexadecimal; empty where there is none.
+// The GNU build id in these notes, in hexadecimal; empty if there is none.
 [[nodiscard]] std::string build_id_of_notes(std::string_view notes, std::uint64_t alignment);
 
-// A little-endian number at `offset` of `bytes`, which must have that many.
+// The little-endian number at `offset` of `bytes`, which must be large enough.
 template <typename Number>
 [[nodiscard]] Number number_at(std::string_view bytes, std::size_t offset) {
     Number number{};
@@ -114,7 +115,7 @@ template <typename Number>
     return number;
 }
 
-// The text at `offset` of a string table, up to its NUL; empty where the table does not have it.
+// The text at `offset` of a string table, up to its NUL; empty if it is outside the table.
 [[nodiscard]] std::string_view text_at(std::string_view table, std::uint64_t offset);
 
 template <typename Visit>

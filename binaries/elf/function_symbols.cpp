@@ -8,10 +8,11 @@
 namespace lagtrap::binaries {
 namespace {
 
-// Longer names are cut: no compiler's are, and overlapping strings in a hostile file would multiply.
+// Longer names are cut: compilers do not produce them, and overlapping strings of a hostile file
+// would multiply.
 constexpr std::size_t max_symbol_bytes = 16'384;
 constexpr std::uint64_t max_names_bytes = 1ULL << 30;
-// Symbols are read in pieces of so many.
+// Symbols are read in pieces of this many.
 constexpr std::uint64_t piece_symbols = 64 << 10;
 
 SymbolBinding binding_of(unsigned char info) {
@@ -31,7 +32,7 @@ std::uint32_t name_bytes_at(std::string_view names, std::uint64_t offset) {
     if (offset >= names.size()) return 0;
     const std::string_view rest = names.substr(offset, max_symbol_bytes + 1);
     const std::size_t end = rest.find('\0');
-    // A name that the table's end cuts off is none.
+    // A name cut off by the end of the table is invalid.
     if (end == std::string_view::npos && offset + rest.size() == names.size()) return 0;
     return static_cast<std::uint32_t>(std::min(end, max_symbol_bytes));
 }
@@ -52,7 +53,7 @@ Status read_functions(const ElfImage& image, const ElfSection& section, ByteBudg
             if (!is_defined_function(raw)) continue;
             const std::uint32_t name_bytes = name_bytes_at(table.names, raw.st_name);
             if (name_bytes == 0) continue;
-            // A vector that grows has its old content beside it for a moment.
+            // A growing vector briefly holds its old content too.
             if (!budget.take(2 * sizeof(FunctionTable::Function))) return over_budget(image);
             table.functions.push_back(FunctionTable::Function{raw.st_value, raw.st_size, raw.st_name, name_bytes,
                                                               binding_of(raw.st_info),
@@ -92,7 +93,7 @@ Result<std::vector<FunctionTable>> read_function_tables(const ElfImage& image, B
     TRY(read_tables(image, symbols, budget, tables));
     auto inner = mini_debug_image(image, std::min(max_mini_debug_bytes, budget.left()));
     if (inner) {
-        // The unpacked file is in memory while its tables are copied out.
+        // The unpacked file is in memory while its tables are copied.
         const std::uint64_t unpacked_bytes = inner->size_bytes();
         if (!budget.take(unpacked_bytes)) return over_budget(image);
         TRY(read_tables(*inner, symbols, budget, tables));

@@ -26,7 +26,7 @@ std::vector<std::string> files_like(const std::string& pattern) {
     return files;
 }
 
-// The folders that a list such as /etc/ld.so.conf names, with those of the lists that it includes.
+// Adds the folders listed in a file such as /etc/ld.so.conf and the files it includes.
 void add_folders(const std::string& list, int depth, std::vector<fs::path>& folders) {
     const auto text = depth < deepest_list ? read_file(list, list_limit_bytes) : Result<std::string>(std::string());
     if (!text) return;
@@ -61,7 +61,7 @@ class Search {
   public:
     std::vector<fs::path> run(const fs::path& program) {
         look_at(program);
-        // Those that are found are looked at in turn, so that the nearest come first.
+        // Breadth-first, so that the nearest come first.
         for (std::size_t next = 0; next < found_.size(); ++next) look_at(fs::path(found_[next]));
         return std::move(found_);
     }
@@ -78,7 +78,7 @@ class Search {
             if (found_.size() < most_libraries && seen_.insert(name).second) find(name, folders);
     }
 
-    // By the name that is asked for, which outlives the file of one release that it leads to.
+    // Keeps the requested name, which outlives the versioned file it links to.
     void find(const std::string& name, const std::vector<fs::path>& folders) {
         std::error_code ignored;
         for (const fs::path& folder : folders) {

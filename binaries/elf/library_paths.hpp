@@ -1,4 +1,4 @@
-// Where the loader finds the libraries of a program.
+// Finds a program's libraries as the loader does.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,13 @@
 
 namespace lagtrap::binaries {
 
-// The folders in which the loader looks for libraries, in its order: those of DT_RUNPATH and DT_RPATH, of /etc/ld.so.conf, its own.
+// The folders in which the loader looks for libraries, in its order: DT_RUNPATH and DT_RPATH,
+// /etc/ld.so.conf, the defaults.
 class LibraryFolders {
   public:
     // Reads /etc/ld.so.conf.
     LibraryFolders();
-    // For a file that lies in `origin`. Asks no file system.
+    // For a file in folder `origin`. Does not access the file system.
     [[nodiscard]] std::vector<std::filesystem::path> of(const NeededLibraries& needed,
                                                         const std::filesystem::path& origin) const;
 
@@ -23,9 +24,9 @@ class LibraryFolders {
 
 inline constexpr std::size_t most_libraries = 256;
 
-// Paths of the libraries that the program needs, and of those that they need: nearest first, each once, most_libraries at
-// the most. What is not found or is no ELF file of this machine is left out, as are libraries that the program loads by
-// itself while it runs.
+// Paths of the libraries that the program needs, directly or indirectly: nearest first, each once,
+// at most most_libraries. Omits those that are not found, are not ELF files for this machine, or
+// are loaded at run time.
 [[nodiscard]] std::vector<std::filesystem::path> libraries_of(const std::filesystem::path& program);
 
 }  // namespace lagtrap::binaries

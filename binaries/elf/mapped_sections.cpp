@@ -15,10 +15,10 @@
 
 namespace lagtrap::binaries {
 
-// What becomes of one section.
+// How one section is mapped or unpacked.
 struct SectionPlan {
     std::string name;
-    std::uint64_t file_offset = 0;  // of its bytes, packed ones without their header
+    std::uint64_t file_offset = 0;  // of its data; after the header if it is compressed
     std::uint64_t file_bytes = 0;
     std::uint64_t size = 0;  // in memory
     std::uint32_t compression = 0;

@@ -1,5 +1,5 @@
-// Sections of an ELF file in memory, side by side: mapped where they lie in the file as they are, unpacked where they
-// are compressed. Used by the other files of this folder.
+// Maps sections of an ELF file side by side in memory, and unpacks compressed ones. Internal to
+// binaries/.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ struct MappedSection {
     std::uint64_t size = 0;
 };
 
-struct SectionPlan;  // what becomes of one section
+struct SectionPlan;  // how one section is mapped or unpacked
 
 struct MappedSectionLimits {
     std::uint64_t file_bytes = 0;
-    std::uint64_t unpacked_bytes = 0;  // of all compressed sections together
+    std::uint64_t unpacked_bytes = 0;  // for all compressed sections together
 };
 
-// The wanted sections of one file. Room is left before the first one, for a header that describes them. Files that others
-// write to may change under the reader's eyes; a file that gets shorter gives zeros (MappingGuard).
+// The wanted sections of one file, after space for a header that describes them. Other processes
+// may change the file meanwhile; a truncated file reads as zeros (MappingGuard).
 class MappedSections {
   public:
-    // Of several sections of one name the first. Sections that the file does not have, or has without content, are not
-    // there. ErrorKind as ElfImage::from_file, and TooLarge beyond the limits, Invalid (damaged compressed data),
-    // Unsupported (a compression other than zlib and zstd).
+    // Takes the first section of each name. Skips sections that the file does not have or that are
+    // empty. ErrorKind as ElfImage::from_file, and TooLarge beyond the limits, Invalid (damaged
+    // compressed data), Unsupported (a compression other than zlib and zstd).
     [[nodiscard]] static Result<MappedSections> open(const std::filesystem::path& path,
                                                      const std::vector<std::string_view>& wanted,
                                                      const MappedSectionLimits& limits);
@@ -44,14 +44,15 @@ class MappedSections {
     static constexpr std::uint64_t header_bytes = 64 << 10;
 
     [[nodiscard]] const std::vector<MappedSection>& sections() const { return sections_; }
-    // Empty where the file does not have it.
+    // Empty if the file does not have it.
     [[nodiscard]] std::string_view section(std::string_view name) const;
-    // The whole: header_bytes that may be written to, then the sections, each from a page's start or further on.
+    // The whole region: header_bytes of writable space, then the sections, each in pages of its
+    // own.
     [[nodiscard]] char* data() const { return region_; }
     [[nodiscard]] std::uint64_t size() const { return region_bytes_; }
     [[nodiscard]] std::uint64_t unpacked_bytes() const { return unpacked_bytes_; }
     [[nodiscard]] bool file_was_cut() const { return guard_ && guard_->file_was_cut(); }
-    // Lets go of mapped pages; the next access reads them again.
+    // Releases mapped pages; the next access reads them again.
     void release_pages() const;
 
   private:

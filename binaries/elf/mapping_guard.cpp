@@ -17,14 +17,14 @@ namespace {
 struct Slot {
     std::atomic<bool> taken = false;
     std::atomic<std::uintptr_t> start = 0;
-    std::atomic<std::uintptr_t> end = 0;  // 0: guards nothing
+    std::atomic<std::uintptr_t> end = 0;  // 0: unused
     std::atomic<bool> cut = false;
 };
 
 std::array<Slot, 64> slots;
 struct sigaction former_action;
 
-// In a signal handler: nothing but system calls and atomics.
+// Runs in a signal handler: only system calls and atomics.
 bool repair(std::uintptr_t address) {
     for (Slot& slot : slots) {
         if (address < slot.start.load() || address >= slot.end.load()) continue;
@@ -49,7 +49,7 @@ void on_bus_error(int number, siginfo_t* facts, void* context) {
     } else if (former_action.sa_handler != SIG_DFL && former_action.sa_handler != SIG_IGN) {
         former_action.sa_handler(number);
     } else {
-        // The access is made again and ends the process as it would have.
+        // The access is repeated and then ends the process.
         ::sigaction(SIGBUS, &former_action, nullptr);
         if (facts->si_code <= 0) ::raise(SIGBUS);
     }

@@ -1,4 +1,4 @@
-// Survives the end of a mapped file being cut off. Used by the other files of this folder.
+// Survives the truncation of a mapped file. Internal to binaries/.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +6,20 @@
 
 namespace lagtrap::binaries {
 
-// While it lives, an access to a page of the range whose file no longer has it gives zeros instead of SIGBUS. Sets the
-// process's handler of SIGBUS once, for good; the handler passes on what is no guard's to the one that was there before.
-// The way is that of systemd (src/basic/sigbus.c): the page is replaced by one of zeros. Any thread.
+// While a guard exists, access to a page of its range that the file no longer has yields zeros
+// instead of SIGBUS. Installs a SIGBUS handler for the process, once and permanently; for other
+// addresses, it calls the previous handler. Like systemd (src/basic/sigbus.c), it replaces the page
+// by a zero page. Thread-safe.
 class MappingGuard {
   public:
-    // nullopt: more than 64 are in use. The range consists of whole pages, and must be unmapped after the guard is gone.
+    // nullopt if 64 guards are in use. The range must consist of whole pages and must be unmapped
+    // only after the guard is destroyed.
     [[nodiscard]] static std::optional<MappingGuard> protect(const void* start, std::size_t bytes);
     MappingGuard(MappingGuard&& other) noexcept;
     MappingGuard& operator=(MappingGuard&& other) noexcept;
     ~MappingGuard();
 
-    // Whether a page was gone: what was read of the range is not to be believed.
+    // Whether a page was missing; if so, do not trust data read from the range.
     [[nodiscard]] bool file_was_cut() const;
 
   private:

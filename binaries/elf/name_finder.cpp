@@ -18,8 +18,8 @@ bool is_identifier(std::string_view text) {
     });
 }
 
-// What must occur in the mangled form of `name`: its last identifier. Empty where that is not certain (operators, names
-// that C++ abbreviates).
+// The last identifier of `name`, which must occur in its mangled form. Empty if that is not certain
+// (operators, names that C++ abbreviates).
 std::string_view certain_part(const std::string& name) {
     static constexpr std::array<std::string_view, 7> abbreviated_names = {
         "std", "allocator", "basic_string", "string", "istream", "ostream", "iostream"};
@@ -35,10 +35,11 @@ bool may_be_mangled(std::string_view symbol) {
     return symbol.starts_with("_Z") || symbol.starts_with("_R") || symbol.starts_with("_D");
 }
 
-// A part of a function that lies elsewhere has the function's name too.
+// False for a part of a function placed elsewhere, which would demangle to the function's name.
 bool has_demangled_names(const std::string& symbol) { return may_be_mangled(symbol) && owner_of_part(symbol).empty(); }
 
-// Calls `visit` with each identifier that `symbol` may hold: its length in digits, then itself.
+// Calls `visit` for each possible identifier of `symbol`: a decimal length, then that many
+// characters.
 template <typename Visit>
 void for_each_identifier(std::string_view symbol, Visit&& visit) {
     constexpr std::size_t most_digits = 4;
@@ -49,7 +50,7 @@ void for_each_identifier(std::string_view symbol, Visit&& visit) {
             length = length * 10 + static_cast<std::size_t>(symbol[at] - '0');
         if (at + length > symbol.size()) continue;
         visit(symbol.substr(at, length));
-        // Rust sets an underscore before identifiers that begin with one or with a digit.
+        // Rust inserts an underscore before identifiers that start with one or with a digit.
         if (at + 1 + length <= symbol.size() && symbol[at] == '_') visit(symbol.substr(at + 1, length));
     }
 }
@@ -70,7 +71,7 @@ NameFinder::NameFinder(const std::vector<std::string>& names) : names_(names) {
 
 std::vector<std::size_t> NameFinder::names_of(const std::string& symbol) const {
     std::vector<std::size_t> found;
-    // "memcpy@@GLIBC_2.14": .symtab of a library may have the version in the name.
+    // In .symtab of a library, the name may include the version: "memcpy@@GLIBC_2.14".
     for (const std::string_view own :
          {std::string_view(symbol), std::string_view(symbol).substr(0, symbol.find('@'))}) {
         const auto [first, last] = by_name_.equal_range(own);

@@ -1,4 +1,4 @@
-// Which of many names a symbol may have: asked before it is demangled. Used by the other files of this folder.
+// Finds which of many names a symbol may have, before demangling it. Internal to binaries/.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,24 @@
 
 namespace lagtrap::binaries {
 
-// Names as people write them: a symbol's own, or the demangled one, with or without its parameters.
+// Names as people write them: a symbol, or its demangled name with or without parameters.
 class NameFinder {
   public:
     explicit NameFinder(const std::vector<std::string>& names);
 
-    // The numbers of the names that `symbol` has, ascending.
+    // Ascending indexes of the names that match `symbol`.
     [[nodiscard]] std::vector<std::size_t> names_of(const std::string& symbol) const;
 
   private:
     const std::vector<std::string>& names_;
     std::unordered_multimap<std::string_view, std::size_t> by_name_;
-    // By their last identifier, which every mangling scheme spells out; those of which that is not certain apart.
+    // By last identifier, which every mangling scheme spells out. Names for which that is not
+    // certain are in uncertain_.
     std::unordered_multimap<std::string_view, std::size_t> by_identifier_;
     std::vector<std::size_t> uncertain_;
 };
 
-// Every name that finds `symbol`: its own, that without a version, and the demangled ones.
+// All names that match `symbol`: itself, without its version, and demangled.
 [[nodiscard]] std::vector<std::string> all_names_of(const std::string& symbol);
 
 }  // namespace lagtrap::binaries

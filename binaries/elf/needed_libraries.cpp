@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t max_dynamic_bytes = 1 << 20;
 constexpr std::uint64_t max_library_name_bytes = 4096;
 
-// Of the string at an address, with up to max_library_name_bytes.
+// The string at an address, at most max_library_name_bytes.
 Result<std::string> name_at(const ElfImage& image, std::uint64_t address) {
     for (const auto& segment : image.segments()) {
         if (segment.type != PT_LOAD || address < segment.address) continue;
@@ -26,7 +26,7 @@ Result<std::string> name_at(const ElfImage& image, std::uint64_t address) {
     return image.damaged("the name of a needed library lies outside the loaded segments");
 }
 
-// "/opt/lib:$ORIGIN/../lib"
+// Splits a list such as "/opt/lib:$ORIGIN/../lib".
 std::vector<std::string> folders_of(std::string_view list) {
     std::vector<std::string> folders;
     while (!list.empty()) {

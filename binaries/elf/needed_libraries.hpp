@@ -1,4 +1,4 @@
-// The libraries that a program or library asks for. Used by the other files of this folder.
+// Reads which libraries a program or library requires. Internal to binaries/.
 #pragma once
 
 #include "binaries/elf/elf_image.hpp"
@@ -6,8 +6,8 @@
 
 namespace lagtrap::binaries {
 
-// Of the dynamic segment; nothing for a static program. ErrorKind::Invalid where the segment is damaged, TooLarge beyond
-// 1 MiB of entries.
+// Reads the dynamic segment; empty for a static program. ErrorKind::Invalid if the segment is
+// damaged, TooLarge for more than 1 MiB of entries.
 [[nodiscard]] Result<NeededLibraries> needed_libraries(const ElfImage& image);
 
 }  // namespace lagtrap::binaries

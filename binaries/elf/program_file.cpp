@@ -30,7 +30,7 @@ Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t size) {
     return bytes;
 }
 
-// What a stripped program of Go has instead of symbols.
+// Adds the functions of Go's own table, for a stripped Go program.
 Status add_go_functions(const ElfImage& image, std::vector<FunctionSymbol>& symbols) {
     TRY_ASSIGN(const auto functions, read_go_functions(image));
     for (const GoFunction& function : functions)
@@ -39,7 +39,7 @@ Status add_go_functions(const ElfImage& image, std::vector<FunctionSymbol>& symb
     return success();
 }
 
-// Whether the table tells the addresses that the symbols tell.
+// Whether table and symbols have the same addresses.
 bool agree(const std::vector<GoFunction>& table, const std::vector<Function>& functions) {
     const auto known = std::find_if(table.begin(), table.end(),
                                     [](const GoFunction& function) { return function.name == "runtime.main"; });
@@ -51,11 +51,11 @@ bool agree(const std::vector<GoFunction>& table, const std::vector<Function>& fu
 }  // namespace
 
 struct ProgramFile::State {
-    // Either the file's bones are here, or somebody else reads the file.
+    // Either `image` is set, or `reader` reads the file.
     std::optional<ElfImage> image;
     FileReader* reader = nullptr;
     ReadBudget budget;
-    std::optional<Error> failure;  // of the reader, at this file
+    std::optional<Error> failure;  // of the reader, for this file
     UniqueFd file;
     std::string name;
     ProgramFacts facts;
@@ -65,7 +65,7 @@ struct ProgramFile::State {
     GoProgram go;
     std::optional<std::vector<GoFunction>> go_functions;
 
-    // What the reader says to the question, a method of it with its arguments.
+    // Asks the reader: `question` is a method of it, called with `arguments`.
     template <typename Question, typename... Arguments>
     auto ask(Question question, const Arguments&... arguments)
         -> decltype((reader->*question)(0, name, arguments..., budget)) {
@@ -83,9 +83,9 @@ ProgramFile& ProgramFile::operator=(ProgramFile&&) noexcept = default;
 ProgramFile::~ProgramFile() = default;
 
 Result<ProgramFile> ProgramFile::open(const std::filesystem::path& path) {
-    // A named pipe of this name would hold the caller up.
+    // A plain open() would block on a named pipe.
     auto opened = open_regular_file(on_machine(path));
-    // What is there and no file is wrong, not forbidden.
+    // Something that is not a regular file is invalid rather than denied.
     const bool no_file = !opened && opened.error().kind == ErrorKind::Denied && opened.error().system_errno == 0;
     if (no_file) return make_error(ErrorKind::Invalid, opened.error().message);
     TRY_ASSIGN(UniqueFd file, std::move(opened));
@@ -242,14 +242,15 @@ Result<std::string> ProgramFile::code_at(std::uint64_t file_offset) const {
 
 namespace {
 
-// Of what goes on on another stack: the C library's own, handlers' that a signal interrupts a lower one for, Boost's, and what
-// coroutine libraries call theirs.
+// Functions that run code on another stack: of the C library, of signal handlers, of Boost, and of
+// coroutine libraries.
 constexpr std::array stack_switches{
     std::string_view("makecontext"),   std::string_view("swapcontext"),    std::string_view("setcontext"),
     std::string_view("jump_fcontext"), std::string_view("ontop_fcontext"), std::string_view("make_fcontext"),
     std::string_view("coro_transfer"), std::string_view("co_switch"),      std::string_view("sigaltstack")};
 
-// By its tables of names: of the dynamic one, where it has others' functions too; else of its own.
+// Searches the names of dynamic symbols, which include imported functions; without those, the
+// file's own symbols.
 bool switches_stacks(const ElfImage& image) {
     constexpr std::uint64_t names_limit_bytes = 64 << 20;
     const ElfSection* section = image.find_section(".dynstr");
@@ -273,7 +274,7 @@ bool ProgramFile::exceptions_may_pass() const {
         if (section.name == ".gcc_except_table") return true;
     const auto libraries = needed_libraries(*state_->image);
     if (!libraries) return true;
-    // The C library, which needs none but the loader, has them for others.
+    // The C library, which needs only the loader, provides them for others.
     const bool is_c_library = libraries->names.size() == 1 && libraries->names.front().starts_with("ld-linux");
     if (!is_c_library && switches_stacks(*state_->image)) return true;
     return std::any_of(libraries->names.begin(), libraries->names.end(), [](std::string_view library) {

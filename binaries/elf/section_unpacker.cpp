@@ -11,7 +11,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-// ELFCOMPRESS_ZSTD, which elf.h of glibc 2.36 does not have yet.
+// ELFCOMPRESS_ZSTD; missing in elf.h of glibc 2.36.
 constexpr std::uint32_t type_zstd = 2;
 
 Error damaged() { return make_error(ErrorKind::Invalid, "its compressed data is damaged"); }

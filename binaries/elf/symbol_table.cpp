@@ -19,14 +19,14 @@ struct SymbolTable::Candidate {
     Name name;
     SymbolBinding binding = SymbolBinding::Local;
     std::uint64_t start = 0;
-    std::uint64_t end = 0;    // 0: not known
-    std::uint64_t limit = 0;  // where it ends at the latest: its segment's end
+    std::uint64_t end = 0;    // 0 if unknown
+    std::uint64_t limit = 0;  // the latest possible end: that of its segment
 };
 
 namespace {
 
 constexpr std::uint64_t max_kallsyms_bytes = 128ULL << 20;
-// A kernel symbol without a follower nearby (the last of a module) covers no more than this.
+// Limit for a kernel symbol without a close successor (the last of a module).
 constexpr std::uint64_t max_kernel_function_bytes = 1ULL << 20;
 
 std::size_t leading_underscores(std::string_view name) {
@@ -34,7 +34,7 @@ std::size_t leading_underscores(std::string_view name) {
     return std::min(name.find_first_not_of('_'), name.size());
 }
 
-// File offset of an address in code; and the offset at which the code's segment ends.
+// The file offset of a code address, and the offset at which its segment ends.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> code_offset(const ElfImage& image, std::uint64_t address) {
     for (const auto& segment : image.segments()) {
         if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
@@ -44,13 +44,13 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> code_offset(const ElfImag
     return std::nullopt;
 }
 
-// The same for a debug file, whose segments have their addresses and sizes in memory, but no content.
+// The same for a debug file, whose segments have addresses and memory sizes but no content.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> debug_file_offset(const ElfImage& image, std::uint64_t address,
                                                                          std::uint64_t load_bias) {
     for (const auto& segment : image.segments()) {
         if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
         if (address < segment.address || address - segment.address >= segment.memory_bytes) continue;
-        // The bias may be negative: arithmetic modulo 2^64.
+        // The bias may be negative; this is arithmetic modulo 2^64.
         const std::uint64_t offset = address - load_bias;
         const std::uint64_t rest = segment.memory_bytes - (address - segment.address);
         if (rest > std::numeric_limits<std::uint64_t>::max() - offset) continue;
@@ -59,7 +59,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> debug_file_offset(const E
     return std::nullopt;
 }
 
-// Tables of the separate debug file; none where there is no file that fits.
+// The tables of the separate debug file; empty if there is no usable one.
 Result<std::vector<FunctionTable>> separate_tables(const ElfImage& image, const std::filesystem::path& path,
                                                    const DebugFileSearch& search, ByteBudget& budget) {
     if (image.find_section(".symtab") != nullptr) return std::vector<FunctionTable>{};
@@ -72,7 +72,7 @@ Result<std::vector<FunctionTable>> separate_tables(const ElfImage& image, const 
     return std::vector<FunctionTable>{};
 }
 
-// Takes the text up to `separator` off the front of `rest`.
+// Removes the text up to `separator` from the front of `rest` and returns it.
 std::string_view take(std::string_view& rest, char separator) {
     const std::size_t end = rest.find(separator);
     const std::string_view text = rest.substr(0, end);
@@ -86,7 +86,7 @@ struct KernelSymbol {
     std::string name;
 };
 
-// "ffffffff81000000 T _text" or "ffffffffc0001000 t init\t[ext4]"; nullopt: not such a line.
+// Parses "ffffffff81000000 T _text" or "ffffffffc0001000 t init\t[ext4]"; nullopt for other lines.
 std::optional<KernelSymbol> parse_kernel_symbol(std::string_view line) {
     KernelSymbol symbol;
     const std::string_view address = take(line, ' ');
@@ -105,16 +105,17 @@ bool is_code(char type) { return type == 't' || type == 'T' || type == 'w' || ty
 
 }  // namespace
 
-// Gathers the functions of several tables.
+// Collects the functions of several tables.
 struct SymbolTable::Builder {
     SymbolTable table;
     std::vector<Candidate> candidates;
 
-    // `place_of(address)` gives the offset of a function and that at which its code ends at the latest, or nullopt.
+    // `place_of(address)` returns a function's offset and the latest possible end of its code, or
+    // nullopt.
     template <typename PlaceOf>
     Status add(std::vector<FunctionTable> tables, ByteBudget& budget, PlaceOf&& place_of) {
         for (FunctionTable& source : tables) {
-            // The table's entries come on top: each function makes one or two.
+            // Also count the final entries: each function makes one or two.
             constexpr std::uint64_t bytes_of_function = sizeof(Candidate) + 2 * sizeof(Entry);
             if (!budget.take(source.functions.size() * bytes_of_function))
                 return make_error(ErrorKind::TooLarge, "its symbols take more memory than allowed");
@@ -145,7 +146,7 @@ Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path, cons
     ByteBudget budget(limit_bytes);
     TRY_ASSIGN(std::vector<FunctionTable> tables, read_function_tables(image, budget));
     TRY_ASSIGN(std::vector<FunctionTable> separate, separate_tables(image, path, search, budget));
-    // A debug file's own program headers say nothing about offsets in the program.
+    // A debug file's program headers do not have offsets of the program, so use those of `image`.
     std::move(separate.begin(), separate.end(), std::back_inserter(tables));
     Builder builder;
     const auto added =
@@ -171,7 +172,7 @@ Result<SymbolTable> SymbolTable::of_kernel(const std::filesystem::path& kallsyms
     SymbolTable table;
     std::string& names = table.names_.emplace_back();
     std::vector<Candidate> candidates;
-    std::vector<std::uint64_t> boundaries;  // data symbols end the code before them
+    std::vector<std::uint64_t> boundaries;  // data symbols, which end the code before them
     for (std::string_view rest = text; !rest.empty();) {
         auto symbol = parse_kernel_symbol(take(rest, '\n'));
         if (!symbol || symbol->address == 0) continue;
@@ -216,8 +217,8 @@ void SymbolTable::build(std::vector<Candidate> candidates) {
         const Candidate* candidate;
         std::uint64_t end;
     };
-    std::vector<OpenFunction> open;  // each inside the one before it
-    std::uint64_t position = 0;      // up to here pieces are made
+    std::vector<OpenFunction> open;  // each nested in the previous one
+    std::uint64_t position = 0;      // pieces are complete up to here
     const auto close_until = [&](std::uint64_t next) {
         while (!open.empty() && open.back().end <= next) {
             const OpenFunction& inner = open.back();

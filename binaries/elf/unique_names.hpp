@@ -1,4 +1,4 @@
-// The names by which a function of a file is found alone.
+// Finds names that identify a single function of a file.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace lagtrap::binaries {
 
 class UniqueNames {
   public:
-    // `functions`: all of the file. Demangles each of them twice.
+    // `functions` must be all functions of the file. Demangles each twice.
     explicit UniqueNames(const std::vector<Function>& functions);
 
-    // By which ProgramFile::find_functions() finds this function and no other: the demangled name, else its symbol.
-    // nullopt: each of its names is another function's too.
+    // A name by which ProgramFile::find_functions() finds only this function: the demangled name,
+    // or else its symbol. nullopt if other functions have each of its names too.
     [[nodiscard]] std::optional<std::string> name_of(const Function& function) const;
 
   private:

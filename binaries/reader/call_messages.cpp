@@ -7,7 +7,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t least_bytes = 64;  // of one function: its counts alone
+constexpr std::size_t least_bytes = 64;  // per function, with all counts 0
 constexpr std::size_t slot_bytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
 constexpr std::size_t indirect_bytes = 2 * sizeof(std::uint64_t) + 4;
 

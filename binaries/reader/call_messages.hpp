@@ -1,4 +1,4 @@
-// What functions call, to bytes and back (reader_messages.hpp). Used by the other files of this folder.
+// Serialises what functions call (reader_messages.hpp). Internal to binaries/.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace lagtrap::binaries {
 
 [[nodiscard]] std::string encode_calls(const std::vector<FunctionCalls>& calls);
-// ErrorKind::System: the answer is malformed.
+// ErrorKind::System if the answer is malformed.
 [[nodiscard]] Result<std::vector<FunctionCalls>> decode_calls(std::string_view body, std::size_t functions);
 
 }  // namespace lagtrap::binaries

@@ -21,7 +21,7 @@ FileReader* reader_of_process = nullptr;
 constexpr std::uint32_t last_error_kind = static_cast<std::uint32_t>(ErrorKind::System);
 constexpr std::size_t message_limit_bytes = 4096;
 constexpr std::uint64_t small_answer_bytes = 1 << 20;
-constexpr auto look_interval = std::chrono::milliseconds(100);  // at whether somebody still waits
+constexpr auto look_interval = std::chrono::milliseconds(100);  // for checking whether the answer is still wanted
 
 int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
 
@@ -85,13 +85,13 @@ Result<std::unique_ptr<ReaderProcess>> FileReader::acquire(const ReadBudget& bud
     return process;
 }
 
-// The lock is let go meanwhile.
+// Releases the lock while the process starts.
 Result<std::unique_ptr<ReaderProcess>> FileReader::start(std::unique_lock<std::mutex>& lock) {
     if (Clock::now() < next_start_) return make_error(ErrorKind::Busy, counts_.start_problem);
     ++starting_;
     const int nice = wanted_nice();
     lock.unlock();
-    // Who asks first may be gone before those who ask next are served.
+    // Started by a permanent thread: the caller's thread may end before others use the process.
     auto started = starter_.run([this, nice] { return ReaderProcess::start(options_.program, nice); });
     lock.lock();
     --starting_;

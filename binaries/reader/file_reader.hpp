@@ -1,7 +1,7 @@
-// Reads programs, libraries and debug files without touching a byte of them: a process without privileges does
-// (lagtrap-reader), under a system call filter and limits. It is given open descriptors and gives back bounded answers,
-// which are checked here as any foreign input. One that dies, hangs or says nonsense costs the file it was given, and
-// is replaced.
+// Reads programs, libraries and debug files in an unprivileged process (lagtrap-reader), confined
+// by a system call filter and limits. It receives open descriptors and returns bounded answers,
+// which are checked like any untrusted input. If it dies, hangs or returns garbage, only the
+// current file is lost, and the process is replaced.
 #pragma once
 
 #include <sys/types.h>
@@ -35,36 +35,37 @@ struct ReaderHead;
 enum class ReaderTask : std::uint32_t;
 
 struct FileReaderOptions {
-    std::string program;             // lagtrap-reader
-    std::size_t most_processes = 3;  // at once
-    std::size_t most_stuck = 4;      // killed, but not let go by the kernel; with so many nothing is read
-    // For one file. CPU time is what hostile files are held to; the clock's is for file systems that do not answer.
+    std::string program;             // path of lagtrap-reader
+    std::size_t most_processes = 3;  // at the same time
+    std::size_t most_stuck = 4;      // killed but still blocked in the kernel; at this number, nothing more is read
+    // Limits per file. The CPU time limits hostile files, the wall-clock time file systems that do
+    // not answer.
     std::chrono::milliseconds cpu_time{10'000};
     std::chrono::milliseconds wall_time{60'000};
-    // A program that cannot be started is tried again after this, then after twice that, up to the longest.
+    // Delay before retrying a failed start; doubles each time up to the longest.
     std::chrono::milliseconds start_pause{1'000};
     std::chrono::milliseconds longest_start_pause{60'000};
     int nice = 0;
 };
 
-// What one caller has for its questions; a file gets FileReaderOptions::cpu_time and wall_time at the most.
+// The limits of one caller; FileReaderOptions::cpu_time and wall_time still apply per file.
 struct ReadBudget {
     std::optional<std::chrono::steady_clock::time_point> until;
-    const std::atomic<bool>* given_up = nullptr;  // nobody wants the answer any more; not owned
+    const std::atomic<bool>* given_up = nullptr;  // set when the answer is no longer wanted; not owned
 };
 
 struct FileReaderCounts {
-    std::uint64_t started = 0;          // processes
-    std::uint64_t not_started = 0;      // attempts in vain
-    std::string start_problem;          // why there is none now; empty: the last attempt went well
-    std::optional<std::uint32_t> user;  // whose rights the last one has
-    std::uint64_t ended = 0;            // of them: by themselves or by a signal, while they read a file
-    std::uint64_t stopped = 0;          // of them: by us, because they took too long or said nonsense
-    std::size_t stuck = 0;              // of these: that the kernel has not let go yet
+    std::uint64_t started = 0;          // processes started
+    std::uint64_t not_started = 0;      // failed attempts
+    std::string start_problem;          // why there is none now; empty if the last attempt succeeded
+    std::optional<std::uint32_t> user;  // uid of the last process
+    std::uint64_t ended = 0;            // of those started: exited or killed by a signal while reading a file
+    std::uint64_t stopped = 0;          // of those started: killed by us for a timeout or a malformed answer
+    std::size_t stuck = 0;              // of those stopped: still blocked in the kernel
     std::string last_problem;
 };
 
-// What ProgramFile asks for at once.
+// What ProgramFile reads in a single request.
 struct ProgramFacts {
     std::string build_id;
     bool exceptions_may_pass = true;
@@ -72,34 +73,34 @@ struct ProgramFacts {
         std::uint64_t offset = 0, address = 0, file_bytes = 0;
         std::uint64_t flags = 0;  // PF_*
     };
-    std::vector<Segment> segments;  // loadable ones
+    std::vector<Segment> segments;  // loadable
     NeededLibraries needed;
-    std::string go_refusal;  // as ProgramFile::go_refusal() has it
+    std::string go_refusal;  // as ProgramFile::go_refusal()
 };
 
-// Free to be used from any thread; a call waits for another's to end, for no longer than it may wait for an answer.
-// Processes are started when they are needed.
+// Thread-safe. A call may wait for calls of other threads, but no longer than it may wait for its
+// answer. Starts processes on demand.
 class FileReader {
   public:
     explicit FileReader(FileReaderOptions options);
     ~FileReader();
 
-    // Starts a process where none runs. Errors: as FileReaderCounts::start_problem, with the errno where the program could
-    // not be executed. Waits for no other call.
+    // Starts a process if none is running. Errors as FileReaderCounts::start_problem, with the
+    // errno if the program could not be executed. Does not wait for other calls.
     [[nodiscard]] Status try_start();
-    // Whether a process would be started now, if one is needed.
+    // Whether a process could be started now.
     [[nodiscard]] bool may_start() const;
 
-    // Errors of the functions that do the same in this process; and System or Timeout where the reader failed, Busy
-    // where there is none, or all read other files: later there may be.
-    [[nodiscard]] Result<std::string> build_id(int file);  // empty: none
-    // ErrorKind::Vanished: the file has another build id than `wanted_build_id` (if that is not empty).
+    // Errors of the corresponding functions of this process. Also System or Timeout if the reader
+    // failed, and Busy if there is none or all are in use; retry later.
+    [[nodiscard]] Result<std::string> build_id(int file);  // empty if there is none
+    // ErrorKind::Vanished if `wanted_build_id` is not empty and the file has another one.
     [[nodiscard]] Result<UnwindTable> unwind_table(int file, const std::string& name,
                                                    const std::string& wanted_build_id);
     [[nodiscard]] Result<ProgramFacts> program(int file, const std::string& name, const ReadBudget& budget = {});
     [[nodiscard]] Result<std::vector<UsdtProbe>> probes(int file, const std::string& name,
                                                         const ReadBudget& budget = {});
-    // All of them where `wanted` is empty.
+    // Returns all functions if `wanted` is empty.
     [[nodiscard]] Result<std::vector<Function>> functions(int file, const std::string& name, const std::string& wanted,
                                                           const ReadBudget& budget = {});
     [[nodiscard]] Result<std::string> code(int file, const std::string& name, std::uint64_t file_offset,
@@ -109,7 +110,7 @@ class FileReader {
     [[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> places(int file, const std::string& name,
                                                                      const std::vector<FunctionQuery>& queries,
                                                                      const ReadBudget& budget = {});
-    // `functions`: where in the file they begin, max_call_queries at most.
+    // `functions` are file offsets of their first instructions, at most max_call_queries.
     [[nodiscard]] Result<std::vector<FunctionCalls>> calls(int file, const std::string& name,
                                                            const std::vector<std::uint64_t>& functions,
                                                            const ReadBudget& budget = {});
@@ -117,12 +118,12 @@ class FileReader {
     [[nodiscard]] Result<ContainerFacts> container(int file, ContainerFile kind, const std::string& id);
 
     [[nodiscard]] FileReaderCounts counts() const;
-    // CPU time that processes took to read for this thread (its number), up to now, since this was first asked, but for those
-    // that were ended.
+    // CPU time of processes while reading for this thread (by its id), since the first call.
+    // Excludes processes that were killed.
     [[nodiscard]] std::chrono::nanoseconds cpu_time_for(int thread);
-    // Of the process that reads for this thread (its number), now and from now on.
+    // Sets the nice value of processes that read for this thread (by its id), now and later.
     void set_nice(int thread, int nice);
-    // From now on nothing is read: calls on their way return soon, with ErrorKind::Timeout.
+    // Stops reading for good: calls in progress return soon with ErrorKind::Timeout.
     void stop() { stopped_.store(true); }
 
   private:
@@ -131,13 +132,13 @@ class FileReader {
                                           const OpenDebugFile& open_debug_file = {});
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> acquire(const ReadBudget& budget);
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> start(std::unique_lock<std::mutex>& lock);
-    // One that is of no use any more.
+    // For a process that is no longer usable.
     void drop(std::unique_ptr<ReaderProcess> process);
     void release(std::unique_ptr<ReaderProcess> process);
-    // Counts a malformed answer.
+    // Counts malformed answers.
     template <typename Value>
     [[nodiscard]] Result<Value> checked(Result<Value> decoded);
-    // Of the calling thread's work; needs mutex_.
+    // For the calling thread. Needs mutex_.
     [[nodiscard]] int wanted_nice() const;
     void count_failure(const Error& error, bool stopped);
 
@@ -150,21 +151,22 @@ class FileReader {
     std::condition_variable freed_;
     std::vector<std::unique_ptr<ReaderProcess>> idle_;
     std::vector<ReaderProcess*> busy_;
-    std::map<int, int> nice_of_threads_;  // where it is not options_.nice
+    std::map<int, int> nice_of_threads_;  // if not options_.nice
     std::map<int, std::chrono::nanoseconds> cpu_of_threads_;
     std::size_t starting_ = 0;
     mutable LeftProcesses left_;
     std::chrono::steady_clock::time_point next_start_{};
-    std::chrono::milliseconds start_pause_{0};  // 0: the last attempt went well
+    std::chrono::milliseconds start_pause_{0};  // 0 after a successful start
     FileReaderCounts counts_;
 };
 
-// From now on ProgramFile, read_build_id() and name_places() of this process read by `reader`, which outlives their
-// use. Before there are threads. nullptr: they read here.
+// From now on, ProgramFile, read_build_id() and name_places() use `reader`, which must outlive
+// their use. nullptr: they read in this process. Call before starting threads.
 void read_files_by(FileReader* reader);
 [[nodiscard]] FileReader* file_reader();
 
-// lagtrap-reader of the same build or installation as the running program; `fallback` where there is none.
+// The lagtrap-reader of the same build or installation as the running program; `fallback` if there
+// is none.
 [[nodiscard]] std::string find_reader_program(const std::string& fallback);
 
 }  // namespace lagtrap::binaries

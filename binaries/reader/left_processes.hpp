@@ -1,4 +1,5 @@
-// Children that were killed and have not ended: the kernel does not let them go while a file system keeps them waiting.
+// Keeps track of killed children that have not exited yet, because the kernel waits for a file
+// system.
 #pragma once
 
 #include <sys/types.h>
@@ -8,12 +9,12 @@
 
 namespace lagtrap::binaries {
 
-// One thread's at a time.
+// Use from one thread at a time.
 class LeftProcesses {
   public:
-    // `pid`, a child of this process, is waited for by nobody else from now on.
+    // `pid` is a child of this process. Nobody else may wait for it from now on.
     void add(pid_t pid) { pids_.push_back(pid); }
-    // Waits for those that have ended meanwhile; how many are left.
+    // Reaps those that have exited; returns how many are left.
     [[nodiscard]] std::size_t count();
 
   private:

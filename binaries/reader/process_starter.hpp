@@ -1,5 +1,5 @@
-// A thread that starts processes. A process that ends with its parent (PR_SET_PDEATHSIG) ends with the thread that started it,
-// prctl(2): one that is to stay is started by a thread that stays.
+// Starts processes from a permanent thread. With PR_SET_PDEATHSIG (prctl(2)), a process is killed
+// when the thread that started it ends.
 #pragma once
 
 #include <condition_variable>
@@ -13,11 +13,11 @@
 
 namespace lagtrap::binaries {
 
-// The thread begins at the first call. Free to be used from any thread; one start at a time.
+// Thread-safe; starts one process at a time. The thread is created at the first call.
 class ProcessStarter {
   public:
     ProcessStarter() = default;
-    // What was asked for is still done.
+    // Completes pending requests.
     ~ProcessStarter() {
         {
             const std::scoped_lock lock(mutex_);
@@ -29,7 +29,7 @@ class ProcessStarter {
     ProcessStarter(const ProcessStarter&) = delete;
     ProcessStarter& operator=(const ProcessStarter&) = delete;
 
-    // Gives what `start` gives, called on the thread.
+    // Calls `start` on the thread and returns its result.
     template <typename Start>
     auto run(Start start) {
         auto task = std::make_shared<std::packaged_task<decltype(start())()>>(std::move(start));

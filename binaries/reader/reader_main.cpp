@@ -1,5 +1,6 @@
-// lagtrap-reader NICE: reads programs, libraries and debug files for lagtrapd (file_reader.hpp). Started by it alone, with
-// sockets as descriptors 3 and 4. Exit status: 0 when lagtrapd is done with it, 2 wrong usage, 4 it could not be confined.
+// lagtrap-reader NICE: reads programs, libraries and debug files for lagtrapd (file_reader.hpp).
+// Only lagtrapd starts it, with sockets as descriptors 3 and 4. Exit status: 0 when lagtrapd no
+// longer needs it, 2 for wrong usage, 4 if it could not be confined.
 #include <sys/stat.h>
 
 #include <charconv>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t max_text_bytes = 64 << 10;
 constexpr std::size_t max_build_id_bytes = 128;
-constexpr std::size_t max_libraries = 1 << 17;  // as many as the largest dynamic segment that is read can name
+constexpr std::size_t max_libraries = 1 << 17;  // the maximum that the largest accepted dynamic segment can name
 constexpr std::size_t max_places = 200'000;
 constexpr std::size_t max_queries = 16'384;
 constexpr std::size_t max_places_of_name = 1 << 20;
@@ -297,7 +297,7 @@ std::vector<FunctionQuery> decode_queries(WireReader& reader) {
     return queries;
 }
 
-// Of each query 0 and its places, or 1 + ErrorKind and the error's text.
+// Per query: 0 and its places, or 1 + ErrorKind and the error's text.
 std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers) {
     WireWriter writer;
     writer.number(static_cast<std::uint64_t>(answers.size()));

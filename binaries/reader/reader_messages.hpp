@@ -1,5 +1,5 @@
-// Requests and answers of the process that reads files, to bytes and back. What is decoded is bounded and checked: the
-// other side may be hostile. Used by the other files of this folder.
+// Serialises requests and answers of the reader process. Decoding checks and bounds everything,
+// because the other side may be hostile. Internal to binaries/.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace lagtrap::binaries {
 
-// ErrorKind::System in all of decode_: the answer is malformed.
+// All decode_ functions: ErrorKind::System if the answer is malformed.
 [[nodiscard]] std::string encode_build_id(const std::string& build_id);
 [[nodiscard]] Result<std::string> decode_build_id(std::string_view body);
 [[nodiscard]] std::string encode_container(const ContainerFacts& facts);
@@ -31,7 +31,7 @@ void encode_function(WireWriter& writer, const Function& function);
 [[nodiscard]] Result<std::string> decode_code(std::string_view body);
 [[nodiscard]] std::string encode_exits(const FunctionExits& exits);
 void write_exits(WireWriter& writer, const std::vector<FunctionExit>& exits);
-// `sound` becomes false where they make no sense.
+// Sets `sound` to false if they are invalid.
 [[nodiscard]] std::vector<FunctionExit> read_exits(WireReader& reader, std::size_t limit, bool& sound);
 [[nodiscard]] Result<FunctionExits> decode_exits(std::string_view body);
 [[nodiscard]] std::string encode_places_request(const std::string& name, const std::vector<FunctionQuery>& queries);

@@ -22,8 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto look_interval = 100ms;  // at the CPU time that it took
-// A killed process that is in the middle of a read of a dead file system goes when that lets it go.
+constexpr auto look_interval = 100ms;  // for checking its CPU time
+// A killed process that is blocked on a dead file system exits only when that answers.
 constexpr auto reaping_patience = 2s;
 const ReaderProcess::Limits limits_of_start{10s, 60s, 0};
 
@@ -95,7 +95,7 @@ ReaderProcess::~ReaderProcess() { (void)end(); }
 std::optional<pid_t> ReaderProcess::end() {
     const std::scoped_lock lock(reaping_);
     if (reaped_) return std::nullopt;
-    reaped_ = true;  // by this, or by whoever is told its number
+    reaped_ = true;  // by this function, or later by the caller that gets its pid
     ::kill(pid_, SIGKILL);
     const auto patience_end = Clock::now() + reaping_patience;
     while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
@@ -184,7 +184,7 @@ Status ReaderProcess::send(const ReaderHead& head, int file, const std::string& 
 
 Status ReaderProcess::receive(char* into, std::size_t size, FileBroker* broker, const Deadline& deadline) {
     while (size > 0) {
-        // No room for descriptors: what the reader sends of them is dropped by the kernel.
+        // No room for descriptors, so the kernel drops any that the reader sends.
         const ssize_t got = ::recv(socket_.get(), into, size, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && errno == EAGAIN) {
@@ -222,7 +222,7 @@ Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, cons
                                                  " are taken");
     Answer answer;
     answer.task_or_error = head.task_or_error;
-    // The space grows with what really comes.
+    // Allocate only as data arrives.
     constexpr std::uint64_t piece_bytes = 1 << 20;
     while (answer.body.size() < head.body_bytes) {
         const std::size_t before = answer.body.size();

@@ -1,4 +1,4 @@
-// One process that reads files (file_reader.hpp). Used by the other files of this folder.
+// One reader process (file_reader.hpp). Internal to binaries/.
 #pragma once
 
 #include <sys/types.h>
@@ -22,45 +22,47 @@ namespace lagtrap::binaries {
 
 class ReaderProcess {
   public:
-    // Once it has said that it is confined. Errors have the errno where the program could not be executed.
+    // Returns once the process reports that it is confined. Errors have the errno if the program
+    // could not be executed.
     [[nodiscard]] static Result<std::unique_ptr<ReaderProcess>> start(const std::string& program, int nice);
-    // As end(); what has not ended by then is waited for by nobody.
+    // Like end(), but nobody reaps a process that has not exited by then.
     ~ReaderProcess();
-    // Kills it, and waits for it, for a moment. Its number if it has not ended: the caller waits for it later (waitpid()).
+    // Kills the process and waits briefly. If it has not exited, returns its pid: the caller must
+    // reap it later (waitpid()).
     [[nodiscard]] std::optional<pid_t> end();
 
     struct Limits {
         std::chrono::milliseconds cpu_time{};
         std::chrono::milliseconds wall_time{};
         std::uint64_t answer_bytes = max_answer_bytes;
-        std::function<bool()> given_up{};  // whether nobody wants the answer any more
-        OpenDebugFile open_debug_file{};   // as PlaceNamesRequest has it
+        std::function<bool()> given_up{};  // whether the answer is no longer wanted
+        OpenDebugFile open_debug_file{};   // as in PlaceNamesRequest
     };
     struct Answer {
         std::uint32_t task_or_error = 0;
         std::string body;
     };
-    // Of `program`'s folder and below, and of /usr/lib/debug, it may ask for debug files meanwhile; of none where that
-    // is empty. After an error the process is of no use any more.
+    // Meanwhile, the process may request debug files in the folder of `program`, below it, and in
+    // /usr/lib/debug; none if `program` is empty. After an error, the process is unusable.
     [[nodiscard]] Result<Answer> ask(ReaderTask task, int file, const std::string& body,
                                      const std::filesystem::path& program, const Limits& limits);
-    // Whether it ended by itself; after an error of ask().
+    // Whether it exited by itself. For use after an error of ask().
     [[nodiscard]] bool ended_by_itself() const { return ended_; }
-    // It was not killed while nothing was asked of it.
+    // False if it was killed while idle.
     [[nodiscard]] bool alive() const;
-    // From any thread, while it lives.
+    // From any thread, while the process lives.
     void set_nice(int nice);
-    // For which thread of this process it reads (its number).
+    // Sets the thread of this process (by id) that it reads for.
     void read_for(int thread) {
         reads_for_ = thread;
         cpu_before_ = cpu_time();
     }
-    // That it took since; 0 once it has ended.
+    // CPU time since read_for(); 0 once it has exited.
     [[nodiscard]] std::chrono::nanoseconds cpu_time_for_it() const {
         return std::max(cpu_time() - cpu_before_, std::chrono::nanoseconds(0));
     }
     [[nodiscard]] int reads_for() const { return reads_for_; }
-    // Whose rights it has.
+    // The uid it runs as.
     [[nodiscard]] std::uint32_t user() const { return user_; }
 
   private:
@@ -68,10 +70,10 @@ class ReaderProcess {
     struct Deadline;
     [[nodiscard]] Status send(const ReaderHead& head, int file, const std::string& body, const Deadline& deadline);
     [[nodiscard]] Status receive(char* into, std::size_t size, FileBroker* broker, const Deadline& deadline);
-    // Until the socket is ready; serves requests for files.
+    // Waits until the socket is ready, and serves requests for files meanwhile.
     [[nodiscard]] Status wait_for(short events, FileBroker* broker, const Deadline& deadline);
     [[nodiscard]] Error why_it_ended();
-    // How waitpid() tells it; nullopt: it has not ended yet.
+    // The status from waitpid(); nullopt if it has not exited.
     [[nodiscard]] std::optional<int> reap();
     [[nodiscard]] Status await_greeting();
     [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
@@ -81,7 +83,7 @@ class ReaderProcess {
     std::mutex reaping_;  // between set_nice() and the end
     bool reaped_ = false;
     bool ended_ = false;
-    std::optional<int> ending_;  // as waitpid() has it
+    std::optional<int> ending_;  // from waitpid()
     std::uint32_t user_ = 0;
     int reads_for_ = 0;
     std::chrono::nanoseconds cpu_before_{};

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t message_limit_bytes = 4096;
 constexpr std::size_t name_limit_bytes = 8192;
-constexpr std::uint64_t state_limit_bytes = 16 << 20;  // podman keeps one file for all of its containers
+constexpr std::uint64_t state_limit_bytes = 16 << 20;  // podman keeps one file for all containers
 
 struct Request {
     ReaderHead head;
@@ -146,7 +146,7 @@ bool write_answer(const Result<std::string>& answer) {
     return write_all(reader_socket, &head, sizeof head).ok() && write_all(reader_socket, body.data(), body.size()).ok();
 }
 
-// Whose rights are left: asking for that is given up too.
+// Returns the remaining user; even asking for that is impossible later.
 Result<std::uint32_t> give_up_everything(int nice) {
     (void)::setpriority(PRIO_PROCESS, 0, nice);
     TRY(drop_privileges());

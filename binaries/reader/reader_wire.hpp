@@ -1,6 +1,6 @@
-// What this process and the one that reads files for it say to each other (file_reader.hpp). Used by the other files of
-// this folder. Both are of one build, so numbers are as this machine has them; either side may be hostile, so everything
-// is bounded.
+// The protocol between this process and its reader (file_reader.hpp). Both are of the same build,
+// so numbers have the machine's format. Either side may be hostile, so everything is bounded.
+// Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace lagtrap::binaries {
 
 inline constexpr int reader_socket = 3;
-inline constexpr int reader_files_socket = 4;  // for the debug files that it asks for (sandbox/file_broker.hpp)
+inline constexpr int reader_files_socket = 4;  // for the debug files that it requests (sandbox/file_broker.hpp)
 
 enum class ReaderTask : std::uint32_t {
     BuildId = 1,
@@ -29,15 +29,16 @@ enum class ReaderTask : std::uint32_t {
     Calls
 };
 
-// A request: this, the file's descriptor with it, then the body. An answer: this, then the body: what the task asks for,
-// or an error's text. Before all of them the reader sends one as greeting, when it is confined.
+// A request is this with the file's descriptor, then the body. An answer is this, then the body:
+// the result, or the text of an error. First of all, the reader sends one as a greeting once it is
+// confined.
 struct ReaderHead {
-    std::uint32_t task_or_error = 0;  // of an answer: 0, or 1 + ErrorKind
-    std::uint32_t user = 0;           // of a greeting: whose rights the reader has
+    std::uint32_t task_or_error = 0;  // in an answer: 0, or 1 + ErrorKind
+    std::uint32_t user = 0;           // in a greeting: the reader's uid
     std::uint64_t body_bytes = 0;
 };
 
-// Of one name of a symbol, and of one text for people.
+// Limits for a symbol's name and for a message to people.
 inline constexpr std::size_t max_symbol_bytes = 1 << 20;
 inline constexpr std::size_t max_message_bytes = 4096;
 
@@ -71,7 +72,7 @@ class WireWriter {
     std::string content_;
 };
 
-// After the first thing that does not fit everything is zero or empty, and good() is false.
+// After the first malformed item, everything reads as zero or empty, and good() is false.
 class WireReader {
   public:
     explicit WireReader(std::string_view content) : rest_(content) {}
@@ -101,14 +102,15 @@ class WireReader {
         take(values.data(), count * sizeof(Item));
         return values;
     }
-    // How many things follow; no more than there can be, if each takes `least_bytes`.
+    // Reads the number of items that follow. Not good if there is not enough data for items of
+    // `least_bytes`.
     [[nodiscard]] std::size_t count(std::size_t limit, std::size_t least_bytes) {
         const auto value = number<std::uint64_t>();
         if (value > limit || value > rest_.size() / least_bytes) good_ = false;
         return good_ ? value : 0;
     }
     [[nodiscard]] bool good() const { return good_; }
-    // Everything fitted, and nothing is left.
+    // True if everything was valid and nothing is left.
     [[nodiscard]] bool complete() const { return good_ && rest_.empty(); }
 
   private:

@@ -9,17 +9,17 @@ namespace {
 constexpr std::uint32_t extended_length = 0xffffffff;
 constexpr std::uint8_t pointer_omitted = 0xff;
 constexpr std::uint8_t pointer_form_mask = 0x0f;
-// Linkers merge equal ones: large programs have dozens. Beyond this they would only fill memory.
+// Linkers merge equal ones, so large programs have dozens. The limit bounds memory.
 constexpr std::size_t max_cies = 65'536;
 
 bool is_zero(std::string_view bytes) {
     return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
 }
 
-// The frame of an entry: where it lies, and whether it is a CIE.
+// The position and kind of an entry.
 struct EntryHeader {
     std::uint32_t offset = 0;   // of the entry
-    std::uint32_t content = 0;  // of what follows the CIE pointer
+    std::uint32_t content = 0;  // of the data after the CIE pointer
     std::uint32_t end = 0;
     bool is_cie = false;
     bool has_cie_offset = false;
@@ -32,7 +32,7 @@ class SectionReader {
         : section_(section), number_(number), entries_(entries), first_cie_(entries.cies.size()) {}
 
     void read() {
-        // CIEs first: in .debug_frame they may come after the functions that refer to them.
+        // CIEs first: in .debug_frame they may follow the functions that refer to them.
         std::size_t functions = 0;
         for_each_entry([&](const EntryHeader& header) {
             if (!header.is_cie) {
@@ -54,7 +54,7 @@ class SectionReader {
     bool add_cie(const EntryHeader& header);
     bool read_augmentation(ByteCursor& cursor, std::string_view augmentation, CallFrameCie& cie) const;
     bool add_function(const EntryHeader& header);
-    // The number of the CIE at this offset; nullptr where there is none that can be used.
+    // The CIE at this offset; nullptr if there is no usable one.
     [[nodiscard]] const CallFrameCie* find_cie(std::uint64_t offset);
     [[nodiscard]] ByteCursor cursor_of(const EntryHeader& header) const {
         return ByteCursor(std::string_view(section_.bytes).substr(0, header.end), header.content);
@@ -77,7 +77,8 @@ void SectionReader::for_each_entry(Visit&& visit) {
         std::uint64_t length = cursor.number<std::uint32_t>();
         const bool extended = length == extended_length;
         if (extended) length = cursor.number<std::uint64_t>();
-        // Linkers leave empty entries in the middle too, where the object file that should end the table was not last.
+        // Linkers also leave empty entries in the middle, if the object file with the terminator
+        // was not last.
         if (cursor.ok() && length == 0 && !section_.ends_at_zero) continue;
         const std::size_t pointer_at = cursor.position();
         const std::string_view entry = cursor.take(length);
@@ -121,7 +122,7 @@ bool SectionReader::read_augmentation(ByteCursor& cursor, std::string_view augme
             case 'P': {
                 const auto encoding = data.number<std::uint8_t>();
                 if (encoding == pointer_omitted) break;
-                // Aligned ones are the only ones whose size depends on where they lie.
+                // The size of an aligned pointer depends on its position.
                 if (encoding == 0x50) static_cast<void>(data.take((8 - (start + data.position()) % 8) % 8));
                 if (!read_unbased_pointer(data, encoding & pointer_form_mask)) return false;
                 break;

@@ -5,7 +5,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-// Compilers nest one or two; more would only let damaged input take memory.
+// Compilers nest one or two; the limit keeps damaged input from using memory.
 constexpr std::size_t max_remembered_states = 64;
 
 constexpr std::uint8_t cfa_advance = 0x40;  // the upper two bits; the lower six are the operand
@@ -43,7 +43,7 @@ enum Instruction : std::uint8_t {
 
 using SavedForm = SavedRegister::Form;
 
-// Factored operands wrap around, as damaged ones may.
+// Wraps around, because damaged operands may overflow.
 std::int64_t product(std::uint64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(a * static_cast<std::uint64_t>(b));
 }
@@ -54,7 +54,7 @@ bool same_rule(const lagtrap_unwind_rule& a, const lagtrap_unwind_rule& b) {
 
 class Machine {
   public:
-    // `rows` may be nullptr: then nothing but the state is of interest.
+    // `rows` may be nullptr if only the state is needed.
     Machine(const CallFrameCode& code, const CallFrameCie& cie, std::uint64_t begin, std::uint32_t size,
             std::vector<CallFrameRow>* rows)
         : code_(code),
@@ -65,7 +65,7 @@ class Machine {
           rows_(rows),
           state_(cie.initial) {}
 
-    // False where something is damaged.
+    // False if something is damaged.
     bool run() {
         while (!cursor_.at_end() && !finished_) {
             if (!step(cursor_.number<std::uint8_t>()) || !cursor_.ok()) return false;
@@ -82,7 +82,7 @@ class Machine {
     bool step_register(std::uint8_t instruction);
     bool step_remembered(std::uint8_t instruction);
 
-    // That of this register in `state`; nullptr for those that are not followed.
+    // The entry for this register in `state`; nullptr for registers that are not tracked.
     template <typename State>
     static auto place_of(State& state, std::uint64_t number) -> decltype(&state.rbp) {
         switch (number) {
@@ -110,8 +110,9 @@ class Machine {
         state_.sum_offset = offset;
         return true;
     }
-    // Hand-written code (libgcrypt's) names a register alone after an expression, and means the offset before that;
-    // the unwinder of GCC understands it so. An offset alone then waits for its register.
+    // After an expression, hand-written code (libgcrypt) specifies only a register and means the
+    // offset before the expression, which is also how GCC's unwinder reads it. An offset on its own
+    // applies to the next register.
     bool define_cfa_register(std::uint64_t number) { return define_cfa(number, state_.sum_offset); }
     bool define_cfa_offset(std::int64_t offset) {
         state_.sum_offset = offset;
@@ -183,7 +184,7 @@ bool Machine::step_cfa(std::uint8_t instruction) {
     }
 }
 
-// Instructions whose first operand is the number of a register.
+// Instructions whose first operand is a register number.
 bool Machine::step_register(std::uint8_t instruction) {
     const std::uint64_t number = cursor_.unsigned_leb128();
     switch (instruction) {
@@ -270,7 +271,7 @@ std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8
 }
 
 std::optional<std::uint64_t> read_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases) {
-    constexpr std::uint8_t base_mask = 0xf0;  // with the mark of indirect pointers
+    constexpr std::uint8_t base_mask = 0xf0;  // including the flag for indirect pointers
     const std::uint64_t place = bases.section_address + cursor.position();
     std::uint64_t base = 0;
     switch (encoding & base_mask) {

@@ -12,7 +12,7 @@ Error damaged(const ElfImage& image, std::string_view what) {
     return make_error(ErrorKind::Invalid, image.name() + ": damaged unwind information: " + std::string(what));
 }
 
-// Where pointers relative to data count from: the global offset table, as unwinders take it from DT_PLTGOT.
+// The base of data-relative pointers: the global offset table, which unwinders find by DT_PLTGOT.
 std::optional<std::uint64_t> data_base_of(const ElfImage& image) {
     for (const char* name : {".got.plt", ".got"}) {
         if (const ElfSection* section = image.find_section(name)) return section->address;
@@ -28,7 +28,7 @@ Result<CallFrameSection> read_eh_frame(const ElfImage& image, const ElfSection& 
     return section;
 }
 
-// The start of .eh_frame as its index says it (LSB Core, 10.6.2).
+// The start of .eh_frame, from its index (LSB Core, 10.6.2).
 Result<std::uint64_t> indexed_address(const ElfImage& image, const ElfSegment& index) {
     constexpr std::uint64_t most_header_bytes = 16;
     TRY_ASSIGN(const std::string header,
@@ -36,7 +36,7 @@ Result<std::uint64_t> indexed_address(const ElfImage& image, const ElfSegment& i
     ByteCursor cursor(header);
     const auto version = cursor.number<std::uint8_t>();
     const auto encoding = cursor.number<std::uint8_t>();
-    static_cast<void>(cursor.number<std::uint16_t>());  // the encodings of what follows
+    static_cast<void>(cursor.number<std::uint16_t>());  // encodings of the following fields
     const auto address = read_pointer(cursor, encoding, PointerBases{index.address, index.address});
     if (version != 1 || !address || !cursor.ok())
         return damaged(image, "its index (.eh_frame_hdr) has an unknown form");
@@ -59,9 +59,10 @@ Result<CallFrameSection> read_indexed_eh_frame(const ElfImage& image, const ElfS
     return damaged(image, "its index (.eh_frame_hdr) says that it lies outside the file");
 }
 
-// A section with SHF_COMPRESSED (gABI, "Section compression").
+// Unpacks a section with SHF_COMPRESSED (gABI, "Section compression").
 Result<std::string> unpack(const ElfImage& image, const ElfSection& found) {
-    // What compilers write packs to a quarter or so; far beyond that somebody wants to fill memory.
+    // Compiler output shrinks to about a quarter; a much larger ratio is an attempt to exhaust
+    // memory.
     constexpr std::uint64_t most_ratio = 64;
     TRY_ASSIGN(const std::string packed, image.read(found.offset, found.size, max_call_frame_bytes));
     if (packed.size() < sizeof(Elf64_Chdr)) return damaged(image, "a packed section without its header");

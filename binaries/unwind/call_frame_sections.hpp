@@ -1,4 +1,4 @@
-// Where a file keeps its call frame information. Used by the other files of this folder.
+// Finds a file's call frame information. Internal to binaries/.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace lagtrap::binaries {
 
-// A table has about nine tenths of the size of what it is made of: more than this would not fit into one.
+// A table is about 90 % of the size of its input; more than this would not fit.
 inline constexpr std::uint64_t max_call_frame_bytes = 72ULL << 20;
 
-// .eh_frame, by its section header or, where that is missing, by the segment of its index (PT_GNU_EH_FRAME), and then
-// .debug_frame, unpacked. Empty where there is neither. Errors: those of what is there and cannot be read, if
-// nothing else could be read.
+// Reads .eh_frame, found by its section header or else by the segment of its index
+// (PT_GNU_EH_FRAME), and then .debug_frame, unpacked. Empty if there is neither. Fails only if
+// nothing could be read and something was unreadable.
 [[nodiscard]] Result<std::vector<CallFrameSection>> read_call_frame_sections(const ElfImage& image);
 
 }  // namespace lagtrap::binaries

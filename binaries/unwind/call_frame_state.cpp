@@ -34,13 +34,13 @@ constexpr std::uint8_t op_nop = 0x96;
 
 constexpr std::uint64_t general_registers = 16;
 
-// A value that an expression has computed so far, by what it is made of.
+// A value on the expression's stack, in symbolic form.
 struct Term {
     enum class Form : std::uint8_t { Constant, Register, Dereferenced, Cfa };
     Form form = Form::Constant;
     std::uint64_t register_number = 0;
-    std::uint64_t offset = 0;  // added to the register before it is dereferenced
-    std::uint64_t addend = 0;  // added to the whole
+    std::uint64_t offset = 0;  // added to the register before dereferencing
+    std::uint64_t addend = 0;  // added to the result
 };
 
 class Evaluation {
@@ -57,7 +57,7 @@ class Evaluation {
         push(Term{Term::Form::Register, number, 0, static_cast<std::uint64_t>(offset)});
     }
 
-    // One operation; false where it is none of those that are followed here.
+    // Runs one operation; false if it is not one of those tracked here.
     bool step(std::uint8_t operation, ByteCursor& cursor);
 
     [[nodiscard]] std::optional<Term> result() const {
@@ -152,9 +152,9 @@ std::optional<Term> evaluate(std::string_view expression, bool from_cfa) {
     return cursor.ok() ? evaluation.result() : std::nullopt;
 }
 
-// The expression for entries of procedure linkage tables, of 16 bytes each: the first instructions of an entry come
-// before its push, whose end has the offset of the literal in the middle. breg7 8, breg16 0, lit15, and, LITERAL, ge,
-// lit3, shl, plus.
+// The expression for procedure linkage table entries of 16 bytes: instructions before an entry's
+// push have one CFA offset, those after it another; the literal is the offset at which the push
+// ends. breg7 8, breg16 0, lit15, and, LITERAL, ge, lit3, shl, plus.
 std::optional<std::int64_t> plt_threshold(std::string_view expression) {
     constexpr std::string_view before("\x77\x08\x80\x00\x3f\x1a", 6);
     constexpr std::string_view after("\x2a\x33\x24\x22", 4);
@@ -170,8 +170,9 @@ bool fits(std::int64_t value) {
     return value >= std::numeric_limits<Narrow>::min() && value <= std::numeric_limits<Narrow>::max();
 }
 
-// The frame in which the kernel calls a handler, as glibc and others describe it to unwinders: the interrupted
-// registers in the ucontext at rsp (Linux arch/x86/include/uapi/asm/sigcontext.h and ucontext.h).
+// The frame in which the kernel calls a signal handler, as glibc and others describe it to
+// unwinders: the interrupted registers are in the ucontext at rsp (Linux
+// arch/x86/include/uapi/asm/sigcontext.h and ucontext.h).
 bool is_kernel_signal_frame(const CallFrameState& state) {
     constexpr std::int64_t rbp_in_context = 120;
     constexpr std::int64_t rsp_in_context = 160;
@@ -185,7 +186,7 @@ bool is_kernel_signal_frame(const CallFrameState& state) {
            at(state.return_address, rip_in_context);
 }
 
-// Its offset from the CFA, where it is in memory at a fixed distance from it.
+// Its offset from the CFA, if it is in memory at a fixed distance from the CFA.
 std::optional<std::int64_t> offset_from_cfa(const SavedRegister& saved, const CfaRule& cfa) {
     if (saved.form == SavedRegister::Form::AtCfa) return saved.offset;
     if (saved.form != SavedRegister::Form::AtRegister || cfa.form != CfaRule::Form::Register) return std::nullopt;
@@ -195,7 +196,7 @@ std::optional<std::int64_t> offset_from_cfa(const SavedRegister& saved, const Cf
 
 lagtrap_unwind_rule plain_rule(lagtrap_unwind_kind kind) { return {0, 0, 0, static_cast<__u8>(kind), 0}; }
 
-// The rule for the CFA alone.
+// The rule for only the CFA.
 lagtrap_unwind_rule cfa_rule(const CfaRule& cfa) {
     const auto unsupported = plain_rule(LAGTRAP_UNWIND_UNSUPPORTED);
     constexpr std::int64_t most_offset = (1 << 23) - 1;
@@ -232,7 +233,7 @@ void add_rbp(lagtrap_unwind_rule& rule, const CallFrameState& state) {
     set(LAGTRAP_UNWIND_RBP_UNDEFINED, 0);
 }
 
-// Code of the dynamic linker finds its frame by rbx, which the functions that it calls may have saved.
+// The dynamic linker has code that finds its frame by rbx, which its callees may have saved.
 void add_rbx(lagtrap_unwind_rule& rule, const CallFrameState& state) {
     constexpr std::int64_t most_words = 127;
     const auto& rbx = state.rbx;
@@ -282,7 +283,7 @@ SavedRegister place_of_expression(std::string_view expression) {
 lagtrap_unwind_rule rule_of(const CallFrameState& state, bool signal_frame) {
     constexpr std::int64_t return_address_from_cfa = -8;
     if (state.return_address.form == SavedRegister::Form::Undefined) return plain_rule(LAGTRAP_UNWIND_END);
-    // The walk knows one layout; another one with the same mark is none that it can follow.
+    // The walk knows only this layout of signal frames.
     if (signal_frame)
         return plain_rule(is_kernel_signal_frame(state) ? LAGTRAP_UNWIND_SIGNAL : LAGTRAP_UNWIND_UNSUPPORTED);
     const bool usual_rsp = state.rsp.form == SavedRegister::Form::Unspecified ||

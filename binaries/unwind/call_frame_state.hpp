@@ -1,5 +1,5 @@
-// What unwind information says about one place in the code, and how that becomes a rule of bpf/unwind.h. Used by the
-// other files of this folder.
+// The unwind information for one place in the code, and its conversion to a rule of bpf/unwind.h.
+// Internal to binaries/.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace lagtrap::binaries {
 
-// DWARF's numbers (System V ABI for x86-64, 3.6.2). Of all registers only these are followed.
+// DWARF register numbers (System V ABI for x86-64, 3.6.2). Only these registers are tracked.
 inline constexpr std::uint64_t register_rbx = 3;
 inline constexpr std::uint64_t register_rbp = 6;
 inline constexpr std::uint64_t register_rsp = 7;
 inline constexpr std::uint64_t register_return_address = 16;
 
-// How the canonical frame address is found.
+// How the canonical frame address (CFA) is found.
 struct CfaRule {
     enum class Form : std::uint8_t {
         Unset,
         Register,     // register + offset
         Dereference,  // *(register + offset) + addend
-        Plt,          // LAGTRAP_UNWIND_PLT with the threshold `offset`
-        Unclear,      // an expression of another kind
+        Plt,          // LAGTRAP_UNWIND_PLT with threshold `offset`
+        Unclear,      // another kind of expression
     };
     Form form = Form::Unset;
-    bool by_expression = false;  // whatever its form
+    bool by_expression = false;  // defined by an expression, whatever its form
     std::uint64_t register_number = 0;
     std::int64_t offset = 0;
     std::int64_t addend = 0;
@@ -49,21 +49,22 @@ struct SavedRegister {
 
 struct CallFrameState {
     CfaRule cfa;
-    std::int64_t sum_offset = 0;  // of the last CFA that was given as register + offset
+    std::int64_t sum_offset = 0;  // of the last CFA defined as register + offset
     SavedRegister rbp;
     SavedRegister rbx;
     SavedRegister rsp;
     SavedRegister return_address;
 };
 
-// What the DWARF expression of DW_CFA_def_cfa_expression computes.
+// Interprets the DWARF expression of DW_CFA_def_cfa_expression.
 [[nodiscard]] CfaRule cfa_of_expression(std::string_view expression);
 
-// The place in memory that the DWARF expression of DW_CFA_expression computes, to which the CFA is given.
+// The memory location that the DWARF expression of DW_CFA_expression computes from the CFA.
 [[nodiscard]] SavedRegister place_of_expression(std::string_view expression);
 
-// The rule for the walk. `signal_frame`: the code is marked as that to which a signal handler returns. A caller's rbp in
-// a place that rules cannot say becomes LAGTRAP_UNWIND_RBP_UNDEFINED: the caller's frame is right all the same.
+// The rule for the stack walk. `signal_frame`: the code is marked as the return of a signal
+// handler. If rules cannot express where the caller's rbp is, it becomes
+// LAGTRAP_UNWIND_RBP_UNDEFINED; the caller's frame is still correct.
 [[nodiscard]] lagtrap_unwind_rule rule_of(const CallFrameState& state, bool signal_frame);
 
 }  // namespace lagtrap::binaries

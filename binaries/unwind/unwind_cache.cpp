@@ -17,8 +17,8 @@
 namespace lagtrap::binaries {
 namespace {
 
-// A file: this header, the segments, the pages, nothing else. Numbers as this machine has them; whatever changes here or
-// in bpf/unwind.h, or in what make_unwind_table makes of a file, gets a new version.
+// A file contains this header, the segments and the pages, in the machine's number format. Increase
+// the version when this, bpf/unwind.h or the output of make_unwind_table() changes.
 constexpr char magic_bytes[8] = {'l', 'a', 'g', 't', 'r', 'a', 'p', 'U'};
 constexpr std::uint32_t format_version = 4;
 constexpr std::size_t max_key_bytes = 128;
@@ -26,7 +26,7 @@ constexpr std::size_t max_key_bytes = 128;
 struct Header {
     char magic[8];
     std::uint32_t version;
-    std::uint32_t checksum;   // CRC-32 of the whole file with 0 here
+    std::uint32_t checksum;   // CRC-32 of the whole file with 0 in this field
     char key[max_key_bytes];  // padded with NUL
     std::uint64_t base_address;
     std::uint64_t row_count;
@@ -44,10 +44,10 @@ static_assert(sizeof(CodeSegment) == 24, "layout of cached tables");
 constexpr std::uint64_t max_cached_bytes = sizeof(Header) + max_segments * sizeof(CodeSegment) + max_unwind_table_bytes;
 
 constexpr const char* suffix = ".unwind";
-constexpr const char* being_written_mark = ".unwind.";  // and what mkostemp adds
+constexpr const char* being_written_mark = ".unwind.";  // followed by what mkostemp() adds
 
 constexpr std::time_t touch_seconds = 3600;
-// What a process that died left half-written.
+// Age at which an incomplete file counts as abandoned.
 constexpr std::time_t abandoned_seconds = 3600;
 
 bool is_key(const std::string& key) {
@@ -81,8 +81,8 @@ bool read_exactly(int fd, void* into, std::size_t size) {
     return true;
 }
 
-// Whether every rule is one that the walk knows, and every bucket's rows lie in one of the pages for rows, ascend from
-// offset 0 and name rules that there are.
+// Whether the walk knows every rule, and every bucket's rows lie in one of the row pages, start at
+// offset 0, ascend, and refer to existing rules.
 bool positions_hold(const UnwindTable& table) {
     const auto* const bytes = reinterpret_cast<const char*>(table.pages.data());
     const auto* const buckets = reinterpret_cast<const lagtrap_unwind_bucket*>(bytes);
@@ -127,7 +127,7 @@ bool sizes_hold(const Header& header, std::uint64_t file_bytes) {
                              std::uint64_t{header.page_count} * LAGTRAP_UNWIND_PAGE_BYTES;
 }
 
-// What is wrong with the file; empty where all is well and `table` is filled in.
+// What is wrong with the file; empty if it is valid and `table` is filled in.
 std::string read_table(int fd, std::uint64_t file_bytes, const std::string& key, UnwindTable& table) {
     Header header{};
     if (!read_exactly(fd, &header, sizeof header)) return "is shorter than its header";
@@ -160,7 +160,7 @@ struct CachedFile {
     timespec used{};
 };
 
-// Tables in `folder`, and what is being written there. What was left half-written long ago is removed.
+// The tables in `folder`, including incomplete ones. Removes abandoned ones.
 std::vector<CachedFile> cached_files(const std::filesystem::path& folder) {
     std::vector<CachedFile> files;
     std::error_code error;
@@ -181,7 +181,8 @@ std::vector<CachedFile> cached_files(const std::filesystem::path& folder) {
     return files;
 }
 
-// Removes what was not used for longest until `bytes` more fit. `own` is going to be replaced and does not count.
+// Removes the least recently used files until `bytes` more fit. Ignores `own`, which will be
+// replaced.
 void make_room(const std::filesystem::path& folder, const std::filesystem::path& own, std::uint64_t bytes,
                std::uint64_t limit_bytes) {
     auto files = cached_files(folder);
@@ -278,7 +279,8 @@ Status UnwindCache::store(const std::string& key, const UnwindTable& table) cons
 
     const auto path = folder_ / (key + suffix);
     make_room(folder_, path, bytes, limit_bytes_);
-    // Not synced: the checksum tells what a power failure tore, and then the table is made again.
+    // Not synced: if a power failure damages it, the checksum reveals that and the table is
+    // rebuilt.
     std::string temporary = (folder_ / (key.substr(0, 32) + being_written_mark)).string() + "XXXXXX";
     const UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
     if (!fd.valid()) return system_error(temporary);

@@ -1,4 +1,5 @@
-// Unwind tables kept on disk, so that they need not be made again when the daemon or the machine starts.
+// Keeps unwind tables on disk, so that they need not be built again when lagtrapd or the machine
+// restarts.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,21 @@
 
 namespace lagtrap::binaries {
 
-// Whether the table's sizes go together, every position in it lies within it, and its rows ascend: of one that comes from
-// elsewhere.
+// Checks a table from an untrusted source: sizes match, every position lies within the table, and
+// rows ascend.
 [[nodiscard]] bool holds_together(const UnwindTable& table);
 
-// One file per table, named by `key`: the build id in hexadecimal, or what else stands for the file's content
-// (lower-case letters, digits and '-', at most 128). Several processes may use one folder; no file is seen half-written.
+// One file per table, named by `key`: the build id in hexadecimal, or another identity of the
+// file's content (lower-case letters, digits and '-', at most 128). Several processes may share a
+// folder. Files appear only when complete.
 class UnwindCache {
   public:
-    // Makes the folder (0700) if need be. All files together take at most `limit_bytes`: those not used for longest go.
+    // Creates the folder (0700) if it is missing. Keeps all files together below `limit_bytes` by
+    // removing the least recently used.
     [[nodiscard]] static Result<UnwindCache> open(const std::filesystem::path& folder, std::uint64_t limit_bytes);
 
-    // ErrorKind::NotFound; Invalid where the file is damaged or of another version (it is then removed). What comes
-    // back was checked: every position in it lies within it.
+    // ErrorKind::NotFound; Invalid if the file is damaged or of another version, after removing it.
+    // Returned tables pass holds_together().
     [[nodiscard]] Result<UnwindTable> load(const std::string& key) const;
     [[nodiscard]] Status store(const std::string& key, const UnwindTable& table) const;
     [[nodiscard]] std::uint64_t size_bytes() const;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t max_buckets = max_unwind_table_bytes / sizeof(lagtrap_unwind_bucket);
 
-// The segments with code that the file really has, by address.
+// The code segments that are really in the file, by address.
 std::vector<CodeSegment> code_segments(const ElfImage& image) {
     std::vector<CodeSegment> segments;
     for (const ElfSegment& segment : image.segments()) {
@@ -33,7 +33,7 @@ std::vector<CodeSegment> code_segments(const ElfImage& image) {
 
 std::uint64_t end_of(const CallFrameFunction& function) { return function.begin + function.size; }
 
-// How many bytes of code there are from `address` to the end of the segment in which it lies.
+// The number of code bytes from `address` to the end of its segment.
 std::uint64_t code_bytes_from(std::uint64_t address, const std::vector<CodeSegment>& segments) {
     const auto after =
         std::upper_bound(segments.begin(), segments.end(), address,
@@ -44,16 +44,16 @@ std::uint64_t code_bytes_from(std::uint64_t address, const std::vector<CodeSegme
     return skipped < segment.size_bytes ? segment.size_bytes - skipped : 0;
 }
 
-// By begin; of several that begin at one place the shortest is the last, so that it holds where it is.
+// By begin. Of those with the same begin, the shortest comes last, so that it applies where it is.
 bool comes_before(const CallFrameFunction& a, const CallFrameFunction& b) {
     return std::tie(a.begin, b.size, a.code_begin) < std::tie(b.begin, a.size, b.code_begin);
 }
 
-// All functions of the file's code, by address; those of `second` only where `first` says nothing.
+// All functions, by address; those of `second` only where `first` has none.
 std::vector<CallFrameFunction> merged(std::vector<CallFrameFunction> first, std::vector<CallFrameFunction> second) {
     std::sort(first.begin(), first.end(), comes_before);
     if (second.empty()) return first;
-    std::vector<std::uint64_t> ends;  // the furthest end of all functions up to this one
+    std::vector<std::uint64_t> ends;  // the maximum end of all functions up to this one
     ends.reserve(first.size());
     for (const auto& function : first) ends.push_back(std::max(ends.empty() ? 0 : ends.back(), end_of(function)));
     std::erase_if(second, [&](const CallFrameFunction& function) {
@@ -67,26 +67,26 @@ std::vector<CallFrameFunction> merged(std::vector<CallFrameFunction> first, std:
     return first;
 }
 
-// The functions that the table is made of, and the sections with their instructions.
+// The functions for the table, and the sections with their instructions.
 struct Input {
     std::vector<CallFrameSection> sections;
     CallFrameEntries entries;
     std::vector<CallFrameFunction> functions;  // by address
-    std::vector<LinkageJump> jumps;            // by address; they hold where no function tells
+    std::vector<LinkageJump> jumps;            // by address; used where no function applies
 };
 
-// The dynamic linker's start code in assembler has no unwind information; more than this is no start code.
+// Limit for start code: the dynamic linker's, in assembly, has no unwind information.
 constexpr std::uint64_t max_start_code_bytes = 64;
 
-// Goes through the functions by address. Where they overlap, the last to begin holds up to its end, then the one around
-// it again. Positions count from the start of the table.
+// Walks the functions by address. Where functions overlap, the one that begins last applies up to
+// its end, then the enclosing one again. Positions are relative to the start of the table.
 class Sweep {
   public:
-    // Code around `entry` (as linked) of which no function tells is the first frame of whoever runs it.
+    // Code around `entry` (as linked) that no function covers is the outermost frame of a thread.
     Sweep(const Input& input, std::uint64_t base_address, std::uint64_t entry, UnwindTableBuilder& builder)
         : input_(input), base_address_(base_address), entry_(entry - base_address), builder_(builder) {}
 
-    // Left out where its instructions are damaged.
+    // Skips a function with damaged instructions.
     void add(const CallFrameFunction& function) {
         const std::uint64_t begin = function.begin - base_address_;
         put_until(begin);
@@ -103,11 +103,11 @@ class Sweep {
     void put_until(std::uint64_t limit);
 
   private:
-    // A function whose end was not reached yet.
+    // A function whose end has not been reached.
     struct Active {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
-        std::size_t next = 0;  // the row that holds where the last ones were put, or later
+        std::size_t next = 0;  // index of the row that applied at the last position, or a later one
         std::vector<CallFrameRow> rows;
     };
 
@@ -119,7 +119,7 @@ class Sweep {
     std::uint64_t base_address_;
     std::uint64_t entry_;
     UnwindTableBuilder& builder_;
-    std::vector<Active> active_;  // the first active_count_ of them; the others keep their memory
+    std::vector<Active> active_;  // the first active_count_ are in use; the others keep their memory
     std::size_t active_count_ = 0;
     std::uint64_t position_ = 0;
     std::size_t next_jump_ = 0;
@@ -146,7 +146,7 @@ void Sweep::put_gap(std::uint64_t limit) {
     position_ = limit;
 }
 
-// Those from here to `limit`.
+// Puts the linkage jumps from here to `limit`.
 void Sweep::put_jumps(std::uint64_t limit) {
     constexpr __u8 stack_pointer = 7;
     lagtrap_unwind_rule called{};
@@ -193,7 +193,7 @@ Result<Input> read_input(const ElfImage& image, const std::vector<CodeSegment>& 
         functions = std::move(input.entries.functions);
         input.entries.functions.clear();
         for (auto& function : functions) {
-            // Linkers leave the functions that they dropped in .debug_frame, at address 0.
+            // In .debug_frame, linkers leave dropped functions at address 0.
             const bool dropped = section.is_debug_frame && function.begin == 0;
             const std::uint64_t most = dropped ? 0 : code_bytes_from(function.begin, segments);
             function.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(function.size, most));
@@ -266,7 +266,7 @@ lagtrap_unwind_rule find_unwind_rule(const UnwindTable& table, std::uint64_t add
     if (address < table.base_address || bucket_number >= table.bucket_count) return {};
     const auto bucket = at(lagtrap_unwind_bucket{}, 0, bucket_number);
     const std::uint32_t place = offset % LAGTRAP_UNWIND_BUCKET_BYTES;
-    std::uint32_t first = 0;  // the wanted row is one of [first, first + left)
+    std::uint32_t first = 0;  // the wanted row is in [first, first + left)
     for (std::uint32_t left = bucket.row_count; left > 1;) {
         const std::uint32_t half = left / 2;
         const auto row = at(__u32{}, 0, std::uint64_t{bucket.first_row} + first + half);

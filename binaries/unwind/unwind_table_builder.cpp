@@ -17,7 +17,7 @@ RuleNumbers::RuleNumbers() : slots_(256) {
     slots_[slot_of({})] = 1;
 }
 
-// Where it is, or where it would be.
+// The slot of the rule, or the free slot for it.
 std::size_t RuleNumbers::slot_of(const lagtrap_unwind_rule& rule) const {
     constexpr std::uint64_t mixer = 0x9e3779b97f4a7c15;
     const std::uint64_t mixed = bits_of(rule) * mixer;

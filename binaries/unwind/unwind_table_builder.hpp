@@ -1,5 +1,5 @@
-// Puts the rules of a file's code, given in the order of its addresses, into the pages of bpf/unwind.h. Used by the
-// other files of this folder.
+// Writes the rules of a file's code, given by ascending address, into the pages of bpf/unwind.h.
+// Internal to binaries/.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lagtrap::binaries {
 
-// Numbers for rules, the same for equal ones; 0 is LAGTRAP_UNWIND_GAP.
+// Assigns numbers to rules; equal rules get the same one. 0 is LAGTRAP_UNWIND_GAP.
 class RuleNumbers {
   public:
     RuleNumbers();
@@ -22,21 +22,21 @@ class RuleNumbers {
     void grow();
 
     std::vector<lagtrap_unwind_rule> rules_;
-    std::vector<std::uint32_t> slots_;  // number + 1; 0: free
+    std::vector<std::uint32_t> slots_;  // number + 1; 0 if free
     std::uint32_t last_ = 0;
 };
 
 class UnwindTableBuilder {
   public:
-    // For the code of `bucket_count` buckets.
+    // For code of `bucket_count` buckets.
     explicit UnwindTableBuilder(std::uint32_t bucket_count);
 
-    // From `offset` (from the first bucket's start) on `rule` is in force. Offsets do not descend and lie in the buckets;
-    // of several rules for one the last holds.
+    // `rule` applies from `offset` on (relative to the start of the first bucket). Offsets must not
+    // descend and must lie in the buckets; of several rules at an offset, the last applies.
     void put(std::uint64_t offset, const lagtrap_unwind_rule& rule);
-    // The table would be larger than max_unwind_table_bytes: nothing more needs to be put.
+    // True if the table would exceed max_unwind_table_bytes; then stop.
     [[nodiscard]] bool too_large() const;
-    // Fills in the parts of `table` that speak of pages and counts. Once, and last.
+    // Sets the pages and counts of `table`. Call once, last.
     void finish(UnwindTable& table);
 
   private:
@@ -44,8 +44,8 @@ class UnwindTableBuilder {
 
     RuleNumbers numbers_;
     std::vector<lagtrap_unwind_bucket> buckets_;
-    std::vector<std::uint32_t> rows_;                                // with the unused ends of pages
-    std::array<std::uint32_t, LAGTRAP_UNWIND_BUCKET_BYTES> open_{};  // the bucket that rules are put into
+    std::vector<std::uint32_t> rows_;                                // including unused space at ends of pages
+    std::array<std::uint32_t, LAGTRAP_UNWIND_BUCKET_BYTES> open_{};  // the current bucket
     std::uint32_t open_count_ = 0;
     std::uint32_t open_bucket_ = 0;
     std::uint32_t in_force_ = 0;

@@ -19,7 +19,7 @@ struct Register {
     std::uint8_t first_bit = 0;
 };
 
-// Of rax to rdi, whose parts have names of their own.
+// rax to rdi and the names of their parts.
 constexpr std::array<std::array<std::string_view, 5>, 8> named_registers{{
     {"rax", "eax", "ax", "al", "ah"},
     {"rcx", "ecx", "cx", "cl", "ch"},
@@ -59,7 +59,7 @@ std::optional<Register> numbered_register(std::string_view name) {
     return Register{static_cast<std::uint8_t>(number), bytes, 0};
 }
 
-// "%rax"
+// A register such as "%rax".
 std::optional<Register> parse_register(std::string_view text) {
     if (!text.starts_with('%')) return std::nullopt;
     text.remove_prefix(1);
@@ -67,8 +67,8 @@ std::optional<Register> parse_register(std::string_view text) {
     return named ? named : numbered_register(text);
 }
 
-// One number, decimal or hexadecimal, at the begin of `rest`, which loses it. Beyond what has a sign it wraps around, as
-// the assembler has it.
+// Removes a decimal or hexadecimal number from the front of `rest`. Large numbers wrap around to
+// negative ones, as in the assembler.
 std::optional<std::uint64_t> take_number(std::string_view& rest) {
     const bool hexadecimal = rest.starts_with("0x");
     if (hexadecimal) rest.remove_prefix(2);
@@ -79,7 +79,7 @@ std::optional<std::uint64_t> take_number(std::string_view& rest) {
     return value;
 }
 
-// All of `text`: "-24", "8+16", "-4+8": an operand's place may be told by several numbers.
+// Parses all of `text` as a sum of numbers: "-24", "8+16", "-4+8".
 std::optional<std::int64_t> parse_sum(std::string_view text) {
     std::uint64_t sum = 0;
     bool first = true;
@@ -102,7 +102,7 @@ UsdtArgument unreadable(UsdtPlace place) {
     return argument;
 }
 
-// Of what is not understood: by what it looks like.
+// Classifies an operand that is not understood.
 UsdtPlace looks_like(std::string_view operand) {
     for (const std::string_view vector : {"%xmm", "%ymm", "%zmm", "%st", "%mm"})
         if (operand.find(vector) != std::string_view::npos) return UsdtPlace::FloatingPoint;
@@ -112,7 +112,7 @@ UsdtPlace looks_like(std::string_view operand) {
     return UsdtPlace::Unknown;
 }
 
-// "4" of the scale as shift.
+// Converts a scale of 1, 2, 4 or 8 to a shift.
 std::optional<std::uint8_t> parse_scale(std::string_view text) {
     constexpr std::array<std::string_view, 4> scales{"1", "2", "4", "8"};
     const auto found = std::find(scales.begin(), scales.end(), text);
@@ -120,7 +120,8 @@ std::optional<std::uint8_t> parse_scale(std::string_view text) {
     return static_cast<std::uint8_t>(found - scales.begin());
 }
 
-// Into `argument`: "-24(%rbp)", "(%rax)", "8(%rax,%rbx,4)", "0(,%rbx,8)". False: it is something else.
+// Parses "-24(%rbp)", "(%rax)", "8(%rax,%rbx,4)", "0(,%rbx,8)" into `argument`. False if it is
+// something else.
 bool parse_memory(std::string_view operand, UsdtArgument& argument) {
     const std::size_t open = operand.find('(');
     if (open == std::string_view::npos || !operand.ends_with(')')) return false;
@@ -138,7 +139,7 @@ bool parse_memory(std::string_view operand, UsdtArgument& argument) {
     }
     const auto base = parse_register(parts[0]);
     const auto index = parse_register(parts[1]);
-    // An address in a part of a register is none of this architecture's programs.
+    // x86-64 programs do not have addresses in parts of registers.
     const bool whole_base = base ? base->bytes == 8 : parts[0].empty() && count > 1;
     const bool whole_index = count == 1 || (index && index->bytes == 8 && index->number != stack_register);
     const auto scale = count == 3 ? parse_scale(parts[2]) : std::optional<std::uint8_t>(0);
@@ -151,7 +152,7 @@ bool parse_memory(std::string_view operand, UsdtArgument& argument) {
     return true;
 }
 
-// As the program would see it in a variable of this size.
+// Truncates the value to what a variable of this size holds.
 std::int64_t cut(std::int64_t value, unsigned bytes, bool is_signed) {
     const unsigned unused_bits = 64 - 8 * bytes;
     const std::uint64_t moved = static_cast<std::uint64_t>(value) << unused_bits;
@@ -185,7 +186,8 @@ bool is_size(unsigned bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || 
 }  // namespace
 
 std::vector<std::string_view> split_usdt_arguments(std::string_view arguments) {
-    // Other syntaxes have spaces in an operand ("8@[x0, 16]"): then each begins with its size.
+    // In other syntaxes, operands contain spaces ("8@[x0, 16]"); there, each argument starts with
+    // its size.
     const bool sized = arguments.find('@') != std::string_view::npos;
     std::vector<std::string_view> split;
     for (std::size_t at = 0; (at = arguments.find_first_not_of(' ', at)) != std::string_view::npos;) {
@@ -208,7 +210,7 @@ std::string_view usdt_argument_text(std::string_view arguments, std::size_t numb
 
 UsdtArgument parse_usdt_argument(std::string_view text) {
     const std::size_t at = text.find('@');
-    // Without a size it is a whole register's.
+    // Without a size, it is a whole register.
     if (at == std::string_view::npos) return parse_operand(text, 8, false);
     std::string_view size = text.substr(0, at);
     const std::string_view operand = text.substr(at + 1);

@@ -11,7 +11,7 @@ constexpr std::uint32_t stapsdt_note_type = 3;
 constexpr std::size_t max_note_bytes = 64 << 10;
 constexpr std::size_t addresses_bytes = 3 * sizeof(std::uint64_t);
 
-// Takes the text up to the next NUL off `rest`; nullopt without a NUL.
+// Removes the text up to the next NUL from `rest`; nullopt if there is no NUL.
 std::optional<std::string> take_text(std::string_view& rest) {
     const std::size_t end = rest.find('\0');
     if (end == std::string_view::npos) return std::nullopt;
@@ -20,8 +20,8 @@ std::optional<std::string> take_text(std::string_view& rest) {
     return text;
 }
 
-// nullopt: damaged. `base` is where .stapsdt.base lies now: prelinking moves it together with the code, but
-// leaves the addresses in the notes alone.
+// nullopt if it is damaged. `base` is the current address of .stapsdt.base: prelinking moves it
+// with the code, but leaves the addresses in notes unchanged.
 std::optional<UsdtProbe> parse_probe(std::string_view description, std::optional<std::uint64_t> base) {
     if (description.size() < addresses_bytes) return std::nullopt;
     const auto address = number_at<std::uint64_t>(description, 0);

@@ -1,4 +1,4 @@
-// Where a USDT probe is probed in its file.
+// Finds where to probe a USDT probe in its file.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace lagtrap::binaries {
 
 struct UsdtSite {
     std::uint64_t file_offset = 0;       // of the nop
-    std::uint64_t semaphore_offset = 0;  // in the file; 0: none
+    std::uint64_t semaphore_offset = 0;  // in the file; 0 if there is none
     UsdtProbe probe;
 };
 
-// Every site of one name. ErrorKind::NotFound where there is none; Invalid where a site or its semaphore lies in no
-// segment of the file; errors of ProgramFile::usdt_probes().
+// Every site with this name. ErrorKind::NotFound if there is none; Invalid if a site or its
+// semaphore is outside the file's segments; errors of ProgramFile::usdt_probes().
 [[nodiscard]] Result<std::vector<UsdtSite>> usdt_sites(const ProgramFile& file, std::string_view provider,
                                                        std::string_view name);
 
