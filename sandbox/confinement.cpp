@@ -26,7 +26,8 @@
 namespace {
 bool is_confined = false;
 }
-// A confined process may not start the thread that looks for leaks at its end, and would end with its failure.
+// LeakSanitizer's check at exit starts a thread. A confined process cannot start one, and would
+// exit with a failure.
 extern "C" int __lsan_is_turned_off() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
     return is_confined ? 1 : 0;
 }
@@ -37,7 +38,8 @@ namespace {
 
 constexpr uid_t nobody = 65534;
 
-// What the language's run-time library needs once everything is open. mmap and mprotect have rules of their own.
+// What the run-time library needs once everything is open. mmap and mprotect have conditional
+// rules.
 constexpr std::initializer_list<int> always_allowed = {
     SCMP_SYS(read),
     SCMP_SYS(pread64),
@@ -76,7 +78,7 @@ constexpr std::initializer_list<int> for_output_files = {
     SCMP_SYS(writev),   SCMP_SYS(getdents64), SCMP_SYS(uname), SCMP_SYS(memfd_create), SCMP_SYS(sysinfo),
 };
 
-// openat() and ioctl() have rules of their own.
+// openat() and ioctl() have conditional rules.
 constexpr std::initializer_list<int> for_looking_into_processes = {
     SCMP_SYS(openat2),    SCMP_SYS(readlink), SCMP_SYS(readlinkat),        SCMP_SYS(statx),
     SCMP_SYS(getdents64), SCMP_SYS(sendfile), SCMP_SYS(name_to_handle_at), SCMP_SYS(memfd_create),
@@ -112,7 +114,7 @@ Status allow_conditional(scmp_filter_ctx filter) {
     const auto own = static_cast<scmp_datum_t>(::getpid());
     for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
         TRY(allow(filter, call, {SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}));
-    // To end itself, as abort() does.
+    // So that the process can end itself, as abort() does.
     for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill)})
         TRY(allow(filter, call, {SCMP_A0_64(SCMP_CMP_EQ, own, 0)}));
     for (const scmp_datum_t command : {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC})
@@ -120,7 +122,7 @@ Status allow_conditional(scmp_filter_ctx filter) {
     return success();
 }
 
-// And asking whose a namespace is.
+// Also allows asking who owns a namespace.
 Status allow_looking_into_processes(scmp_filter_ctx filter) {
     TRY(allow_all(filter, for_looking_into_processes));
     for (const scmp_datum_t question : {NS_GET_USERNS, NS_GET_PARENT, NS_GET_OWNER_UID})
@@ -133,7 +135,7 @@ bool may_change_user() {
     return own && own->has(CAP_SETUID) && own->has(CAP_SETGID);
 }
 
-// Empty sets: what setresuid() leaves where the process was not root's, or kept them over it.
+// Clears all sets: setresuid() leaves them if the process was not root's, or was set to keep them.
 Status drop_capabilities() {
     if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return system_error("drop capabilities");
     return set_own_capabilities({});
@@ -159,9 +161,9 @@ Status drop_privileges() {
     }
     TRY(drop_capabilities());
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("drop privileges");
-    // Other processes of the same user may not look into this one.
+    // Keeps other processes of the same user from inspecting this one.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("disable core dumps");
-    // A change of the user forgets this one, so it comes last.
+    // Must come last: changing the user resets it.
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return system_error("set the parent death signal");
     return success();
 }
@@ -184,7 +186,7 @@ Status confine_process(const Confinement& confinement) {
     if (confinement.cpu_seconds > 0) TRY(limit(RLIMIT_CPU, confinement.cpu_seconds, "limiting CPU time"));
     TRY(limit(RLIMIT_FSIZE, confinement.file_bytes, "limiting files"));
     TRY(limit(RLIMIT_CORE, 0, "limit core dumps"));
-    // What is not allowed fails rather than kills: libraries look for files that they can do without.
+    // Forbidden calls fail rather than kill, because libraries look for optional files.
     const std::unique_ptr<void, FreeFilter> filter(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
     if (!filter) return system_error("create a system call filter", ENOMEM);
     if (const int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1); code != 0)
@@ -196,7 +198,8 @@ Status confine_process(const Confinement& confinement) {
     } else {
         TRY(allow(filter.get(), SCMP_SYS(write)));
     }
-    // ThreadSanitizer's own thread may just be starting: the C library ends a process whose thread cannot register.
+    // ThreadSanitizer's background thread may still be starting, and the C library aborts if a
+    // thread cannot register.
     if (is_sanitized) TRY(allow_all(filter.get(), {SCMP_SYS(rseq), SCMP_SYS(set_robust_list)}));
     if (confinement.messages) TRY(allow_all(filter.get(), for_messages));
     if (confinement.opens_files) TRY(allow_all(filter.get(), for_opening_files));

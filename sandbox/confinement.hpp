@@ -1,4 +1,4 @@
-// What a process that reads hostile bytes gives up: for good, before it reads the first of them.
+// Drops the rights of a process before it reads untrusted bytes. This cannot be undone.
 #pragma once
 
 #include <cstdint>
@@ -8,41 +8,47 @@
 
 namespace lagtrap {
 
-// The user whose rights such a process has where it is started by root; where there is none, nobody.
+// The user such a process switches to if started by root; if it does not exist, nobody.
 inline constexpr const char* confined_user = "lagtrap-reader";
 
 struct Confinement {
-    // 0 or less: not limited. Sanitizers reserve terabytes of addresses: in their builds the memory is not limited.
+    // 0 means not limited. Not applied in builds with sanitizers, which reserve terabytes of
+    // addresses.
     std::uint64_t address_space_bytes = 2ULL << 30;
     std::uint64_t cpu_seconds = 0;  // in its whole life
-    std::uint64_t file_bytes = 0;   // so large may a file become by its writing
-    // Besides reading, writing and allocating: messages (with descriptors in them) over sockets that are open already.
+    std::uint64_t file_bytes = 0;   // limit for the size of each file it writes
+    // Besides reading, writing and allocating: messages, also with descriptors, over sockets that
+    // are already open.
     bool messages = false;
-    // What a merge needs to write its files once they are open: sync, chmod, lists of folders, facts of the machine.
+    // What a merge needs to write its open output files: sync, chmod, folder listings, facts about
+    // the machine.
     bool output_files = false;
-    // What a process needs that opens files for another one and waits for its end: opening by openat2() or for reading,
-    // making and renaming and removing by name.
+    // What a broker needs to open files for another process and wait for its end: openat2(),
+    // opening for reading, creating, renaming and removing by name.
     bool opens_files = false;
-    // What a process needs that looks into other processes and hands their files out: opening for reading, links, folders, mounts,
-    // and copying within the kernel. write() and its like fail, so that /proc/PID/mem of another cannot be changed either.
+    // What a process needs to inspect other processes and hand out their files: opening for
+    // reading, links, folders, mounts, copying within the kernel. write() and similar calls fail,
+    // so that it cannot change another's /proc/PID/mem either.
     bool looks_into_processes = false;
 };
 
-// Where memory runs out, the kernel ends this process rather than the one that asked it to read. That it cannot be said
-// changes nothing else. To be called before files can no longer be opened.
+// Makes the kernel's OOM killer choose this process before the one that asked it to read. Ignores
+// errors. Call while files can still be opened.
 void become_first_oom_victim();
 
-// Calls become_first_oom_victim(), then gives up root: user and groups of `confined_user`, no capability, no way to gain one again.
-// Where the process is not root's, or may not change its user (CAP_SETUID, CAP_SETGID), only the last two. The kernel
-// ends the process when the thread that started it ends.
+// Calls become_first_oom_victim(), then switches to user and group of `confined_user`, drops all
+// groups and capabilities, and prevents regaining any. If the process is not root's, or may not
+// change its user (CAP_SETUID, CAP_SETGID), it keeps user and groups. The kernel kills the process
+// when the thread that started it ends.
 [[nodiscard]] Status drop_privileges();
 
-// Gives up all capabilities but those of `capabilities` (CAP_*) that it has. The user stays.
+// Drops all capabilities except those in `capabilities` (CAP_*) that it has. Does not change the
+// user.
 [[nodiscard]] Status keep_capabilities(std::initializer_list<int> capabilities);
 
-// From now on no file can be opened (but with `opens_files`), nothing started, no socket made, no memory made executable:
-// such calls of all its threads fail with EPERM (seccomp). Errors: the kernel does not take it; then nothing hostile may be
-// read.
+// From now on, no thread of this process can open files (except as `opens_files` or
+// `looks_into_processes` allow), start programs, create sockets, or make memory executable: such
+// calls fail with EPERM (seccomp). If this fails, do not read untrusted bytes.
 [[nodiscard]] Status confine_process(const Confinement& confinement);
 
 }  // namespace lagtrap

@@ -26,8 +26,8 @@ enum Kind { open_kind = 1, temporary_kind, rename_kind, remove_kind };
 constexpr std::size_t paths_limit_bytes = 8192;
 constexpr std::string_view own_descriptors = "/proc/self/fd/";
 
-// A request: this, then one or two paths parted by NUL. An answer: this with the errno in `flags`, then a name; with a
-// descriptor where one was asked for.
+// A request is this and one or two paths separated by NUL. An answer is this with the errno in
+// `flags`, and a name, and a descriptor if one was requested.
 struct Head {
     std::int32_t kind;
     std::int32_t flags;
@@ -48,7 +48,7 @@ struct Message {
     UniqueFd fd;
 };
 
-// Without `with_fd` no descriptor is taken, whatever the other side sends.
+// Without `with_fd`, descriptors from the other side are dropped.
 Result<Message> receive_message(int socket, bool with_fd) {
     Message received;
     received.text.resize(paths_limit_bytes);
@@ -81,7 +81,7 @@ Error refused(const std::filesystem::path& path) { return system_error(path.stri
 }  // namespace
 
 bool is_program(int fd) {
-    constexpr std::size_t type_at = EI_NIDENT;  // of both classes
+    constexpr std::size_t type_at = EI_NIDENT;  // the same in both ELF classes
     constexpr std::size_t head_bytes = 18;
     std::array<unsigned char, head_bytes> head{};
     if (::pread(fd, head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) return false;
@@ -182,7 +182,7 @@ Result<UniqueFd> FileBroker::open(const std::filesystem::path& path, int flags, 
     constexpr int known = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_DIRECTORY;
     if ((flags & ~(known | O_CLOEXEC)) != 0) return refused(path);
     if (const auto place = place_of(path)) {
-        // Mode bits beyond those of reading and writing are nobody's need.
+        // Only permissions to read and write, and none for others, are ever needed.
         const unsigned allowed_mode = (flags & O_CREAT) != 0 ? mode & 0660 : 0;
         return open_resolved(place->folder, place->name, flags | O_NOFOLLOW | O_NONBLOCK, allowed_mode,
                              RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
@@ -208,7 +208,8 @@ Result<UniqueFd> FileBroker::make_temporary(std::string& name) const {
         auto fd = open_resolved(place.folder, below, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640,
                                 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
         if (!fd && fd.error().system_errno == EEXIST) continue;
-        // Whatever the mask of this process is: the other side does not own the file and cannot change that.
+        // Independent of this process's umask: the other side is not the owner and cannot change
+        // the mode.
         if (fd && ::fchmod(fd->get(), 0640) != 0) return system_error(name);
         if (fd) name.replace(name.size() - open_part.size(), open_part.size(), drawn.data(), open_part.size());
         return fd;
@@ -216,7 +217,7 @@ Result<UniqueFd> FileBroker::make_temporary(std::string& name) const {
     return system_error(name, EEXIST);
 }
 
-// Of names alone: what lies in a folder of the folder is nobody's to rename or remove.
+// Direct entries of the folder only; files in its subfolders cannot be renamed or removed.
 Status FileBroker::rename(const std::filesystem::path& from, const std::filesystem::path& to) const {
     TRY_ASSIGN(const Place source, place_of(from));
     TRY_ASSIGN(const Place target, place_of(to));

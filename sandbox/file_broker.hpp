@@ -1,5 +1,5 @@
-// Files for a process that may open none: it asks, over a socket, the process that started it; that one looks at every
-// request as at those of an enemy, opens the file and hands the descriptor over.
+// Opens files for a process that may not open any. It asks its parent over a socket; the parent
+// treats every request as hostile, opens the file, and passes the descriptor.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,18 @@
 
 namespace lagtrap {
 
-// Whether the open file is a program, a library, or what holds their debug information. A core dump is the memory of somebody's
-// process. Reads its first bytes, and may wait for its file system.
+// Whether the open file is an ELF program, library or debug file. A core dump is not: it holds the
+// memory of someone's process. Reads the first bytes, which may block on the file system.
 [[nodiscard]] bool is_program(int fd);
 
-// The side that asks. One thread's.
+// The requesting side. Use from one thread only.
 class BrokeredFiles : public FileAccess {
   public:
-    // `socket`: SOCK_SEQPACKET, whose other end a FileBroker serves.
+    // `socket` is a SOCK_SEQPACKET socket whose other end a FileBroker serves.
     explicit BrokeredFiles(UniqueFd socket) : socket_(std::move(socket)) {}
 
-    // Paths that stand for a descriptor that this process has already ("/proc/self/fd/N") are not asked for.
+    // A path that names a descriptor of this process ("/proc/self/fd/N") is opened without a
+    // request.
     [[nodiscard]] Result<UniqueFd> open(const std::filesystem::path& path, int flags, unsigned mode) override;
     [[nodiscard]] Result<UniqueFd> make_temporary(std::string& name) override;
     [[nodiscard]] Status rename(const std::filesystem::path& from, const std::filesystem::path& to) override;
@@ -35,39 +36,45 @@ class BrokeredFiles : public FileAccess {
     UniqueFd socket_;
 };
 
-// About a program, library or debug file of some name: not to be opened; where no link leads there; or wherever links lead.
+// How a program, library or debug file may be opened: not at all, without following links, or with
+// links.
 enum class ProgramAccess { Refused, WithoutLinks, Allowed };
 
-// What is given out.
+// What a broker hands out.
 struct BrokerPolicy {
     struct Folder {
         std::filesystem::path path;
-        std::string name_part;  // that names in it must have
+        std::string name_part;  // required part of file names in it
     };
-    // Below these folders files may be read, made (mode 0640), renamed and removed; links are not followed.
+    // Files below these folders may be read, created (mode 0640), renamed and removed. Links are
+    // not followed.
     std::vector<Folder> folders;
     // These may be read, whatever they are.
     std::vector<std::filesystem::path> readable;
-    // Whether a program, library or debug file of this name may be read: what is handed out is a regular file that
-    // begins as an ELF file does which is no core dump. Empty: none.
-    // Further files that anybody may read, by their names: root's own. No link in place of the file is followed.
+    // Further files that may be read, chosen by name: those of root that anybody may read. A final
+    // link is not followed. May be empty.
     std::function<bool(const std::filesystem::path&)> is_readable{};
+    // Whether a program, library or debug file of this name may be read. Only a regular ELF file
+    // that is not a core dump is handed out. If empty, none may be read.
     std::function<ProgramAccess(const std::filesystem::path&)> program_access;
-    // Who opens them, and gives only what is_program(); empty: this thread, as open_regular_file() does.
+    // Opens them instead of this thread, and returns only files for which is_program() holds. If
+    // empty, this thread uses open_regular_file().
     std::function<Result<UniqueFd>(const std::filesystem::path&)> open_program{};
-    // Told before one is opened, which may take for ever, and with an empty path when that is over. May be empty.
+    // Called with the path before a program is opened, which may block forever, and with an empty
+    // path when that is done. May be empty.
     std::function<void(const std::filesystem::path&)> on_program{};
 };
 
-// The side that opens. One thread's.
+// The opening side. Use from one thread only.
 class FileBroker {
   public:
-    // Errors: one of the folders is not there.
+    // Fails if one of the folders does not exist.
     [[nodiscard]] static Result<FileBroker> create(BrokerPolicy policy);
 
-    // Answers one request that waits at `socket`. False: the other side is gone, or what it says is malformed.
+    // Reads and answers one request from `socket`. False if the peer is gone or the request is
+    // malformed.
     [[nodiscard]] bool serve(int socket);
-    // Answers until then.
+    // Answers requests until serve() returns false.
     void serve_all(int socket);
 
   private:
@@ -78,7 +85,7 @@ class FileBroker {
     };
     struct Place {
         int folder = -1;
-        std::filesystem::path name;  // below it
+        std::filesystem::path name;  // relative to `folder`
     };
     struct Reply;
     FileBroker() = default;

@@ -23,9 +23,9 @@ bool is_number(const std::string& text) {
            std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// A path below /proc, in parts: "/", "proc", the process, what of it, the rest.
+// A path of the form /proc/PROCESS/WHAT/REST, split.
 struct ProcessPath {
-    std::filesystem::path link;  // up to what of it
+    std::filesystem::path link;  // /proc/PROCESS/WHAT
     std::string what;
     std::filesystem::path rest;
 };
@@ -55,7 +55,7 @@ Result<UniqueFd> look_up(const std::filesystem::path& path, Links links) {
             TRY_ASSIGN(const UniqueFd root, open_resolved(AT_FDCWD, split.link, look_only | O_DIRECTORY, 0, 0));
             return open_resolved(root.get(), split.rest, look_only, 0, RESOLVE_IN_ROOT | no_links);
         }
-        // A folder that somebody holds open, and what lies below it.
+        // A file below a folder that a process holds open.
         if (split.what == "fd" && std::distance(split.rest.begin(), split.rest.end()) > 1 &&
             is_number(split.rest.begin()->string())) {
             const auto link = split.link / *split.rest.begin();
@@ -79,7 +79,7 @@ Result<UniqueFd> open_resolved(int directory, const std::filesystem::path& path,
     how.flags = static_cast<unsigned>(flags) | O_CLOEXEC;
     how.mode = mode;
     how.resolve = resolve;
-    // EAGAIN: something on the way was renamed meanwhile.
+    // openat2() returns EAGAIN if something on the way was renamed meanwhile.
     constexpr int attempts = 16;
     long fd = -1;
     for (int attempt = 0; attempt < attempts; ++attempt) {

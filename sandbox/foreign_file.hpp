@@ -1,5 +1,5 @@
-// Opens files whose names, or whose folders, are somebody else's: links, pipes and devices in their place must neither
-// lead astray nor hold anybody up.
+// Opens files whose names or folders someone else controls. Links, pipes and devices in their place
+// can neither redirect nor block the caller.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,31 @@
 
 namespace lagtrap {
 
-// A regular file, for reading. What lies there is looked at before it is opened, so that a pipe or a device has no
-// effect. Below /proc/PID/root, a folder /proc/PID/fd/N and the machine's root, links stay within that folder. No link of /proc (a magic link) is followed on the way,
-// except /proc/PID/exe and those of /proc/PID/map_files and /proc/self/fd themselves.
-// Links::Refused: nor is any other link, but that of /proc/PID/root. ErrorKind::Denied: there is something else.
+// Which links are followed. Links::Refused: no symbolic links, except /proc/PID/root itself.
 enum class Links { Followed, Refused };
+
+// Opens a regular file for reading. Checks its type before opening it, so that opening a pipe or
+// device has no effect. Below /proc/PID/root, a folder /proc/PID/fd/N, or the machine's root, links
+// cannot lead out of that folder. Magic links of /proc are not followed on the way, but
+// /proc/PID/exe and the entries of /proc/PID/map_files and /proc/PID/fd can be opened themselves.
+// ErrorKind::Denied if it is not a regular file.
 [[nodiscard]] Result<UniqueFd> open_regular_file(const std::filesystem::path& path, Links links = Links::Followed);
 
-// What lies there, a folder too, to be looked at alone (O_PATH); found in the same way.
+// Opens what is there, a folder too, with O_PATH. Paths resolve as in open_regular_file().
 [[nodiscard]] Result<UniqueFd> open_place(const std::filesystem::path& path, Links links = Links::Followed);
 
-// `place` (O_PATH will do) opened for reading, if it is a regular file.
+// Reopens `place`, which may be an O_PATH descriptor, for reading. ErrorKind::Denied if it is not a
+// regular file.
 [[nodiscard]] Result<UniqueFd> reopen_regular_file(int place);
 
-// All of a regular file in a folder where others may put things: a link or a pipe of its name is refused.
-// ErrorKind::NotFound, Denied, TooLarge.
+// Returns the content of a regular file in a folder where others may create files; refuses links
+// and pipes. ErrorKind::NotFound, Denied, TooLarge.
 [[nodiscard]] Result<std::string> read_regular_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
 
-// The name of an open descriptor, by which it can be opened once more.
+// The path by which an open descriptor can be opened again.
 [[nodiscard]] std::filesystem::path path_of_descriptor(int fd);
 
-// openat2() below `directory` with RESOLVE_* flags.
+// openat2() relative to `directory`, with RESOLVE_* flags.
 [[nodiscard]] Result<UniqueFd> open_resolved(int directory, const std::filesystem::path& path, int flags, unsigned mode,
                                              unsigned long long resolve);
 

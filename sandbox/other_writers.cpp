@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t links_limit = 40;  // as the kernel has it
+constexpr std::size_t links_limit = 40;  // the kernel's limit
 constexpr std::size_t account_bytes = 1 << 16;
 
 std::string name_of_user(uid_t user) {
@@ -26,7 +26,7 @@ std::string name_of_user(uid_t user) {
     return found == nullptr ? std::string() : std::string(found->pw_name);
 }
 
-// Groups of one user are often named like the user, and list nobody.
+// A user's private group usually has the user's name and lists no members.
 bool is_group_of_one(gid_t group, uid_t user, std::string& name) {
     ::group entry{};
     ::group* found = nullptr;
@@ -36,10 +36,10 @@ bool is_group_of_one(gid_t group, uid_t user, std::string& name) {
     return found != nullptr && *found->gr_mem == nullptr && name == name_of_user(user);
 }
 
-// Who else may write there, as the end of a sentence; empty: nobody.
+// Who else may write there, as the end of a sentence; empty if nobody.
 std::string others_at(const struct stat& place, uid_t owner) {
     if (place.st_uid != 0 && place.st_uid != owner) return "belongs to user " + user_text(place.st_uid);
-    // Of a sticky folder nobody may take out, or replace, what is another's.
+    // In a sticky folder, only owners can remove or replace files.
     if (S_ISDIR(place.st_mode) && (place.st_mode & S_ISVTX) != 0) return {};
     if ((place.st_mode & S_IWOTH) != 0) return "is writable by everyone";
     std::string group;
@@ -47,7 +47,7 @@ std::string others_at(const struct stat& place, uid_t owner) {
     return "is writable by the group " + group;
 }
 
-// With no link on the way, as far as it exists.
+// Resolves links as far as the path exists.
 fs::path real_folder(const fs::path& folder) {
     std::error_code failed;
     if (machine_root() == "/") return fs::weakly_canonical(folder, failed);
@@ -55,7 +55,7 @@ fs::path real_folder(const fs::path& folder) {
     return real.empty() ? folder : real;
 }
 
-// The folders of all names on the way to the file: its own, and those of what links lead to.
+// All folders above the file, and above the targets of links on the way.
 std::set<fs::path> folders_to(const fs::path& path) {
     std::set<fs::path> folders;
     const auto add_above = [&](const fs::path& file) {

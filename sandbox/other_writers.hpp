@@ -1,18 +1,19 @@
-// Who may change what lies under a path: a program that others than root and its owner can replace is no longer the
-// owner's.
+// Finds out who else can change a file: a program that someone other than root and its owner can
+// replace is not under its owner's control.
 #pragma once
 
 #include <string>
 
 namespace lagtrap {
 
-// A sentence on the first of the file, the links to it and the folders above that somebody may write to who is neither
-// root nor the file's owner: "folder /srv/app can be written by the group users". Empty: nobody, or there is no such
-// file. A group without other members counts as its owner; what a sticky folder holds is protected by it. Access
-// control lists count as far as the mode shows them. May wait for the file system.
+// Checks the file, links to it, and the folders above. Returns a sentence about the first that
+// someone other than root and the file's owner can write to, such as "folder /srv/app can be
+// written by the group users". Empty if there is none, or if the file does not exist. A group
+// without other members counts as the owner; a sticky folder protects its entries. Access control
+// lists count only as far as the mode shows them. May block on the file system.
 [[nodiscard]] std::string other_writers(const std::string& path);
 
-// "nobody (65534)", or the number alone where the user has no name.
+// "nobody (65534)", or only the number if the user has no name.
 [[nodiscard]] std::string user_text(unsigned user);
 
 }  // namespace lagtrap
