@@ -80,7 +80,7 @@ Upload build_upload(const Element& element, Diagnostics& diagnostics) {
     return upload;
 }
 
-// nullopt: the default, which the packages make.
+// nullopt if it is the default, which the packages create.
 std::optional<FileSource> given_path(const Element& element, std::string_view name) {
     const Attribute* path = element.attribute(name);
     if (!path || !path->given || !path->valid) return std::nullopt;
@@ -106,7 +106,7 @@ Control build_control(const Element& element, MachineSources& sources) {
                    callers_of(element.text_of("trace"))};
 }
 
-// All events, those of the settings and those of presets, in the order of the file.
+// Builds all events, from the file and from presets, in the order of the file.
 class EventsBuilder {
   public:
     EventsBuilder(Built& built, Diagnostics& diagnostics) : built_(built), diagnostics_(diagnostics) {}

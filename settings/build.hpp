@@ -1,4 +1,5 @@
-// From the elements of a settings file to Settings: the rules that concern more than one value.
+// Builds Settings from the elements of a settings file, and checks the rules that involve several
+// values.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace lagtrap::settings {
 
-// A marker to look for on this machine, and the places to point at where it is not as the settings say.
+// A marker that the machine check looks for, and the places in the file to report if it is missing.
 struct MarkerSource {
     Marker marker;
     std::optional<ArgumentRef> begin_time, trace_id;
@@ -20,38 +21,38 @@ struct MarkerSource {
     Place key_place;
     Place begin_time_place;
     Place trace_id_place;
-    bool each_call = false;            // of <function>: both ends of its calls are watched
-    std::optional<Place> calls_place;  // the same, with <calls>
+    bool each_call = false;            // from <function>: entry and return are both watched
+    std::optional<Place> calls_place;  // the place of its <calls>, if it has one
 };
 
-// A name of a user or group that is to exist.
+// The name of a user or group that must exist.
 struct AccountSource {
     std::string name;
     Place place;
 };
 
-// A file, and the place that names it.
+// A file, and the place in the settings that names it.
 struct FileSource {
     std::string path;
     Place place;
 };
 
-// Markers of a <use>, and what its preset says of the programs that have them.
+// The markers of a <use>, and what its preset says about the programs that have them.
 struct PresetSource {
     std::string preset;
     std::string tried_with;
-    std::vector<std::string> programs;  // paths, perhaps with * and ?
+    std::vector<std::string> programs;  // paths; may contain * and ?
     Place place;                        // of <use>
     std::vector<MarkerSource> markers;
 };
 
-// What the settings name that only the machine can confirm.
+// What the settings name and only the machine can confirm.
 struct MachineSources {
-    std::vector<MarkerSource> markers;  // of events that stand in the settings themselves
+    std::vector<MarkerSource> markers;  // of events written in the settings file itself
     std::vector<PresetSource> presets;
-    std::vector<AccountSource> unknown_users;  // names that no user of this machine has
+    std::vector<AccountSource> unknown_users;  // users that this machine does not have
     std::vector<AccountSource> groups;
-    std::vector<FileSource> scopes;  // programs of <scope>, which are to exist
+    std::vector<FileSource> scopes;  // programs of <scope>; they must exist
     std::optional<FileSource> spool;
     std::optional<FileSource> socket;
 };
@@ -61,12 +62,12 @@ struct Built {
     MachineSources sources;
 };
 
-// Nobody's user id: what Scope::uid holds where the machine does not know the user, so that the event then
-// watches nobody rather than everybody.
+// The user id of nobody. Scope::uid holds it if the machine does not know the user, so that the
+// event watches nobody rather than everybody.
 inline constexpr std::uint32_t unknown_uid = 0xffffffff;
 
-// Builds what it can; whatever contradicts itself is in `diagnostics`, and the result is then not to be used.
-// `sources` holds only markers that have no errors.
+// Builds as much as it can. If it adds errors to `diagnostics`, do not use the settings. `sources`
+// holds only markers without errors.
 [[nodiscard]] Built build_settings(const Element& root, Diagnostics& diagnostics);
 
 }  // namespace lagtrap::settings

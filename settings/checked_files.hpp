@@ -1,4 +1,4 @@
-// The programs and libraries that a settings file names, each opened once. Used by the checks of this folder.
+// Opens the programs and libraries that a settings file names, each once. Internal to settings/.
 #pragma once
 
 #include <map>
@@ -16,9 +16,10 @@ class CheckedFiles {
   public:
     explicit CheckedFiles(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-    // The file that holds the marker. nullptr: it cannot be read, which is said.
+    // Opens the file that holds the marker. If it cannot be read, reports that and returns nullptr.
     [[nodiscard]] const binaries::ProgramFile* open(const MarkerSource& source);
-    // Says why the marker's file cannot be used: once for each place that names it, however many markers inherit it.
+    // Reports why the marker's file cannot be used: once for each place that names the file, even
+    // if several markers inherit it.
     void refuse(const MarkerSource& source, const Error& error);
 
   private:

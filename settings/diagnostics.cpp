@@ -14,13 +14,13 @@ namespace lagtrap::settings {
 namespace {
 
 constexpr std::size_t quoted_bytes = 80;
-constexpr std::size_t shown_before = 80;  // characters of the source line before and after the column
+constexpr std::size_t shown_before = 80;  // characters shown of the source line, before and after the column
 constexpr std::size_t shown_after = 60;
 constexpr std::size_t most_character_bytes = 4;
 
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-// How many bytes the first `count` characters of `text` have.
+// The size in bytes of the first `count` characters of `text`.
 std::size_t bytes_of_first(std::string_view text, std::size_t count) {
     std::size_t offset = 0;
     for (; offset < text.size(); ++offset) {
@@ -31,7 +31,7 @@ std::size_t bytes_of_first(std::string_view text, std::size_t count) {
     return offset;
 }
 
-// How many bytes the last `count` characters of `text` have.
+// The size in bytes of the last `count` characters of `text`.
 std::size_t bytes_of_last(std::string_view text, std::size_t count) {
     std::size_t bytes = 0;
     while (bytes < text.size() && count > 0)
@@ -57,8 +57,8 @@ std::vector<Note> in_order(std::vector<Note> notes) {
     return notes;
 }
 
-// The source line around the column, and a caret below it. A line may be as long as the file: only what is shown of it
-// is looked at, since there may be many errors in it.
+// The source line around the column, with a caret below it. Reads only the part it shows: a line
+// may be as long as the file, and have many errors.
 std::string source_excerpt(const LineIndex& index, Place place) {
     const std::string_view line = index.line(place.line);
     const std::size_t at = index.offset_of(place) - static_cast<std::size_t>(line.data() - index.text().data());

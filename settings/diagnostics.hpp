@@ -1,4 +1,4 @@
-// Gathers the errors of a settings file.
+// Collects the errors, notes and warnings of a settings file.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,24 @@
 
 namespace lagtrap::settings {
 
-// Beyond so many errors of one file the rest is only counted.
+// Further errors of a file are only counted.
 inline constexpr std::size_t diagnostics_limit = 1000;
 
 class Diagnostics {
   public:
     void add(Place place, std::string found, std::string allowed, std::string hint = {});
-    // Whether another error would only be counted; it then is, and nobody needs to find words for it.
+    // True if the limit is reached. Then it also counts the error, and the caller need not describe
+    // it.
     [[nodiscard]] bool counted_alone();
-    // Something that could not be checked: the settings pass nonetheless.
+    // For something that could not be checked. The settings still pass.
     void note(Place place, const std::string& what, const Error& why);
-    // The same, in words of its own.
+    // The same, with the whole text given.
     void note(Place place, std::string text);
-    // Something that works, and is not safe or not all that was meant: the settings pass nonetheless. Once for each
-    // text.
+    // For something that works but is unsafe or only partly effective. The settings still pass.
+    // Repeated texts are dropped.
     void warn(Place place, std::string text);
     [[nodiscard]] bool empty() const { return kept_.empty(); }
-    // In order of their places; errors of one place in the order in which they were added.
+    // Sorted by place; errors at the same place keep their order.
     [[nodiscard]] std::vector<Diagnostic> take();
     [[nodiscard]] std::vector<Note> take_notes();
     [[nodiscard]] std::vector<Note> take_warnings();
@@ -40,14 +41,15 @@ class Diagnostics {
     std::size_t dropped_ = 0;
 };
 
-// Whether the error is that this user may not look; root may.
+// Whether the error means that only root may access it.
 [[nodiscard]] bool root_may_know(const Error& error);
 
-// Text of the file for a message: in double quotes, printable, shortened to about 80 characters.
+// Quotes text of the file for a message: printable, in double quotes, shortened to about 80
+// characters.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 // The same without quotes, for names of elements and attributes.
 [[nodiscard]] std::string shortened(std::string_view text);
-// "did you mean X?", or nothing where `name` is empty.
+// "did you mean X?", or empty if `name` is empty.
 [[nodiscard]] std::string did_you_mean(std::string_view name);
 
 }  // namespace lagtrap::settings

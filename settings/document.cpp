@@ -12,14 +12,14 @@
 namespace lagtrap::settings {
 namespace {
 
-// Longer names are no slips of a known one.
+// Longer names are not compared with known ones.
 constexpr std::size_t slip_bytes = 100;
 
 std::string nearest(std::string_view wrong, const std::vector<std::string_view>& known) {
     return wrong.size() > slip_bytes ? std::string() : nearest_name(wrong, known);
 }
 
-// "expected one of <a>, <b>"; `open` and `close` stand around each name.
+// "expected one of <a>, <b>"; `open` and `close` enclose each name.
 std::string expected_names(const std::vector<std::string_view>& names, std::string_view open, std::string_view close) {
     std::string list;
     for (const std::string_view name : names)
@@ -31,7 +31,7 @@ class DocumentReader {
   public:
     DocumentReader(const LineIndex& index, Diagnostics& diagnostics) : index_(index), diagnostics_(diagnostics) {}
 
-    // `node` is an element of the vocabulary; depth is bounded by the vocabulary's own.
+    // `node` is an element of the vocabulary, which also bounds the recursion depth.
     Element read(const pugi::xml_node& node, const ElementSpec& spec) {
         Element element{&spec, index_.place_of(offset_of(node)), {}, {}};
         read_attributes(node, element);
@@ -86,7 +86,7 @@ class DocumentReader {
         for (const AttributeSpec& spec : element.spec->attributes) {
             if (element.attribute(spec.name)) continue;
             if (spec.presence == Presence::Required) {
-                // A single choice is the value itself: version="1".
+                // If there is only one choice, name the value: version="1".
                 const bool single = spec.kind == ValueKind::Choice && spec.choices.find('|') == std::string_view::npos;
                 diagnostics_.add(element.place, fmt::format("<{}> has no {}", element.spec->name, spec.name),
                                  single ? fmt::format("expected {}=\"{}\"", spec.name, spec.choices)

@@ -23,7 +23,7 @@ std::string element_text(const Element& element, std::size_t indent) {
     const std::string margin(indent, ' ');
     std::string text = margin + "<" + std::string(element.spec->name);
     std::size_t width = text.size();
-    for (const AttributeSpec& spec : element.spec->attributes) {  // in the order in which the reference names them
+    for (const AttributeSpec& spec : element.spec->attributes) {  // in the order of the reference
         const Attribute* attribute = element.attribute(spec.name);
         if (!attribute || attribute->text == spec.default_text) continue;
         const std::string one = fmt::format("{}=\"{}\"", spec.name, attribute_text(attribute->text));

@@ -1,4 +1,4 @@
-// Elements as the text of a settings file.
+// Writes elements as text of a settings file.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace lagtrap::settings {
 
-// The element with its children, each on a line of its own, in lines of at most about 100 columns, indented by `indent` spaces.
-// Attributes that have their default are left out.
+// The element and its children, each on its own line, indented by `indent` spaces and wrapped at
+// about 100 columns. Omits attributes that have their default.
 [[nodiscard]] std::string element_text(const Element& element, std::size_t indent);
 
-// Text as it stands between double quotes.
+// Escapes text for use between double quotes.
 [[nodiscard]] std::string attribute_text(std::string_view value);
 
 }  // namespace lagtrap::settings

@@ -11,10 +11,10 @@ namespace {
 
 struct Character {
     std::uint32_t code = 0;
-    std::size_t bytes = 0;  // 0: not UTF-8
+    std::size_t bytes = 0;  // 0: invalid UTF-8
 };
 
-// The character at the start of `text`, which is not empty (RFC 3629).
+// Decodes the character at the start of `text`, which must not be empty (RFC 3629).
 Character decode(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const std::uint32_t lead = byte(0);
@@ -33,7 +33,7 @@ Character decode(std::string_view text) {
 
 constexpr const char* utf8_expected = "expected UTF-8 text";
 
-// A name of the encoding that the first bytes give away, or nothing.
+// The encoding that the first bytes reveal; empty if it may be UTF-8.
 std::string_view wide_encoding(std::string_view text) {
     using namespace std::string_view_literals;
     if (text.starts_with("\xff\xfe\0\0"sv) || text.starts_with("\0\0\xfe\xff"sv)) return "UTF-32";
@@ -42,7 +42,7 @@ std::string_view wide_encoding(std::string_view text) {
     return {};
 }
 
-// The encoding that the XML declaration at the start names, or nothing; `offset` is then where it is named.
+// The encoding named in the XML declaration, with its position in `offset`; empty if none is named.
 std::string_view declared_encoding(std::string_view text, std::size_t& offset) {
     if (!text.starts_with("<?xml")) return {};
     const std::string_view declaration = text.substr(0, text.find("?>"));

@@ -16,10 +16,10 @@
 namespace lagtrap::settings {
 namespace {
 
-// A recording goes on for a run that has not ended, up to so many trace lengths.
+// Default limit, in trace lengths, for a recording that waits for its run to end.
 constexpr std::uint64_t usual_limit_factor = 4;
 
-// The user's number, from digits or from the machine's user database.
+// The uid, from digits or from the machine's user database.
 std::optional<std::uint32_t> find_uid(const std::string& user) {
     std::uint32_t uid = 0;
     const char* end = user.data() + user.size();
@@ -112,7 +112,7 @@ class EventBuilder {
                          "expected record=\"runs\" in the event");
     }
 
-    // The event has one of four forms: <begin> and <end>, <function>, <library>, <run-queue>.
+    // An event has one of four forms: <begin> and <end>, <function>, <library>, <run-queue>.
     void build_form() {
         const Element* begin = element_.child("begin");
         const Element* end = element_.child("end");
@@ -142,7 +142,7 @@ class EventBuilder {
         }
     }
 
-    // `first`: of the ends.
+    // `first` is the first <end>.
     void build_ends(const Element& first) {
         event_.end = build_marker(first);
         if (first.text_of("as") != "done")
@@ -165,7 +165,7 @@ class EventBuilder {
         event_.other_ends.push_back(std::move(other));
     }
 
-    // Errors for what does not go together with <function>, <library> or <run-queue>.
+    // Reports elements that cannot be combined with <function>, <library> or <run-queue>.
     void refuse_beside(const Element& alone) {
         const std::string name(alone.spec->name);
         for (const Element& child : element_.children) {
@@ -261,7 +261,7 @@ class EventBuilder {
         event_.objects.push_back(std::move(*rule));
     }
 
-    // Which processes are watched has to be known before any of them is slow.
+    // Standing tracing needs to know the event's processes before any run is slow.
     void check_standing(const Element& functions) {
         const Attribute* const standing = functions.attribute("standing");
         if (!event_.functions->standing) {
@@ -303,7 +303,8 @@ class EventBuilder {
         set_place(event_.end, queue.place);
     }
 
-    // The thread that waits is the key, and not there to be asked for anything else.
+    // The key is the waiting thread, which does not run at the markers and cannot provide other
+    // values.
     void check_run_queue() {
         for (const std::string_view name : {"key", "stage"})
             if (const Element* other = element_.child(name))
@@ -326,7 +327,7 @@ class EventBuilder {
         marker.kind = MarkerKind::Library;
         marker.provider = "lagtrap";
         marker.name = event_.name + "__" + point;
-        const bool first = point == "begin";  // a missing binary is reported once
+        const bool first = point == "begin";  // so that a missing binary is reported once
         const bool found = first ? find_binary(library, source) : inherit_binary(library, source);
         set_place(marker, place.place);
         source.name_place = place.place;
@@ -342,7 +343,7 @@ class EventBuilder {
         return marker;
     }
 
-    // A marker of <begin>, <stage> or <end>.
+    // Builds a marker from <begin>, <stage> or <end>.
     Marker build_marker(const Element& element) {
         MarkerSource source;
         Marker& marker = source.marker;
@@ -377,7 +378,8 @@ class EventBuilder {
         return marker;
     }
 
-    // The one attribute that names the marker; an error and nullptr where there are none or several.
+    // The one attribute that names the marker. Reports an error and returns nullptr if there are
+    // none or several.
     const Attribute* find_name(const Element& element) {
         const Attribute* found = nullptr;
         for (const std::string_view kind : {"usdt", "function", "tracepoint"}) {
@@ -408,7 +410,7 @@ class EventBuilder {
         return true;
     }
 
-    // The marker's own binary, or the event's.
+    // Sets the marker's own binary, or else the event's.
     bool inherit_binary(const Element& element, MarkerSource& source) {
         const Attribute* binary = element.attribute("binary");
         if (!binary) binary = element_.attribute("binary");
@@ -432,7 +434,7 @@ class EventBuilder {
         return {0, text.substr(0, comma), text.substr(comma + 1)};
     }
 
-    // A value that the marker carries, from attribute `name`; nothing where it is absent or wrong.
+    // The value that attribute `name` refers to; nullopt if the attribute is missing or invalid.
     std::optional<ArgumentRef> build_argument(const Element& element, std::string_view name, const Marker& marker,
                                               Place& place) {
         const Attribute* attribute = element.attribute(name);
@@ -457,7 +459,7 @@ class EventBuilder {
         return ArgumentRef{*index, {}, {}};
     }
 
-    // Keys stand on all markers and <key> is there, or none of it is.
+    // A key belongs on all markers, together with <key>, or on none.
     void check_keys() {
         std::vector<const Element*> with;
         std::vector<const Element*> without;

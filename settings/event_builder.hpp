@@ -1,11 +1,12 @@
-// Builds one event of the settings.
+// Builds a single event of the settings.
 #pragma once
 
 #include "settings/build.hpp"
 
 namespace lagtrap::settings {
 
-// Builds `element` (an <event>), adding its markers to `sources` and its contradictions to `diagnostics`.
+// Builds an event from `element` (an <event>). Adds its markers to `sources`, and contradictions to
+// `diagnostics`.
 [[nodiscard]] Event build_event(const Element& element, MachineSources& sources, Diagnostics& diagnostics);
 
 }  // namespace lagtrap::settings

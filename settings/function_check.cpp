@@ -17,7 +17,7 @@ using binaries::Function;
 using binaries::ProgramFile;
 
 constexpr std::size_t candidates_shown = 5;
-// Libraries take long to read; whoever has many mistakes has one to mend first.
+// Libraries take long to read, so stop searching them after this many missing functions.
 constexpr std::size_t libraries_searched_for = 8;
 
 bool ends_at_return(const MarkerSource& source) {

@@ -1,4 +1,4 @@
-// Looks for functions and for the places where the daemon will probe them.
+// Checks that functions exist and that the daemon can probe them.
 #pragma once
 
 #include <map>
@@ -12,20 +12,20 @@
 
 namespace lagtrap::settings {
 
-// All functions of a file are looked for at once: first each is expected, then each is checked.
+// Looks up all functions of a file in one pass: call expect() for each marker first, then check().
 class FunctionCheck {
   public:
     FunctionCheck(CheckedFiles& files, Diagnostics& diagnostics) : files_(files), diagnostics_(diagnostics) {}
 
     void expect(const MarkerSource& source);
-    // One that was expected.
+    // `source` must have been passed to expect() before.
     void check(const MarkerSource& source);
 
   private:
     using Query = std::pair<std::string, bool>;  // a function's name, and whether its return is meant
     using Places = Result<binaries::FunctionPlaces>;
     struct Asked {
-        std::map<Query, std::size_t> numbers;  // in `queries`
+        std::map<Query, std::size_t> numbers;  // index into `queries`
         std::vector<binaries::FunctionQuery> queries;
         std::optional<Result<std::vector<Places>>> answers;
     };
@@ -37,7 +37,7 @@ class FunctionCheck {
     CheckedFiles& files_;
     Diagnostics& diagnostics_;
     std::map<std::string, Asked> asked_;  // by file
-    std::size_t missing_ = 0;             // functions that their file does not have
+    std::size_t missing_ = 0;             // functions not found in their file
 };
 
 }  // namespace lagtrap::settings

@@ -8,7 +8,8 @@ namespace {
 constexpr std::string_view blanks = " \t\r\n";
 constexpr std::string_view end_tag = "</lagtrap";
 
-// Where the end tag begins: what may follow it are blanks and comments. npos: there is none, as of <lagtrap .../>.
+// Position of the end tag, which only blanks and comments may follow. npos if there is none, as for
+// <lagtrap .../>.
 std::size_t end_tag_of(std::string_view text) {
     for (;;) {
         const std::size_t last = text.find_last_not_of(blanks);
@@ -37,7 +38,7 @@ Result<std::string> with_elements(std::string_view text, std::string_view elemen
     std::string result(text);
     const std::size_t end = end_tag_of(text);
     if (end != std::string_view::npos) {
-        const std::size_t line = result.find_last_not_of(" \t", end - 1);  // the end tag's own indent stays before it
+        const std::size_t line = result.find_last_not_of(" \t", end - 1);  // keep the end tag's indent before it
         const bool own_line = line != std::string::npos && result[line] == '\n';
         result.insert(own_line ? line + 1 : end, (own_line ? "" : "\n") + std::string(elements));
     } else {
@@ -46,7 +47,7 @@ Result<std::string> with_elements(std::string_view text, std::string_view elemen
         if (slash == std::string::npos) return make_error(ErrorKind::Invalid, name + " has no end tag </lagtrap>");
         result.replace(slash, 2, ">\n" + std::string(elements) + "</lagtrap>");
     }
-    // Where a comment has misled the search, nothing is added.
+    // A comment may have misled the search; verify that the events were added.
     TRY_ASSIGN(result, checked(std::move(result), name, "the settings would have errors with the new elements"));
     const std::size_t before = parse_settings(text, BinaryCheck::Skip).settings.events.size();
     if (parse_settings(result, BinaryCheck::Skip).settings.events.size() > before) return result;

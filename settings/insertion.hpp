@@ -1,4 +1,5 @@
-// Adds elements to the text of a settings file; all else stays as it is, comments too.
+// Inserts elements into the text of a settings file and leaves everything else, comments too,
+// unchanged.
 #pragma once
 
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace lagtrap::settings {
 
-// `text` with `elements` (lines with their line ends) as the last ones in <lagtrap>. ErrorKind::Invalid: the text has errors
-// before that or would have some with it; the message is what `lagtrap check` says, with `name` as the file's name.
-// Looks at the text alone, not at the machine.
+// Returns `text` with `elements` (complete lines) added at the end of <lagtrap>. ErrorKind::Invalid
+// if the text has errors before or after the change; the message is that of `lagtrap check`, with
+// `name` as the file's name. Does not check the machine.
 [[nodiscard]] Result<std::string> with_elements(std::string_view text, std::string_view elements,
                                                 const std::string& name);
 

@@ -29,7 +29,7 @@ void check_accounts(const MachineSources& sources, Diagnostics& diagnostics) {
                             "expected a group of this machine");
 }
 
-// The daemon tells a program by its file's number; without the file it does not start.
+// The daemon identifies a program by its inode and does not start if the file is missing.
 void check_scope(const FileSource& scope, Diagnostics& diagnostics) {
     struct stat facts {};
     if (::stat(scope.path.c_str(), &facts) == 0) return;
@@ -41,7 +41,7 @@ void check_scope(const FileSource& scope, Diagnostics& diagnostics) {
                     "expected the program whose processes are watched");
 }
 
-// The daemon makes the folders that lack.
+// Missing folders are fine: the daemon creates them.
 void check_folder(const FileSource& folder, Diagnostics& diagnostics) {
     for (std::filesystem::path path = folder.path;; path = path.parent_path()) {
         struct stat facts {};
@@ -69,7 +69,7 @@ void check_socket(const FileSource& socket, Diagnostics& diagnostics) {
     if (root_may_know(error)) diagnostics.note(socket.place, socket.path, error);
 }
 
-// Each package once: the markers of an event have its binary in common.
+// Checks each package once, because an event's markers share their binary.
 void check_package(const MarkerSource& source, std::set<std::string>& checked, Diagnostics& diagnostics) {
     if (kind_of_program(source.marker.binary) != ProgramName::Package || !checked.insert(source.marker.binary).second)
         return;

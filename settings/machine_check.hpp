@@ -1,5 +1,6 @@
-// Looks whether the machine has what the settings name: binaries with their markers, tracepoints, users. It asks what the
-// daemon asks when it arms the events, and by the same functions, so that what passes here is armed there.
+// Checks that the machine has what the settings name: binaries with their markers, tracepoints,
+// users. It uses the functions that the daemon uses to arm events, so that settings that pass can
+// be armed.
 #pragma once
 
 #include "settings/build.hpp"
@@ -8,7 +9,7 @@
 
 namespace lagtrap::settings {
 
-// What this user may not look at, but root, becomes a note instead of an error.
+// Adds a note instead of an error for anything that only root may access.
 void check_machine(const MachineSources& sources, Diagnostics& diagnostics,
                    const OpenTraceFs& open_tracefs = TraceFs::open);
 

@@ -12,7 +12,7 @@
 namespace lagtrap::settings {
 namespace {
 
-// The value as it stands between double quotes; nullopt where the settings refuse such a value.
+// Escapes the value for use between double quotes; nullopt if the settings would refuse it.
 std::optional<std::string> attribute_value(ValueKind kind, std::string_view value) {
     const AttributeSpec attribute{"", kind, Presence::Required, "", "", 0, 0, ""};
     std::uint64_t number = 0;

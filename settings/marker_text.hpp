@@ -1,4 +1,4 @@
-// Markers as the settings spell them, to be pasted there.
+// Writes markers as XML that can be pasted into the settings.
 #pragma once
 
 #include <optional>
@@ -7,16 +7,17 @@
 
 namespace lagtrap::settings {
 
-// <function name="app::Shop&lt;int&gt;::buy(int)" binary="/usr/bin/shop"/>. nullopt where the settings cannot say it:
-// control characters, bytes that are no UTF-8, a name that is too long.
+// <function name="app::Shop&lt;int&gt;::buy(int)" binary="/usr/bin/shop"/>. nullopt if the settings
+// cannot express it: control characters, invalid UTF-8, a name that is too long.
 [[nodiscard]] std::optional<std::string> function_element(std::string_view name, std::string_view binary);
-// <begin usdt="shop:buy" binary="/usr/bin/shop"/>; <end .../> where the probe's name says that it is one.
+// <begin usdt="shop:buy" binary="/usr/bin/shop"/>, or <end .../> if the probe's name suggests an
+// end.
 [[nodiscard]] std::optional<std::string> usdt_element(std::string_view provider, std::string_view name,
                                                       std::string_view binary);
-// <begin tracepoint="syscalls:sys_enter_fsync"/>; <end .../> for ends of system calls.
+// <begin tracepoint="syscalls:sys_enter_fsync"/>, or <end .../> for the end of a system call.
 [[nodiscard]] std::optional<std::string> tracepoint_element(std::string_view category, std::string_view name);
 
-// <!-- text -->, whatever the text is.
+// <!-- text -->, for any text.
 [[nodiscard]] std::string xml_comment(std::string_view text);
 
 }  // namespace lagtrap::settings

@@ -25,8 +25,8 @@ constexpr std::size_t near_names_searched = 200'000;
 constexpr std::size_t names_demangled = 1'000;
 constexpr std::size_t longest_compared_bytes = 200;
 
-// What the first process that runs the program has mapped: libraries that it loaded by itself too. Empty where none runs
-// that this user may look at.
+// The files mapped by the first process of the program, including libraries loaded at run time.
+// Empty if there is no such process, or this user may not read its maps.
 std::vector<std::string> mapped_by_a_process_of(const std::string& program) {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
@@ -41,7 +41,7 @@ std::string last_part(const std::string& name) {
     return colons == std::string::npos ? name : name.substr(colons + 2);
 }
 
-// The nearest of those whose last part is the wanted one's.
+// Of the functions with the same last part, the one nearest to `wanted`.
 std::string same_in_other_scope(const std::vector<Function>& functions, const std::string& wanted) {
     const std::string part = last_part(wanted);
     std::set<std::string> candidates;

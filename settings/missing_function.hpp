@@ -1,4 +1,4 @@
-// What may have been meant by a function that its file does not have.
+// Suggests what was meant by a function that its file does not have.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace lagtrap::settings {
 
-// The library of the program that has it, and how to write it; empty where none has. Reads every library that the program
-// needs, and those that a process has loaded which runs it.
+// Names the program's library that has the function, and how to write it; empty if none has. Reads
+// every library that the program needs, and those that one running process of it has loaded.
 [[nodiscard]] std::string library_hint(const std::string& program, const std::string& function);
 
-// A name of the file's, as the settings want it: the same name in another namespace, nameless ones too
-// ("app::(anonymous namespace)::buy" for "app::buy"), or one that differs by a slip. Empty where none is near.
+// Suggests a function of the file, in the form that the settings want: the same name in another
+// namespace, anonymous ones too ("app::(anonymous namespace)::buy" for "app::buy"), or a similar
+// name. Empty if none is similar.
 [[nodiscard]] std::string near_function(const binaries::ProgramFile& file, const std::string& function);
 
 }  // namespace lagtrap::settings

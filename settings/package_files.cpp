@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t list_limit_bytes = 16ULL << 20;
 
-// The list of a package of several architectures has the architecture in its name.
+// For a multi-arch package, the list's name contains the architecture.
 std::vector<fs::path> lists_of(std::string_view package, const fs::path& folder) {
     std::error_code failed;
     const fs::path plain = folder / (std::string(package) + std::string(dpkg_list_suffix));
@@ -62,7 +62,7 @@ std::shared_ptr<const PackageFiles> files_of_package(std::string_view package, c
     static std::map<fs::path, Known> all_known;
     if (!is_package_name(package)) return std::make_shared<const PackageFiles>();
     std::error_code failed;
-    // dpkg puts each list it changes in the place of the old one, which changes the folder.
+    // dpkg replaces a list by renaming a new one, which changes the folder's time.
     const auto changed = fs::last_write_time(lists_folder, failed);
     const std::lock_guard lock(mutex);
     const fs::path name = lists_folder / package;

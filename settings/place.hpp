@@ -1,4 +1,4 @@
-// Places in a text, as editors count them.
+// Lines and columns in a text, as editors count them.
 #pragma once
 
 #include <compare>
@@ -9,24 +9,25 @@
 
 namespace lagtrap::settings {
 
-// Line and column, both from 1; a column is one character (Unicode code point). 0:0 is the text as a whole.
+// Line and column, both from 1; a column is one Unicode code point. 0:0 is the text as a whole.
 struct Place {
     std::uint32_t line = 0;
     std::uint32_t column = 0;
     friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
-// Finds places and lines of a text, each in the time of a short scan however long the lines are. The text
-// must outlive the index. Any bytes may be in it; bytes that continue a UTF-8 sequence count as no column.
+// Maps between offsets and places. Each query scans only a short part of the text, even if a line
+// is long. The text must outlive the index and may contain any bytes; UTF-8 continuation bytes do
+// not count as columns.
 class LineIndex {
   public:
     explicit LineIndex(std::string_view text);
 
-    // Of a byte offset; offsets beyond the end are the end.
+    // The place of a byte offset; offsets beyond the end mean the end.
     [[nodiscard]] Place place_of(std::size_t offset) const;
-    // Where the character at a place begins; the end of its line for places beyond it.
+    // The offset of the character at a place, or of the line's end if the place is beyond it.
     [[nodiscard]] std::size_t offset_of(Place place) const;
-    // Line `number`, counted from 1, without its line end; empty where there is none.
+    // Line `number`, from 1, without its line end; empty if there is no such line.
     [[nodiscard]] std::string_view line(std::uint32_t number) const;
     [[nodiscard]] std::string_view text() const { return text_; }
 

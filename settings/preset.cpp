@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view own_folder = "/etc/lagtrap/presets";
-constexpr std::size_t presets_limit = 1024;  // of a folder
+constexpr std::size_t presets_limit = 1024;  // per folder
 constexpr std::size_t installed_limit = 64;
 constexpr std::string_view extension = ".xml";
 

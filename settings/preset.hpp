@@ -1,4 +1,5 @@
-// Presets: events of known programs, each in a file presets/NAME.xml, which settings use by <use preset="NAME"/>.
+// Presets: ready-made events for known programs, in files presets/NAME.xml. Settings use them by
+// <use preset="NAME"/>.
 #pragma once
 
 #include <filesystem>
@@ -14,39 +15,40 @@
 namespace lagtrap::settings {
 
 struct Preset {
-    std::string name;  // the file's, without .xml
+    std::string name;  // file name without .xml
     std::filesystem::path file;
     std::string about;
     std::string tried_with;
     bool may_have_scope = true;
-    std::vector<std::string> programs;  // paths, perhaps with * and ?
-    std::vector<std::string> limits;    // what it does not see
-    std::vector<Element> events;        // <event>, in the file's order
+    std::vector<std::string> programs;  // paths; may contain * and ?
+    std::vector<std::string> limits;    // what the preset does not see
+    std::vector<Element> events;        // <event> elements, in the order of the file
 };
 
 struct PresetOutcome {
-    std::optional<Preset> preset;  // where there are no diagnostics
-    std::string text;              // of the file
+    std::optional<Preset> preset;  // set if there are no diagnostics
+    std::string text;              // the file's text
     std::vector<Diagnostic> diagnostics;
 };
 
-// Where presets are looked for: the administrator's folder, then the installed one. LAGTRAP_PRESETS holds others instead, with
-// colons between.
+// The folders searched for presets: the administrator's, then the installed one. LAGTRAP_PRESETS
+// replaces them by a list separated by colons.
 [[nodiscard]] std::vector<std::filesystem::path> preset_folders();
 
-// Names of all presets, sorted.
+// The names of all presets, sorted.
 [[nodiscard]] std::vector<std::string> preset_names();
 
-// The file of the preset in the first folder that has it. ErrorKind::NotFound: no folder has one.
+// The preset's file, from the first folder that has it. ErrorKind::NotFound if no folder has it.
 [[nodiscard]] Result<std::filesystem::path> find_preset(std::string_view name);
 
-// A question for whoever wrote a name that no preset has, "did you mean nginx?"; empty where none is near.
+// Suggests a preset for an unknown name: "did you mean nginx?". Empty if none is similar.
 [[nodiscard]] std::string ask_about_preset(std::string_view name);
 
-// Reads and checks a preset's file, without a look at the machine.
+// Reads and checks a preset's file, without checking the machine.
 [[nodiscard]] PresetOutcome load_preset(const std::filesystem::path& file);
 
-// Files of this machine that the programs' paths mean, sorted; of links to the same file one. At most 64.
+// The machine's files that match the programs' paths, sorted; one of several links to the same
+// file. At most 64.
 [[nodiscard]] std::vector<std::string> installed_programs(const std::vector<std::string>& patterns);
 
 }  // namespace lagtrap::settings

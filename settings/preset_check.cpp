@@ -24,7 +24,7 @@ class PresetCheck {
           installed_(installed_programs(preset.programs)) {}
 
     void run() {
-        std::map<std::string, std::vector<std::size_t>> markers_of_file;  // "" has the kernel's
+        std::map<std::string, std::vector<std::size_t>> markers_of_file;  // key "" holds those of the kernel
         bool any_wanted = false;
         for (std::size_t marker = 0; marker < preset_.markers.size(); ++marker) {
             any_wanted = any_wanted || !preset_.markers[marker].marker.binary.empty();
@@ -51,7 +51,8 @@ class PresetCheck {
         return files;
     }
 
-    // All markers of a file at once, as reading it takes long. What is found tells its marker by the line of its place.
+    // Checks all markers of a file together, because reading it takes long. The line number of a
+    // marker's place is its index plus one, so that a diagnostic identifies its marker.
     void check(const std::string& file, const std::vector<std::size_t>& markers) {
         MachineSources sources;
         for (const std::size_t marker : markers) {
@@ -102,7 +103,7 @@ class PresetCheck {
     const OpenTraceFs& open_tracefs_;
     std::vector<std::string> installed_;
     std::vector<Problem> problems_;
-    std::set<std::size_t> sound_;  // markers that some program has
+    std::set<std::size_t> sound_;  // markers found in at least one program
     std::set<std::string> said_;
 };
 

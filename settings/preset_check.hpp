@@ -1,4 +1,4 @@
-// Looks whether the programs of presets have what the presets watch in them.
+// Checks that the programs of presets have the markers that the presets use.
 #pragma once
 
 #include "settings/build.hpp"
@@ -7,8 +7,9 @@
 
 namespace lagtrap::settings {
 
-// The markers of one <use>, in each program that is installed where the preset or the <use> says. A marker that no program has
-// is an error; one that only some have is a warning; where none is installed a note says so.
+// Looks for the markers of one <use> in each installed program that the preset or the <use> names.
+// A marker that no program has is an error; one that only some have is a warning. If no program is
+// installed, adds a note.
 void check_preset(const PresetSource& preset, Diagnostics& diagnostics, const OpenTraceFs& open_tracefs);
 
 }  // namespace lagtrap::settings

@@ -25,7 +25,7 @@ const AttributeSpec* spec_of(const Element& element, std::string_view name) {
     return found == specs.end() ? nullptr : &*found;
 }
 
-// Gives `element` the attribute of `use`, if that has it.
+// Copies the attribute from `use` to `element`, if `use` has it.
 void take_attribute(Element& element, const Element& use, std::string_view name) {
     const Attribute* given = use.attribute(name);
     const AttributeSpec* spec = spec_of(element, name);
@@ -36,7 +36,7 @@ void take_attribute(Element& element, const Element& use, std::string_view name)
     element.attributes.push_back(std::move(taken));
 }
 
-// The preset's own program is replaced; markers in another file stay there.
+// Replaces the preset's own program. Markers in other files keep theirs.
 void take_binary(Element& event, const Element& use) {
     const std::string own(event.text_of("binary"));
     for (Element& child : event.children) {

@@ -1,4 +1,4 @@
-// From <use> to the events of its preset.
+// Expands <use> into the events of its preset.
 #pragma once
 
 #include <vector>
@@ -12,11 +12,11 @@ namespace lagtrap::settings {
 
 struct UsedPreset {
     Preset preset;
-    std::vector<Element> events;  // as the settings could have them; all their places are those of <use>
+    std::vector<Element> events;  // as if written in the settings; all places are that of the <use>
 };
 
-// The preset that `use` (a <use>) names, with what it says otherwise. Nothing where there is none or it has errors, which are
-// then in `diagnostics`, at the <use>.
+// Loads the preset that `use` (a <use>) names and applies its overrides. nullopt if there is no
+// such preset or it has errors; then `diagnostics` has them at the place of the <use>.
 [[nodiscard]] std::optional<UsedPreset> use_preset(const Element& use, Diagnostics& diagnostics);
 
 }  // namespace lagtrap::settings

@@ -24,7 +24,7 @@ class ProbeCheck {
         const Marker& marker = source.marker;
         const std::string full_name = marker.provider + ":" + marker.name;
         std::set<std::string> names;
-        std::optional<std::uint32_t> arguments;  // the fewest of all sites
+        std::optional<std::uint32_t> arguments;  // the minimum over all sites
         std::vector<const UsdtProbe*> sites;
         for (const UsdtProbe& probe : probes) {
             names.insert(probe.provider + ":" + probe.name);
@@ -91,7 +91,7 @@ class ProbeCheck {
                          allowed);
     }
 
-    // The first site where it cannot be read.
+    // Reports the first site where the argument cannot be read.
     void check_readable(const std::optional<ArgumentRef>& argument, Place place, const std::string& probe,
                         const std::vector<const UsdtProbe*>& sites) {
         if (!argument) return;

@@ -1,11 +1,12 @@
-// Looks for USDT probes and the markers of lagtrap.h, where the daemon will.
+// Checks USDT probes and markers of lagtrap.h, where the daemon will look for them.
 #pragma once
 
 #include "settings/checked_files.hpp"
 
 namespace lagtrap::settings {
 
-// One marker: its probe, that each of its sites can be probed, and the arguments that the settings want of it.
+// Checks that the marker's probe exists, that each of its sites can be probed, and that it has the
+// arguments that the settings use.
 void check_probe(const MarkerSource& source, CheckedFiles& files, Diagnostics& diagnostics);
 
 }  // namespace lagtrap::settings

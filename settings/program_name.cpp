@@ -10,7 +10,7 @@ ProgramName kind_of_program(std::string_view name) {
     return name.find_first_of("*?") == std::string_view::npos ? ProgramName::Path : ProgramName::Pattern;
 }
 
-// At a mismatch the last * takes one character more; those before it need not be tried again.
+// At a mismatch, the last * takes one more character. Earlier ones need no retry.
 bool matches_pattern(std::string_view pattern, std::string_view text) {
     std::size_t at = 0, star = std::string_view::npos, star_took_to = 0, here = 0;
     while (here < text.size()) {

@@ -396,7 +396,7 @@ constexpr std::array root_children{
     ChildSpec{&use_element, events_limit}};
 constexpr ElementSpec lagtrap_element{"lagtrap", "The root element.", root_attributes, root_children};
 
-// The largest unit that leaves a whole number: "1h", "100us".
+// Writes the duration as a whole number of its largest possible unit: "1h", "100us".
 std::string whole_duration(std::uint64_t nanoseconds) {
     if (nanoseconds == 0) return "0s";
     if (nanoseconds % day == 0) return fmt::format("{}d", nanoseconds / day);
@@ -428,7 +428,7 @@ void collect_parents(const ElementSpec& element, std::string_view child, std::ve
     }
 }
 
-// `text` broken at spaces so that no line passes 80 columns, each line with this indent.
+// Wraps `text` at spaces to at most 80 columns; each line gets the indent.
 std::string wrapped(std::string_view text, std::size_t indent) {
     std::string output;
     std::string line;

@@ -1,5 +1,5 @@
-// The vocabulary of settings files, in one table: it drives the parser, the texts that say what is allowed, and
-// the reference.
+// The vocabulary of settings files, in one table. Parser, error texts, reference and XML schema all
+// use it.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@ namespace lagtrap::settings {
 
 enum class ValueKind {
     Name,           // [A-Za-z_][A-Za-z0-9_-]{0,62}
-    Names,          // some of them, with spaces between
-    Text,           // for people, in one line
+    Names,          // several, separated by spaces
+    Text,           // one line of text for people
     Choice,         // one of `choices`
     Duration,       // core/duration.hpp; low and high in nanoseconds
-    DurationRange,  // the same, or "4s..20s": the shorter one is the number
+    DurationRange,  // a Duration, or "4s..20s", whose shorter side is the number
     ByteSize,       // core/duration.hpp; low and high in bytes
     Count,          // a whole number, low to high
-    Share,          // a number and %; low and high in millionths
-    ChoiceList,     // some of `choices`, each once, with spaces between
+    Share,          // a percentage with %; low and high in millionths
+    ChoiceList,     // several of `choices`, each once, separated by spaces
     Path,           // absolute
     Program,        // settings/program_name.hpp
-    Pattern,        // text; * and ? mean others
-    Label,          // KEY=VALUE, the value a pattern
-    SocketPath,     // absolute and short enough for a Unix socket
+    Pattern,        // text in which * and ? are wildcards
+    Label,          // KEY=VALUE; the value is a pattern
+    SocketPath,     // absolute, and short enough for a Unix socket
     Url,            // http or https
     ProxyUrl,       // http, https, socks5, socks5h
     Usdt,           // PROVIDER:NAME
     Symbol,         // a function, by symbol or demangled name
     Expression,     // a regular expression
     Tracepoint,     // CATEGORY:NAME
-    Argument,       // argN or a field's name
-    Key,            // an Argument, or two names of fields with a comma between them
+    Argument,       // argN, or a field's name
+    Key,            // an Argument, or two field names separated by a comma
     User,           // name or number
     Group,          // name
 };
@@ -44,8 +44,8 @@ struct AttributeSpec {
     std::string_view name;
     ValueKind kind;
     Presence presence;
-    std::string_view default_text;  // parsed like a given value; empty: none
-    std::string_view choices;       // "a|b|c", for ValueKind::Choice
+    std::string_view default_text;  // parsed like a given value; empty if there is none
+    std::string_view choices;       // "a|b|c", for ValueKind::Choice and ChoiceList
     std::uint64_t low = 0;
     std::uint64_t high = 0;
     std::string_view meaning;
@@ -71,22 +71,23 @@ inline constexpr std::size_t ends_limit = 4;
 inline constexpr std::size_t stages_limit = 16;
 inline constexpr std::size_t depth_limit = 16;
 inline constexpr std::size_t file_bytes_limit = 1U << 20;
-inline constexpr std::uint32_t usdt_arguments = 12;     // libbpf reads no more
-inline constexpr std::uint32_t function_arguments = 6;  // those the calling convention passes in registers
+inline constexpr std::uint32_t usdt_arguments = 12;     // as many as libbpf reads
+inline constexpr std::uint32_t function_arguments = 6;  // those that the calling convention passes in registers
 
-// <lagtrap>, from which all others of a settings file are reached.
+// <lagtrap>, the outermost element of a settings file.
 [[nodiscard]] const ElementSpec& root_element();
 
-// <preset>, the outermost element of a preset's file.
+// <preset>, the outermost element of a preset file.
 [[nodiscard]] const ElementSpec& preset_element();
 
-// The elements that may hold a child of this name, as "<event> or <library>"; empty where none may.
+// The elements that may have a child of this name, as "<event> or <library>"; empty if none may.
 [[nodiscard]] std::string parents_of(std::string_view child);
 
-// "a duration from 1us to 1h", "one of yes, no", ...
+// For example "a duration from 1us to 1h" or "one of yes, no".
 [[nodiscard]] std::string describe_values(const AttributeSpec& attribute);
 
-// Every element and attribute with its type, range, default and meaning, as plain text of at most 80 columns.
+// All elements and attributes with type, range, default and meaning, as plain text of at most 80
+// columns.
 [[nodiscard]] std::string settings_reference();
 
 }  // namespace lagtrap::settings

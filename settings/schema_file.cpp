@@ -18,7 +18,7 @@ constexpr const char* about =
     "  (ranges of durations, one kind of markers per event, keys on all markers or none, what the machine has) are\n"
     "  checked by `lagtrap check FILE`.\n";
 
-// The form of values of one kind; empty or 0: without this limit.
+// Format of the values of a kind; an empty or zero member sets no limit.
 struct Form {
     std::string pattern;
     unsigned least_length = 0, most_length = 0;
@@ -56,7 +56,7 @@ Form form_of(ValueKind kind) {
         case ValueKind::Group: return {R"([^\-:/ ,][^:/ ,]{0,254})"};
         case ValueKind::Count:
         case ValueKind::Choice:
-        case ValueKind::ChoiceList: break;  // add_type() has their forms
+        case ValueKind::ChoiceList: break;  // add_type() handles these
     }
     return {};
 }

@@ -1,13 +1,14 @@
-// The vocabulary as an XML schema, for editors and for xmllint.
+// The vocabulary as an XML schema, for editors and xmllint.
 #pragma once
 
 #include <string>
 
 namespace lagtrap::settings {
 
-// A schema of version 1.0 (https://www.w3.org/TR/xmlschema-1/) with the elements <lagtrap> and <preset>: elements, attributes, forms
-// of values, defaults, and what each means. Rules that it cannot say (ranges of durations and sizes, one form of markers in an event,
-// keys on all markers or none, what the machine has) are the parser's alone.
+// An XML Schema 1.0 (https://www.w3.org/TR/xmlschema-1/) for <lagtrap> and <preset>: elements,
+// attributes, formats, defaults and meanings. It cannot express some rules; only the parser checks
+// those: ranges of durations and sizes, one form of markers per event, keys on all markers or none,
+// what the machine has.
 [[nodiscard]] std::string settings_schema_file();
 
 }  // namespace lagtrap::settings

@@ -19,7 +19,7 @@ Diagnostic too_large(std::uint64_t bytes) {
 
 std::variant<std::string, Diagnostic> read_settings_file(const std::filesystem::path& path, std::string_view what) {
     const std::string expected = fmt::format("expected {}", what);
-    // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
+    // With O_NONBLOCK, opening a pipe does not wait for a writer.
     const auto fd = open_file(path, O_RDONLY | O_NONBLOCK);
     if (!fd)
         return Diagnostic{

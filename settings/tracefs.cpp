@@ -28,7 +28,7 @@ Result<UniqueFd> mount_detached() {
     return root;
 }
 
-// The number after `label` in a line of a format file ("offset:16;"), or -1.
+// The number after `label` in a line of a format file ("offset:16;"); -1 if there is none.
 int number_after(std::string_view line, std::string_view label) {
     const auto at = line.find(label);
     if (at == std::string_view::npos) return -1;
@@ -37,8 +37,8 @@ int number_after(std::string_view line, std::string_view label) {
     return number;
 }
 
-// The field of "	field:unsigned int fd;	offset:16;	size:8;	signed:0;"; nothing for other lines. Arrays
-// ("char rwbs[10]") and strings ("__data_loc char[] cmd") are no numbers.
+// Parses "	field:unsigned int fd;	offset:16;	size:8;	signed:0;"; nullopt for other lines. Arrays
+// ("char rwbs[10]") and strings ("__data_loc char[] cmd") do not count as numbers.
 std::optional<TracepointField> field_of(std::string_view line) {
     constexpr std::string_view label = "field:";
     const auto begin = line.find(label);

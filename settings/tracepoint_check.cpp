@@ -11,7 +11,8 @@ namespace {
 
 std::string full_name(const Marker& marker) { return marker.provider + ":" + marker.name; }
 
-// The nearest of its category, or of the same name in another one; empty where none is near.
+// The most similar name in its category, or else the same name in another category; empty if none
+// is similar.
 std::string nearest_tracepoint(const Marker& marker, const TraceFs& tracefs) {
     std::vector<std::string> near;
     for (const std::string& name : tracefs.names(marker.provider)) near.push_back(marker.provider + ":" + name);

@@ -1,4 +1,4 @@
-// Looks for tracepoints and their fields, where the daemon will.
+// Checks tracepoints and their fields, where the daemon will look for them.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace lagtrap::settings {
 
 class TracepointCheck {
   public:
-    // `open` is called for the first tracepoint.
+    // Calls `open` only when it checks the first tracepoint.
     TracepointCheck(OpenTraceFs open, Diagnostics& diagnostics) : open_(std::move(open)), diagnostics_(diagnostics) {}
 
     void check(const MarkerSource& source);
@@ -23,7 +23,7 @@ class TracepointCheck {
                       const Marker& marker, const TraceFs& tracefs);
     void check_field(const std::string& field, const std::string& attribute, Place place, const Marker& marker,
                      const TraceFs& tracefs);
-    // Says what stands in the way, of a tracepoint or one of its fields.
+    // Reports why a tracepoint or one of its fields cannot be used.
     void refuse(Place place, const Marker& marker, const Error& error);
 
     OpenTraceFs open_;

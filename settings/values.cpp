@@ -66,7 +66,7 @@ Problem check_choice(const AttributeSpec& attribute, std::string_view text) {
     return problem(attribute, may_be_slip ? did_you_mean(nearest_name(text, names)) : "");
 }
 
-// Numbers that are well written but larger than their parser can count. It gives up on very long ones without
+// Well-formed numbers that are too large for their parser, which rejects very long ones without
 // saying why.
 bool is_too_large(std::string_view text, const Error& error) {
     const auto digits = std::find_if_not(text.begin(), text.end(), is_digit) - text.begin();
@@ -89,7 +89,7 @@ Problem check_duration(const AttributeSpec& attribute, std::string_view text, st
                        parsed ? static_cast<std::uint64_t>(parsed->count()) : 0);
 }
 
-// The two sides of "4s..20s".
+// Both sides of "4s..20s".
 std::optional<std::pair<std::string_view, std::string_view>> split_range(std::string_view text) {
     const auto dots = text.find("..");
     if (dots == std::string_view::npos) return {};
@@ -123,7 +123,7 @@ Problem check_count(const AttributeSpec& attribute, std::string_view text, std::
     return {};
 }
 
-// Millionths of "12.5%": at most three digits after the point, nine before it.
+// Millionths of "12.5%". At most nine digits before the point and three after it.
 std::optional<std::uint64_t> millionths_of(std::string_view text) {
     if (!text.ends_with('%')) return {};
     text.remove_suffix(1);
@@ -183,7 +183,7 @@ Problem check_path(const AttributeSpec& attribute, std::string_view text, std::s
     return {};
 }
 
-// A pattern that means files of any name would watch all programs there are.
+// Refuses a pattern that matches any file name, because it would watch every program.
 Problem check_program(const AttributeSpec& attribute, std::string_view text) {
     if (text.starts_with(build_id_prefix)) {
         const std::string_view digits = text.substr(build_id_prefix.size());
@@ -218,7 +218,7 @@ Problem check_label(const AttributeSpec& attribute, std::string_view text) {
     return check_pattern(attribute, text);
 }
 
-// "HOST", "HOST:PORT", "[IPv6]:PORT". Says what is wrong, or nothing.
+// Checks "HOST", "HOST:PORT", "[IPv6]:PORT". Returns what is wrong; empty if nothing is.
 std::string authority_problem(std::string_view authority) {
     if (authority.find('@') != std::string_view::npos)
         return "do not put user names and passwords here: every bundle contains a copy of this file";
@@ -263,7 +263,7 @@ Problem check_url(const AttributeSpec& attribute, std::string_view text,
     return {};
 }
 
-// "LEFT:RIGHT", both of letters, digits and `others`.
+// "LEFT:RIGHT", where both sides consist of letters, digits and `others`.
 Problem check_pair(const AttributeSpec& attribute, std::string_view text, std::string_view others) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size() || text.size() > 512)
@@ -279,7 +279,7 @@ Problem check_symbol(const AttributeSpec& attribute, std::string_view text) {
     return {};
 }
 
-// By the same library as who uses it.
+// Uses the same library that later applies the expression.
 Problem check_expression(const AttributeSpec& attribute, std::string_view text) {
     if (text.empty() || text.size() > expression_bytes_limit || has_control_character(text)) return problem(attribute);
     try {
@@ -375,7 +375,7 @@ std::string host_of_url(std::string_view url) {
 
 bool is_loopback(std::string_view host) {
     if (host == "localhost" || host == "::1") return true;
-    // Only four plain numbers: "127.example.com" is somebody's machine.
+    // Only if all four parts are numbers: "127.example.com" is not a loopback address.
     const bool numbers = host.find_first_not_of("0123456789.") == std::string_view::npos;
     return numbers && host.starts_with("127.") && std::count(host.begin(), host.end(), '.') == 3;
 }

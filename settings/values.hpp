@@ -1,4 +1,4 @@
-// Checks one value of a settings file against its description.
+// Checks one value of a settings file against its specification.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,31 @@
 
 namespace lagtrap::settings {
 
-// What is wrong with a value: "expected ...", and a hint that may be empty.
+// What is wrong with a value: "expected ...", and a hint, which may be empty.
 struct ValueProblem {
     std::string allowed;
     std::string hint;
 };
 
-// Nothing where `text` is a value of this attribute. Then `number` holds nanoseconds, bytes, millionths or the count, where
-// the kind has one. What depends on other attributes or on the machine is not checked here.
+// nullopt if `text` is valid for this attribute. Then `number` holds nanoseconds, bytes, millionths
+// or the count, depending on the kind. Does not check what depends on other attributes or on the
+// machine.
 [[nodiscard]] std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text,
                                                       std::uint64_t& number);
 
-// The longer duration of a range ("4s..20s") that check_value accepted, in nanoseconds; nothing where there is one alone.
+// The longer side of a range ("4s..20s") that check_value accepted, in nanoseconds; nullopt if it
+// is a single duration.
 [[nodiscard]] std::optional<std::uint64_t> longest_of_range(std::string_view text);
 
-// N of "argN"; nothing for other texts and for numbers of more than nine digits.
+// N of "argN"; nullopt for other texts and for numbers of more than nine digits.
 [[nodiscard]] std::optional<std::uint32_t> argument_number(std::string_view text);
 
-// What stands between spaces.
+// Splits the text at spaces.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view text);
 
-// The host of a url that check_value accepted, without the brackets of IPv6.
+// The host of a URL that check_value accepted, without the brackets of IPv6.
 [[nodiscard]] std::string host_of_url(std::string_view url);
-// localhost, 127.0.0.0/8 or ::1.
+// True for localhost, 127.0.0.0/8 and ::1.
 [[nodiscard]] bool is_loopback(std::string_view host);
 
 }  // namespace lagtrap::settings

@@ -18,14 +18,14 @@ std::size_t skip_spaces(std::string_view text, std::size_t offset) {
     return std::min(text.find_first_not_of(spaces, offset), text.size());
 }
 
-// The name at `offset`, up to what cannot be part of one.
+// The name that starts at `offset`.
 std::string_view name_at(std::string_view text, std::size_t offset) {
     const std::size_t end = std::min(text.find_first_of(" \t\r\n=/><\"'&", offset), text.size());
     return text.substr(offset, end - offset);
 }
 
-// Offset after the construct at `offset` that is no tag (comment, CDATA, declaration), or `offset` where a tag
-// stands. A construct that does not end goes to the end of the text.
+// The offset after the comment, CDATA section or declaration at `offset`, or `offset` itself if a
+// tag is there. An unterminated construct extends to the end of the text.
 std::size_t skip_other_construct(std::string_view text, std::size_t offset) {
     const auto skip_to = [&](std::string_view end, std::size_t from) {
         const std::size_t found = text.find(end, from);
@@ -44,7 +44,7 @@ struct OpenTag {
     std::size_t offset;
 };
 
-// The elements that are open where the text reaches `end`, outermost first.
+// The elements open at offset `end`, outermost first.
 std::vector<OpenTag> open_tags(std::string_view text, std::size_t end) {
     std::vector<OpenTag> open;
     std::size_t offset = text.find('<');
@@ -63,7 +63,7 @@ std::vector<OpenTag> open_tags(std::string_view text, std::size_t end) {
     return open;
 }
 
-// Reports what pugixml found, in our words and at the place where a person would look.
+// Reports pugixml's errors in our words, at the place where a person would look.
 class SyntaxErrors {
   public:
     SyntaxErrors(const LineIndex& index, Diagnostics& diagnostics)
@@ -99,7 +99,7 @@ class SyntaxErrors {
         return found == std::string_view::npos ? before : found;
     }
 
-    // The start tag in which pugixml stopped, and the attribute where it went wrong.
+    // Reports the start tag in which pugixml stopped, and where it is malformed.
     void report_start_tag(std::size_t at) {
         const std::size_t tag = last("<", at > 0 ? at - 1 : 0);
         const std::string name = shortened(name_at(text_, std::min(tag + 1, text_.size())));
@@ -149,7 +149,7 @@ bool is_known_reference(std::string_view reference) {
     return failure == std::errc{} && rest == end && is_xml_character(code);
 }
 
-// What pugixml accepts in a tree and we do not.
+// Refuses what pugixml accepts in a tree and settings do not allow.
 class TreeCheck : public pugi::xml_tree_walker {
   public:
     TreeCheck(const LineIndex& index, Diagnostics& diagnostics) : index_(index), diagnostics_(diagnostics) {}
@@ -253,7 +253,8 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 bool parse_xml(const LineIndex& index, pugi::xml_document& document, Diagnostics& diagnostics) {
     if (!check_encoding(index, diagnostics)) return false;
-    // parse_fragment keeps text outside the root element, which is otherwise dropped in silence.
+    // parse_fragment keeps text outside the root element, which pugixml would otherwise drop
+    // silently.
     constexpr unsigned options =
         pugi::parse_default | pugi::parse_fragment | pugi::parse_doctype | pugi::parse_pi | pugi::parse_declaration;
     const std::string_view text = index.text();

@@ -1,6 +1,6 @@
-// The XML layer of settings files: what is a text that we read at all, and where its tags and attributes stand.
-// pugixml builds the tree; what it lets pass (bad UTF-8, DTDs, unknown references, text beside the outermost
-// element) is refused here.
+// The XML layer of settings files: which texts are accepted, and where tags and attributes are.
+// pugixml builds the tree; this layer refuses what pugixml lets pass: bad UTF-8, DTDs, unknown
+// references, text outside the outermost element.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace lagtrap::settings {
 
-// An attribute as it stands in the text, references not yet replaced.
+// An attribute as written; references are not yet replaced.
 struct RawAttribute {
     std::size_t offset = 0;  // of its name
     std::string_view name;
@@ -29,15 +29,16 @@ struct RawTag {
     bool closes_itself = false;
 };
 
-// The start tag whose '<' stands at `offset`; nothing where it is malformed.
+// The start tag whose '<' is at `offset`; nullopt if it is malformed.
 [[nodiscard]] std::optional<RawTag> scan_start_tag(std::string_view text, std::size_t offset);
 
 // `text` without a UTF-8 byte order mark.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
 
-// Parses `index.text()` into `document`. False where the text is not well-formed, or holds what settings never
-// need: other encodings, NUL and other control characters, a DTD, processing instructions, deep nesting. The
-// reasons are then in `diagnostics`. The node offsets of `document` are offsets of the text.
+// Parses `index.text()` into `document`. False, with the reasons in `diagnostics`, if the text is
+// not well-formed or contains what settings do not need: other encodings, NUL and other control
+// characters, a DTD, processing instructions, deep nesting. Node offsets of `document` are offsets
+// into the text.
 [[nodiscard]] bool parse_xml(const LineIndex& index, pugi::xml_document& document, Diagnostics& diagnostics);
 
 }  // namespace lagtrap::settings
