@@ -56,7 +56,8 @@
 #define LAGTRAP_ENABLED_ 0
 #endif
 
-/* clock_gettime by way of its symbol: in strict C99 <time.h> declares neither it nor its clock. */
+/* Declares clock_gettime by its symbol, because in strict C99 <time.h> declares neither it nor
+ * its clock. */
 #ifdef __cplusplus
 extern int lagtrap_clock_gettime_(int clock, long* seconds_and_nanoseconds) noexcept __asm__("clock_gettime");
 #define LAGTRAP_INLINE_ inline
@@ -102,12 +103,12 @@ unsigned long long argument_value(Object* object) {
             __builtin_strspn("" name "", LAGTRAP_NAME_START_) > 0,                                   \
         "a name of lagtrap has letters, digits, _ and -, and begins with a letter or _")
 #else
-/* clang's C front end evaluates no string in a constant expression: only the empty name is found. */
+/* clang does not evaluate strings in C constant expressions, so only empty names are found. */
 #define LAGTRAP_CHECK_NAME_(name) __extension__ _Static_assert(sizeof("" name "") > 1, "a name of lagtrap is empty")
 #endif
 #endif
 
-/* Nanoseconds of CLOCK_MONOTONIC. */
+/* The current time in nanoseconds of CLOCK_MONOTONIC. */
 LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
     long now[2] = {0, 0};
     const int clock_monotonic = 1;
@@ -117,14 +118,15 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
 
 #if LAGTRAP_ENABLED_
 
-/* What a marker is made of.
+/* The code of a marker.
  *
- * The instruction is always the nop of one byte (x86-64): Linux 6.18 replaces a probed nop of five bytes by a call,
- * which overwrites the red zone of the function around it, and refuses probes on that of ten bytes.
+ * The instruction is always the one-byte nop (x86-64). Linux 6.18 replaces a probed five-byte
+ * nop by a call, which overwrites the red zone of the function around it, and refuses probes on
+ * ten-byte nops.
  *
- * "?" puts the note into the section group of the function, so that it goes where an inline function's copy goes.
- * __inline__ makes gcc count one instruction when it decides about inlining, instead of one for each line.
- * Laid out by hand, one line of assembler a line. */
+ * "?" puts the note into the function's section group, so that the linker keeps it with the copy
+ * of an inline function that it keeps. __inline__ makes gcc count one instruction for inlining
+ * decisions, instead of one per line. Formatted by hand, one line of assembler per line. */
 /* clang-format off */
 #define LAGTRAP_ASM_ __asm__ __inline__ __volatile__
 #define LAGTRAP_NOTE_(name, semaphore, arguments)                           \
@@ -151,9 +153,10 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
     ".popsection\n"                                                         \
     ".endif\n"
 
-/* The semaphore of an event: the kernel counts the listeners in it. Weak and hidden: one in a program or library.
- * Defined by each asm that uses it (the first in a file does), so that it needs no declaration anywhere and works in
- * inline functions and templates; quoted for the '-' in names. Not in the function's group: others use it too. */
+/* The semaphore of an event, in which the kernel counts listeners. Weak and hidden: one per
+ * program or library. Each asm that uses it defines it unless the file already has it, so it
+ * needs no declaration and works in inline functions and templates. Quoted because names may
+ * contain '-'. Not in the function's section group, because other functions use it too. */
 #define LAGTRAP_SEMAPHORE_(event) "\".lagtrap.semaphore." event "\""
 #define LAGTRAP_DEFINE_SEMAPHORE_(event)               \
     ".ifndef " LAGTRAP_SEMAPHORE_(event) "\n"          \
@@ -169,8 +172,9 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
     ".popsection\n"                                    \
     ".endif\n"
 
-/* All semaphores of a program or library begin a page of the file: the kernel raises a semaphore in the first writable
- * mapping of its page, and lld lets two of them share one. Nothing lies there; a reference that changes no byte keeps it from
+/* The semaphores of a program or library start on a page of the file of their own: the kernel
+ * raises a semaphore in the first writable mapping of its page, and lld lets two mappings share
+ * a page. The page symbol occupies no bytes; a relocation that changes nothing keeps it from
  * --gc-sections. */
 #define LAGTRAP_DEFINE_PAGE_                                              \
     ".pushsection .probes,\"awG\",\"progbits\",.lagtrap.page,comdat\n"   \
@@ -181,7 +185,7 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
     ".lagtrap.page:\n"                                                    \
     ".endif\n"                                                            \
     ".popsection\n"
-#if defined(__clang__) && __clang_major__ < 12 /* its assembler refuses it */
+#if defined(__clang__) && __clang_major__ < 12 /* its assembler rejects .reloc */
 #define LAGTRAP_KEEP_PAGE_ ""
 #elif defined(__x86_64__)
 #define LAGTRAP_KEEP_PAGE_ ".reloc ., R_X86_64_NONE, .lagtrap.page\n"
@@ -189,8 +193,8 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
 #define LAGTRAP_KEEP_PAGE_ ".reloc ., R_AARCH64_NONE, .lagtrap.page\n"
 #endif
 
-/* Sets the int `armed`. Arguments are registers or constants: libbpf before 1.7 does not understand an address with
- * an index register. */
+/* Sets the int `armed`. Marker arguments must be registers or constants: libbpf before 1.7 does
+ * not understand addresses with an index register. */
 #if defined(__x86_64__)
 #define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                      \
     LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                  \
@@ -233,7 +237,8 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
 
 #define LAGTRAP_ARMED(event) ((int)(sizeof("" event "") * 0))
 #define LAGTRAP_MARK_(name) ((void)0)
-/* Not evaluated, but used: a variable that serves a marker alone gives no warning. */
+/* Uses the argument without evaluating it, so that a variable needed only by a marker causes no
+ * warning. */
 #define LAGTRAP_MARK_1_(event, name, argument) ((void)sizeof(LAGTRAP_VALUE_(argument)))
 #define LAGTRAP_MARK_2_(event, name, argument0, argument1) \
     ((void)(sizeof(LAGTRAP_VALUE_(argument0)) + sizeof(LAGTRAP_VALUE_(argument1))))
@@ -291,15 +296,15 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
 #define LAGTRAP_JOIN_NAMES_(a, b) a##b
 #define LAGTRAP_JOIN_NAME_(a, b) LAGTRAP_JOIN_NAMES_(a, b)
 
-/* A class of its own for each place: a name in an asm cannot be a parameter. Named by line rather than by counter,
- * so that an inline function is the same in every file that includes it. */
+/* A local class per use, because a name in an asm cannot be a parameter. Named by line rather
+ * than by counter, so that an inline function is the same in every file that includes it. */
 #define LAGTRAP_SCOPE(event)                                                                                 \
     struct LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__) {                                                      \
         __attribute__((always_inline)) ~LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__)() { LAGTRAP_END(event); } \
     } LAGTRAP_JOIN_NAME_(lagtrap_scope_, __LINE__);                                                          \
     LAGTRAP_BEGIN(event)
 
-/* A run that began while nobody listened does not end either. */
+/* A run that began while nobody listened must not end either. */
 #define LAGTRAP_SCOPE_KEY(event, key_value)                                            \
     struct LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__) {                                \
         bool begun = false;                                                            \
