@@ -2,8 +2,9 @@
 //
 //     burst --threads 2 --seconds 10        or        burst --threads 2 --pairs 1000000 (in all)
 //
-// --event selects "tick" or "tock", whose markers carry a key. --wait prints "ready" and waits for a line of input.
-// The program ends with one line of JSON: the number of begin-end pairs, in total and per second.
+// --event selects "tick" or "tock", whose markers carry a key. --wait prints "ready" and waits for
+// a line of input. The program ends with one line of JSON: the number of begin-end pairs, in total
+// and per second.
 #include <lagtrap.h>
 #include <unistd.h>
 

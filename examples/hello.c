@@ -1,5 +1,5 @@
-/* Shows the markers: an event "greeting" with one stage. The stage lasts from its marker to the end of the run; the
- * time before it belongs to no stage. Settings:
+/* Shows the markers: an event "greeting" with one stage. The stage lasts from its marker to the end
+ * of the run; the time before it belongs to no stage. Settings:
  *   <event name="greeting" threshold="50ms" trace-length="2s">
  *     <library binary="/path/to/hello"><stage name="polite"/></library></event> */
 #include <lagtrap.h>

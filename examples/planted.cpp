@@ -24,7 +24,8 @@ pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<bool> held{false};
 volatile std::sig_atomic_t terminated = 0;
 
-// Takes tens of microseconds: long enough to keep clock reads out of the samples, short enough to stop on time.
+// Takes tens of microseconds: long enough to keep clock reads out of the samples, short enough to
+// stop on time.
 inline __attribute__((always_inline)) std::uint64_t spin(std::uint64_t value) {
     for (int round = 0; round < 20'000; ++round) {
         value = value * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -38,8 +39,8 @@ inline __attribute__((always_inline)) std::uint64_t spin(std::uint64_t value) {
     std::exit(1);
 }
 
-// These wrappers sit between a planted function and libc. libc has no frame pointers, so a frame-pointer walk from
-// inside libc skips the direct caller.
+// These wrappers sit between a planted function and libc. libc has no frame pointers, so a
+// frame-pointer walk from inside libc skips the direct caller.
 
 __attribute__((noinline)) int wait_until(const timespec* deadline) {
     return ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, deadline, nullptr);
@@ -150,7 +151,8 @@ PLANTED std::uint64_t planted_page_faults(std::uint64_t duration_ns) {
     const std::uint64_t begin = lagtrap_now_ns();
     void* memory = map_pages(bytes);
     if (memory == MAP_FAILED) give_up("mmap");
-    // Without this, one fault could map two megabytes. Kernels without huge pages reject the advice, which is fine.
+    // Without this, one fault could map two megabytes. Kernels without huge pages reject the
+    // advice, which is fine.
     (void)advise_pages(memory, bytes, MADV_NOHUGEPAGE);
     while (lagtrap_now_ns() - begin < duration_ns) {
         for (std::size_t at = 0; at < bytes; at += page_bytes) static_cast<volatile char*>(memory)[at] = 1;
@@ -165,7 +167,8 @@ PLANTED std::uint64_t planted_wait_for_ever() {
     struct sigaction action {};
     action.sa_handler = [](int) { terminated = 1; };
     ::sigaction(SIGTERM, &action, nullptr);
-    // Unblock SIGTERM only during the wait, so that none arrives between the check of `terminated` and the wait.
+    // Unblock SIGTERM only during the wait, so that none arrives between the check of `terminated`
+    // and the wait.
     sigset_t blocked;
     sigset_t before;
     ::sigemptyset(&blocked);

@@ -1,5 +1,5 @@
-// Delays with a known cause. Each has its own function, which call stacks must show, lasts about `duration_ns` and
-// returns its actual duration in nanoseconds.
+// Delays with a known cause. Each has its own function, which call stacks must show, lasts about
+// `duration_ns` and returns its actual duration in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 extern "C" {
 // Keeps the CPU busy.
 std::uint64_t planted_cpu_burn(std::uint64_t duration_ns);
-// Waits for a mutex that the thread "lock-holder" holds while it computes in planted_lock_holder. Returns how long
-// that thread held it.
+// Waits for a mutex that the thread "lock-holder" holds while it computes in planted_lock_holder.
+// Returns how long that thread held it.
 std::uint64_t planted_lock_wait(std::uint64_t duration_ns);
 std::uint64_t planted_lock_holder(std::uint64_t duration_ns);
 std::uint64_t planted_sleep(std::uint64_t duration_ns);

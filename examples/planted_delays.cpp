@@ -1,20 +1,21 @@
 // Makes delays of known cause and length, for tests and for trying out lagtrap:
 //
 //     planted_delays --kind cpu|lock|sleep|fsync|fault --fast 1000 --slow-ms 200
-//         runs event "work" (stages "prepare", "execute" and "finish", each from its marker to the next) 1000 times
-//         fast, once with a slow "execute", and 1000 times fast again. With --threads T, T threads do this, but only
-//         the first has the slow run.
+//         runs event "work" (stages "prepare", "execute" and "finish", each from its marker to the
+//         next) 1000 times fast, once with a slow "execute", and 1000 times fast again. With
+//         --threads T, T threads do this, but only the first has the slow run.
 //     planted_delays --kind never
-//         the slow run never leaves "execute"; the program ends at the end of its input or at SIGTERM.
+//         the slow run never leaves "execute"; the program ends at the end of its input or at
+//         SIGTERM.
 //     planted_delays --kind threads --count 2000 --held 20 --slow-ms 200
-//         one thread begins 2000 runs of event "request", another ends them in random order, matched by key. 20 of
-//         them stay open for 200 ms.
+//         one thread begins 2000 runs of event "request", another ends them in random order,
+//         matched by key. 20 of them stay open for 200 ms.
 //
-// --gap-us pauses between runs, --seed seeds the random numbers, --wait prints "ready" and waits for a line of input.
-// The program ends with one line of JSON. The slow run took at most slow_outer_ns, measured from just before the begin
-// marker to just after the end marker, and at least slow_inner_ns, measured between the markers; slow_duration_ns is
-// slow_outer_ns. For a run that never ends there is only slow_duration_ns: how long it had been open when the program
-// ended.
+// --gap-us pauses between runs, --seed seeds the random numbers, --wait prints "ready" and waits
+// for a line of input. The program ends with one line of JSON. The slow run took at most
+// slow_outer_ns, measured from just before the begin marker to just after the end marker, and at
+// least slow_inner_ns, measured between the markers; slow_duration_ns is slow_outer_ns. For a run
+// that never ends there is only slow_duration_ns: how long it had been open when the program ended.
 #include <lagtrap.h>
 #include <sys/syscall.h>
 #include <unistd.h>

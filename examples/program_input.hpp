@@ -11,7 +11,8 @@
 
 namespace examples {
 
-// "--name value" pairs and "--flag"s from the command line. Exits with an error on an unknown option.
+// "--name value" and "--flag" arguments of the command line. Exits with an error on an unknown
+// option.
 class Options {
   public:
     // `known` maps each option to its default; a default of "no" makes it a flag.
@@ -54,7 +55,8 @@ class Options {
     std::map<std::string, std::string> values_;
 };
 
-// Prints "ready" and reads one line of standard input, and nothing after it. Returns false if the input ends first.
+// Prints "ready" and reads one line of standard input, and nothing after it. Returns false if the
+// input ends first.
 inline bool wait_for_go() {
     std::printf("ready\n");
     std::fflush(stdout);
