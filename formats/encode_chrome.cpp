@@ -43,7 +43,7 @@ class ChromeTrace {
               ",\"args\":{\"name\":" + json_string(value) + "}");
     }
 
-    // Calls that go on from one piece into the next are one slice.
+    // A call that continues from one piece into the next becomes one slice.
     void add_thread(const ProfiledThread& thread) {
         open_.clear();
         std::uint64_t until_ns = 0;

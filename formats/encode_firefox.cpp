@@ -30,7 +30,8 @@ int category_of(const Place& place) {
     return place.function.starts_with("unknown") ? 5 : 1;
 }
 
-// A build id as the profiler's symbols have it: its first 16 bytes as a GUID, and an age of 0.
+// The build id in the form of the profiler's symbol server: its first 16 bytes as a GUID, and an
+// age of 0.
 std::string breakpad_id(const std::string& build_id) {
     if (build_id.size() < 32) return {};
     std::string id;
@@ -40,7 +41,7 @@ std::string breakpad_id(const std::string& build_id) {
     return id + '0';
 }
 
-// A column of a table, as JSON.
+// A column of a table, as a JSON array.
 class Column {
   public:
     void add(std::string_view json) {
@@ -67,7 +68,7 @@ class FirefoxProfile {
     explicit FirefoxProfile(const StackProfile& profile) : profile_(profile) {}
 
     std::string write() {
-        // Texts are gathered while the rest is written.
+        // Writing tables and threads collects the strings that "stringArray" then lists.
         const std::string tables = frame_tables() + ",\"stackTable\":" + stack_table();
         std::string threads;
         for (const ProfiledThread& thread : profile_.threads)
@@ -96,7 +97,8 @@ class FirefoxProfile {
                std::string(categories) + ",\"markerSchema\":" + std::string(marker_schema) + "}";
     }
 
-    // A frame for each place, a function for each name in a module, a resource and a library for each module.
+    // One frame per place, one function per name in a module, one resource and one library per
+    // module.
     std::string frame_tables() {
         struct Known {
             Column address, category, func, line, func_name, func_resource, func_source, func_line, resource_lib,
@@ -131,7 +133,7 @@ class FirefoxProfile {
                 }
             }
             table.func.add(function->second);
-            // Addresses are 32 bits wide there.
+            // The format's addresses have 32 bits.
             if (place.offset == 0 || place.offset > INT32_MAX) {
                 table.address.add("-1");
             } else {
@@ -166,7 +168,7 @@ class FirefoxProfile {
                   ",\"codeId\":" + (place.build_id.empty() ? "null" : json_string(place.build_id)) + "}");
     }
 
-    // Node 0, the empty stack, is none of it.
+    // Omits node 0, the empty stack, so indexes are one less.
     [[nodiscard]] std::string stack_table() const {
         Column prefix, frame;
         for (std::size_t i = 1; i < profile_.nodes.size(); ++i) {

@@ -15,7 +15,7 @@ std::string without_semicolon(std::string name) {
 }  // namespace
 
 std::string encode_folded(const StackProfile& profile) {
-    // Sums in nanoseconds, so that short stacks add up before they are rounded.
+    // Sum in nanoseconds, so that short stacks add up before rounding.
     std::map<std::string, std::uint64_t> sums_ns;
     for (const ProfiledThread& thread : profile.threads) {
         std::map<std::uint32_t, std::uint64_t> by_leaf;

@@ -81,7 +81,7 @@ class Attributes {
     protozero::pbf_tag_type tag_;
 };
 
-// Of hexadecimal digits, two for each byte.
+// Decodes hexadecimal digits, two per byte.
 std::string bytes_of_digits(std::string_view digits) {
     std::string bytes;
     const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
@@ -90,7 +90,7 @@ std::string bytes_of_digits(std::string_view digits) {
     return bytes;
 }
 
-// The same delay has the same ids whenever it is written, so that what is sent twice is one span.
+// A delay gets the same ids each time, so that sending it twice yields one span.
 std::string bytes_of_name(const std::string& name, std::size_t size) {
     return bytes_of_digits(sha256_of(name)).substr(0, size);
 }

@@ -8,7 +8,7 @@ namespace lagtrap::formats {
 
 namespace {
 
-// A line of perf script ends in "(FILE)"; what has no file is in "[unknown]".
+// Each line of perf script ends in "(FILE)", or "([unknown])" without a file.
 std::string stack_text(const StackProfile& profile, std::uint32_t leaf) {
     std::string text;
     for (std::uint32_t node = leaf; node != 0; node = profile.nodes[node].parent) {

@@ -100,7 +100,7 @@ class PprofWriter {
         type.add_int64(pprof_field::unit, string("nanoseconds"));
     }
 
-    // A location for each place, numbered from 1 on; its function is told by name, module and source.
+    // One location per place, numbered from 1. Name, module and source identify its function.
     void add_places() {
         std::map<std::pair<std::string, std::string>, std::vector<const Place*>> modules;
         for (const Place& place : profile_.places)
@@ -141,7 +141,8 @@ class PprofWriter {
         mapping.add_uint64(pprof_field::memory_limit, limit == UINT64_MAX ? limit : limit + 1);
         mapping.add_int64(pprof_field::filename, string(module));
         mapping.add_int64(pprof_field::build_id, string(build_id));
-        // Names were looked for already, with the files that the machine had.
+        // These say that names were already resolved, so that pprof does not try again: the
+        // machine's files may be gone.
         mapping.add_bool(pprof_field::has_functions, true);
         mapping.add_bool(pprof_field::has_filenames, lines);
         mapping.add_bool(pprof_field::has_line_numbers, lines);
@@ -172,7 +173,7 @@ class PprofWriter {
 
     void add_sample(const ProfiledThread& thread, const Piece& piece, std::uint64_t time_ns) {
         std::vector<std::uint64_t> locations;
-        // The state is in a label; where no stack is known, it stands in its place.
+        // The state is a label. If no stack is known, the state takes its place.
         for (std::uint32_t node = piece.stack != 0 ? piece.stack : piece.leaf; node != 0;
              node = profile_.nodes[node].parent)
             locations.push_back(std::uint64_t{profile_.nodes[node].place} + 1);
@@ -214,7 +215,7 @@ class PprofWriter {
 std::string gzip(const std::string& bytes) {
     z_stream stream{};
     constexpr int gzip_window = 15 + 16;
-    // Only a lack of memory makes it fail, and that ends the program as any other does.
+    // It fails only if memory runs out, so treat it like any failed allocation.
     if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         throw std::bad_alloc();
     std::string packed;

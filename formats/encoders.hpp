@@ -1,4 +1,4 @@
-// One function for each form of a profile. Used by the table of formats.
+// One function per output format of a profile. The format table uses them.
 #pragma once
 
 #include <optional>
@@ -8,33 +8,38 @@
 
 namespace lagtrap::formats {
 
-// "process;thread;outermost;...;innermost MICROSECONDS", a line for each stack, by name. Functions of the kernel end in
-// "_[k]", time off a CPU ends in its state. A ';' in a name becomes ':'. Less than a microsecond is left out.
+// One line per stack, sorted: "process;thread;outermost;...;innermost MICROSECONDS". Kernel
+// functions end in "_[k]"; time off a CPU ends in its state. Replaces ';' in names by ':'. Omits
+// less than a microsecond.
 [[nodiscard]] std::string encode_folded(const StackProfile& profile);
 
-// profile.proto as pprof publishes it, compressed by gzip. Sample types: "cpu", or "time" and its parts in nanoseconds;
-// labels: process, thread, pid, tid, state.
+// pprof's profile.proto, compressed with gzip. Sample types: "cpu", or "time" and its parts in
+// nanoseconds. Labels: process, thread, pid, tid, state.
 [[nodiscard]] std::string encode_pprof(const StackProfile& profile);
 
-// speedscope's file format: a sampled profile for each thread, by time, in nanoseconds.
+// speedscope's file format: one sampled profile per thread, ordered by time, in nanoseconds.
 [[nodiscard]] std::string encode_speedscope(const StackProfile& profile);
 
-// The Firefox Profiler's processed profile, version 60: weights are milliseconds, runs and stages are markers.
+// The Firefox Profiler's processed profile, version 60. Weights are milliseconds; runs and stages
+// are markers.
 [[nodiscard]] std::string encode_firefox(const StackProfile& profile);
 
-// The Trace Event Format: calls as complete events ("X"), runs and their stages as nestable async events.
+// The Trace Event Format: calls are complete events ("X"), runs and their stages nestable async
+// events.
 [[nodiscard]] std::string encode_chrome(const StackProfile& profile);
 
-// RFC 4180, a header and a row for each piece. A text that begins as a formula would gets a ' in front.
+// CSV (RFC 4180): a header, and a row per piece. Text that a spreadsheet would take for a formula
+// is prefixed with an apostrophe.
 [[nodiscard]] std::string encode_csv(const StackProfile& profile);
 
-// As `perf script -F comm,pid,tid,cpu,time,period,event,ip,sym,dso` prints samples: "cpu-clock" on a CPU, "off-cpu" else,
-// each with its nanoseconds as period.
+// The output of `perf script -F comm,pid,tid,cpu,time,period,event,ip,sym,dso`: event "cpu-clock"
+// on a CPU, otherwise "off-cpu", with the nanoseconds as period.
 [[nodiscard]] std::string encode_perf(const StackProfile& profile);
 
-// An ExportTraceServiceRequest of OpenTelemetry, as collectors take it over HTTP: each delay is a span with its stages as
-// children, its causes in sentences and its parts as attributes. The same delay has the same ids each time.
-// ErrorKind::NotFound where there is no such delay (from 1; nothing: all).
+// An ExportTraceServiceRequest of OpenTelemetry, as collectors accept it over HTTP. Each delay is a
+// span whose children are its stages; its causes are sentences, its parts attributes. A delay gets
+// the same ids every time. `delay` counts from 1; nullopt selects all. ErrorKind::NotFound if there
+// is no such delay.
 [[nodiscard]] Result<std::string> encode_otlp(const analysis::Recording& recording, std::optional<std::size_t> delay);
 
 }  // namespace lagtrap::formats

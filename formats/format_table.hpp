@@ -1,4 +1,5 @@
-// The forms in which a recording leaves lagtrap. One table: help, completion, manual, server and its pages come from it.
+// The table of formats in which recordings are exported. Help, completion, manual, server and pages
+// are generated from it.
 #pragma once
 
 #include <optional>
@@ -11,35 +12,35 @@
 namespace lagtrap::formats {
 
 struct Format {
-    std::string_view name;        // as `--format` takes it
-    std::string_view suffix;      // of a file, without a dot in front
-    std::string_view media_type;  // as HTTP has it
-    std::string_view title;       // on a page
-    std::string_view use;         // what it is for, a phrase
-    // Where nothing else is chosen.
+    std::string_view name;        // argument of `--format`
+    std::string_view suffix;      // of a file name, without the leading dot
+    std::string_view media_type;  // for HTTP
+    std::string_view title;       // for a page
+    std::string_view use;         // purpose, as a phrase
+    // The default choice.
     TimeChoice time = TimeChoice::All;
     std::string (*encode)(const StackProfile& profile) = nullptr;
     bool binary = false;
-    // Of whole delays, in the place of `encode`. Neither of both: it is a file of the recording as it is, and nothing can be
-    // chosen from it.
+    // Encodes whole delays; set instead of `encode`. If both are null, the format is a file of the
+    // recording itself, and nothing can be selected from it.
     Result<std::string> (*encode_delays)(const analysis::Recording& recording,
                                          std::optional<std::size_t> delay) = nullptr;
 };
 
 [[nodiscard]] std::span<const Format> formats();
 
-// nullptr: there is none of this name.
+// Returns nullptr if there is no format of this name.
 [[nodiscard]] const Format* find_format(std::string_view name);
 
-// "all", "on-cpu" or "off-cpu".
+// Returns "all", "on-cpu" or "off-cpu".
 [[nodiscard]] std::string_view word_of(TimeChoice time);
 
 [[nodiscard]] std::optional<TimeChoice> time_of_word(std::string_view word);
 
-// A line for each: name, then use.
+// One line per format: name, then use.
 [[nodiscard]] std::string list_formats();
 
-// The same as a list of mdoc(7), for the manual.
+// The same as an mdoc(7) list, for the manual.
 [[nodiscard]] std::string manual_of_formats();
 
 }  // namespace lagtrap::formats

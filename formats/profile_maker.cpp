@@ -85,7 +85,7 @@ void ProfileMaker::finish(TimeChoice time) {
     for (ProfiledThread& thread : threads)
         std::erase_if(thread.pieces, [&](const Piece& piece) { return !is_wanted(piece.kind, time); });
     std::erase_if(threads, [](const ProfiledThread& thread) { return thread.pieces.empty(); });
-    // Most threads of a machine sleep all the time: what did something comes first.
+    // Most threads of a machine only sleep; list the active ones first.
     using Weights = std::pair<std::uint64_t, std::uint64_t>;
     std::vector<std::pair<Weights, std::size_t>> order;
     for (std::size_t i = 0; i < threads.size(); ++i) {

@@ -38,9 +38,9 @@ class RecordingProfile {
     StackProfile& profile_;
     ProfileMaker maker_;
     std::unordered_map<StackId, std::uint32_t> nodes_;
-    std::unordered_map<std::uint32_t, std::uint32_t> places_;  // of recording_.frames
+    std::unordered_map<std::uint32_t, std::uint32_t> places_;  // by index into recording_.frames
     std::unordered_map<StackId, std::string> reasons_;
-    StackId last_seen_ = 0;  // of the thread at hand
+    StackId last_seen_ = 0;  // of the current thread
 };
 
 std::uint32_t RecordingProfile::node_of(StackId stack) {
@@ -82,7 +82,7 @@ void RecordingProfile::add_piece(ProfiledThread& thread, std::uint64_t begin_ns,
     thread.pieces.push_back(piece);
 }
 
-// Each sample stands for the time around it, to half the way to its neighbours.
+// Each sample covers the time around it, up to halfway to its neighbours.
 void RecordingProfile::add_running(ProfiledThread& thread, const Interval& interval) {
     std::vector<analysis::Sample> samples;
     const analysis::Thread* known = recording_.find_thread(interval.tid);
@@ -104,7 +104,8 @@ void RecordingProfile::add_running(ProfiledThread& thread, const Interval& inter
     }
 }
 
-// Where switches were lost, or never recorded, samples show that the thread ran: each for its interval.
+// If context switches were lost, samples still prove that the thread ran; each covers one sample
+// interval.
 void RecordingProfile::add_lost(ProfiledThread& thread, const Interval& interval, bool with_unknown) {
     const auto unknown = [&](std::uint64_t from_ns, std::uint64_t to_ns) {
         if (with_unknown)
@@ -128,7 +129,7 @@ void RecordingProfile::add_lost(ProfiledThread& thread, const Interval& interval
     unknown(from_ns, interval.end_ns);
 }
 
-// Before a thread was seen anywhere, it waited for a CPU to go on where it was seen first.
+// A thread that waits for a CPU before it was seen anywhere will resume where it is first seen.
 void RecordingProfile::give_first_waits_a_stack(ProfiledThread& thread) {
     const auto seen =
         std::find_if(thread.pieces.begin(), thread.pieces.end(), [](const Piece& piece) { return piece.stack != 0; });
@@ -140,7 +141,8 @@ void RecordingProfile::give_first_waits_a_stack(ProfiledThread& thread) {
     }
 }
 
-// Time on a CPU over the samples, exactly: what rounding leaves over goes on to the next.
+// Divides time on a CPU evenly among samples. Carries rounding remainders over, so that the sum is
+// exact.
 void RecordingProfile::share_out(ProfiledThread& thread) {
     std::uint64_t on_cpu_ns = 0, samples = 0;
     for (const Piece& piece : thread.pieces) {
@@ -218,7 +220,7 @@ void describe(const Recording& recording, StackProfile& profile, std::uint64_t b
     profile.system = system.os_name + ", Linux " + system.kernel_release;
     profile.boottime_ns = begin_ns;
     profile.length_ns = end_ns - begin_ns;
-    // It may have begun before the recording did.
+    // The profile may begin before the recording did.
     if (system.started_realtime_ns != 0)
         profile.realtime_ns = system.started_realtime_ns + (begin_ns - system.started_boottime_ns);
     profile.sample_interval_ns = recording.sample_interval_ns();
