@@ -1,4 +1,5 @@
-// lagtrapd: watches the events of a settings file and records the machine when one is too slow.
+// lagtrapd: watches the events in a settings file and records the machine when one of them is too
+// slow.
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -20,12 +21,12 @@
 
 namespace {
 
-// Exit codes that packaging/systemd/lagtrapd.service knows.
+// Exit statuses that packaging/systemd/lagtrapd.service relies on.
 constexpr int exit_failure = 1;
 constexpr int exit_usage = 2;
 constexpr int exit_bad_settings = 3;
 
-// lagtrap-merge of the same build or installation.
+// Finds the lagtrap-merge of the same build or installation.
 std::string find_merge_program() {
     std::error_code ignored;
     const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -46,7 +47,8 @@ int check_settings(const std::string& path, const lagtrap::settings::ParseOutcom
     return exit_bad_settings;
 }
 
-// Without it nothing can be watched. Path, cause and what to do; the exit code.
+// Logs path, cause and remedy, and returns the exit status. Nothing can be watched without the
+// reader.
 int report_missing_reader(const lagtrap::Error& error) {
     spdlog::error("{}; reinstall lagtrapd, or give the path with --reader-program", error.message);
     const bool not_executable = error.system_errno == ENOENT || error.system_errno == EACCES ||
@@ -76,7 +78,7 @@ int main(int argc, char** argv) {
         return app.exit(wrong) == 0 ? 0 : exit_usage;
     }
 
-    // Not a byte of a program that is watched is looked at by this process.
+    // This process never parses watched binaries; lagtrap-reader does.
     lagtrap::binaries::FileReader reader({.program = reader_program});
     lagtrap::binaries::read_files_by(&reader);
     using lagtrap::settings::BinaryCheck;
@@ -85,7 +87,7 @@ int main(int argc, char** argv) {
     if (!checked_path.empty())
         return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
 
-    // Nor into a process that could hold this one up.
+    // Nor does it access processes that could block it; helpers do.
     lagtrap::daemon::InspectorPool inspectors({});
     lagtrap::daemon::inspect_processes_by(&inspectors);
     lagtrap::daemon::copy_code_files_by(&inspectors);

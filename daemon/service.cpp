@@ -32,11 +32,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often the watchdog is told that all is well.
+// How often the watchdog is fed.
 constexpr auto watch_interval = 10s;
-// How often the watched binaries are looked at for replacement: until then a new version runs unwatched.
+// How often to check whether watched binaries were replaced. A new version is not watched until
+// then.
 constexpr auto file_interval = 5s;
-constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // where the service manager has none
+constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // if the service manager sets none
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
@@ -44,11 +45,12 @@ spool::RetentionLimits retention_of(const settings::Settings& settings) {
     return {settings.spool.size_limit_bytes, settings.spool.age_limit};
 }
 
-// Those who depend on the service do not wait longer for files that are slow to be read.
+// Services that depend on this one wait no longer than this for slow files.
 constexpr auto ready_patience = 30s;
 constexpr auto link_patience = 1s;
 
-// Who vanished and came back is found, though nothing is to be read: the status tells what holds.
+// Restart lagtrap-reader if it is available again, even with nothing to read, so that the status is
+// current.
 void look_for_reader() {
     auto* const reader = binaries::file_reader();
     if (reader != nullptr && !reader->counts().start_problem.empty()) (void)reader->try_start();
@@ -73,7 +75,8 @@ std::set<std::string> watched_programs(const settings::Settings& settings) {
     return paths;
 }
 
-// The same, and what those of them lead to that are links: under that name processes have them mapped.
+// The watched programs, and the targets of those that are symlinks: processes map them under the
+// target's path.
 std::set<std::string> programs_to_find(const settings::Settings& settings) {
     std::set<std::string> paths = watched_programs(settings);
     for (const std::string& path : std::set<std::string>(paths)) {
@@ -93,20 +96,22 @@ boost::json::object outcome(const Status& status) {
     return status ? boost::json::object{{"ok", true}} : refusal(status.error().message);
 }
 
-// How long a recording by hand lasts; nullopt: as the event has it.
+// Length of a manually triggered recording; nullopt: the event's trace length.
 Result<std::optional<std::chrono::nanoseconds>> length_in(const boost::json::object& request) {
-    constexpr std::int64_t least_ns = 1'000'000, most_ns = 600'000'000'000;  // as settings have trace lengths
+    constexpr std::int64_t least_ns = 1'000'000, most_ns = 600'000'000'000;  // limits of trace lengths in the settings
     TRY_ASSIGN(const std::int64_t length_ns, number_in(request, "length_ns", 0, 0, most_ns));
     if (length_ns == 0) return std::optional<std::chrono::nanoseconds>();
     return std::optional(std::chrono::nanoseconds(std::max(length_ns, least_ns)));
 }
 
-// A capture is started by the main thread; on a busy machine it must not wait for its turn. Better, not needed.
+// The main thread starts captures, and must get a CPU at once on a busy machine. Works without it,
+// but slower.
 constexpr int first_of_all = -20;
 
 void set_nice(int nice) { (void)::setpriority(PRIO_PROCESS, 0, nice); }
 
-// While programs are loaded: the kernel's verifier takes a second of CPU time, for which nobody else is to wait.
+// Use normal priority while BPF programs are loaded: the verifier takes a second of CPU time, and
+// others must not wait for it.
 class NormalPriority {
   public:
     NormalPriority() { set_nice(0); }
@@ -124,10 +129,10 @@ Service::Service(Options options)
       file_timer_(context_),
       ready_timer_(context_) {}
 
-// What is being attached, and what goes into force with it.
+// The settings that are being armed, and what takes effect with them.
 struct Service::Arming {
     Listener* watched = nullptr;
-    std::unique_ptr<Listener> listener;  // empty when it is in place
+    std::unique_ptr<Listener> listener;  // empty once it is in use
     std::unique_ptr<Recorder> recorder;
     RunSource source;
     settings::Settings settings;
@@ -144,7 +149,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     set_nice(first_of_all);
     std::unique_ptr<Service> self(new Service(std::move(options)));
     TRY_ASSIGN(spool::Spool spool, spool::Spool::create(settings.spool.path, spool::group_of_writers()));
-    (void)self->sightings_.want(programs_to_find(settings));  // before the first look at all processes
+    (void)self->sightings_.want(programs_to_find(settings));  // before the first scan of all processes
     TRY_ASSIGN(self->unwinder_, Unwinder::create({settings.unwinding.memory_bytes, settings.unwinding.cache_path,
                                                   settings.unwinding.cache_limit_bytes},
                                                  *self->options_.inspectors, self->sightings_));
@@ -289,21 +294,22 @@ void Service::tell_armed(std::uint32_t event, const Status& armed) {
     options_.warn("event " + name + " is not armed: " + armed.error().message);
 }
 
-// The new programs are attached before the old ones go, so that no run is missed in between. Where there are no old ones
-// the new are in place from the start.
+// The new programs are attached before the old ones are detached, so that no run is missed. Without
+// old programs, the new ones are in use from the start.
 Status Service::arm(const settings::Settings& settings, std::function<void()> then) {
     const NormalPriority normal;
     auto arming = std::make_unique<Arming>();
     arming->first = settings_.source_text.empty();
     arming->settings = settings;
     arming->then = std::move(then);
-    // Those of the settings in force too, for as long as they are.
+    // Also keep the programs of the current settings while those are in force.
     std::set<std::string> wanted = programs_to_find(settings);
     wanted.merge(programs_to_find(settings_));
     unwinder_->want_files(wanted);
     TRY_ASSIGN(const TimedThreads threads, TimedThreads::create(settings));
-    const auto types = kernel_types();  // held until both have asked it
-    // The kernel's verifier takes most of a start's time; it takes the two one beside the other, where another thread can be had.
+    const auto types = kernel_types();  // kept alive until both have used it
+    // The verifier takes most of the startup time, so load both in parallel, if another thread is
+    // available.
     auto recorder = std::async([&] { return Recorder::create(settings, *unwinder_, threads, &names_); });
     auto listener = Listener::create(settings, unwinder_->store(), threads, listener_options(!arming->first));
     TRY_ASSIGN(arming->recorder, recorder.get());
@@ -363,7 +369,7 @@ void Service::finish_arming() {
     if (std::exchange(reload_wanted_, false)) reload();
 }
 
-// By another thread: the files that the settings name are looked at, and may be slow.
+// Runs on another thread, because reading the files that the settings name may be slow.
 void Service::reload() {
     if (arming_ || reading_settings_) {
         reload_wanted_ = true;
@@ -403,7 +409,8 @@ void Service::apply_when_idle(const settings::Settings& settings) {
     });
 }
 
-// Callers first: those who may do less now shall not come in between; where arming fails they have what they had.
+// Restrict callers first, so that nobody uses rights that the new settings remove. If arming fails,
+// the old rights are restored.
 Status Service::apply_settings(const settings::Settings& settings) {
     TRY_ASSIGN(ControlAccess access, ControlAccess::create(settings.control));
     ControlAccess before = control_->access();
@@ -458,7 +465,8 @@ void Service::tell_pairing() {
                     fmt::format("event {}: {}; see \"lagtrap explain {}\"", event.name, finding.sentence, event.name));
 }
 
-// The manager's patience is a multiple of ours: a thread that is only late is not ended with all others.
+// Keeps feeding until half of the timeout has passed: a thread that is merely late is no reason to
+// restart the daemon.
 void Service::feed_watchdog() {
     std::uint64_t patience_us = 0;
     if (::sd_watchdog_enabled(0, &patience_us) <= 0) patience_us = usual_watchdog_us;
@@ -490,14 +498,15 @@ void Service::keep_looking_at_files() {
     file_timer_.expires_after(file_interval);
     file_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
-        // Where nothing can read programs now, what is armed stays so; the next look finds the same.
+        // If no reader is available, keep what is armed; the next check finds the same changes.
         if (!collector_->busy() && !arming_ && can_read_programs()) collector_->listener().look_at_files();
         keep_room_for_watched();
         keep_looking_at_files();
     });
 }
 
-// Who shapes its own files must not keep the daemon from the programs that it is there for.
+// Reserve capacity for watched programs, so that other users' files cannot keep the daemon from
+// inspecting them.
 void Service::keep_room_for_watched() {
     std::set<std::uint32_t> pids;
     for (std::uint32_t event = 0; event < collector_->listener().events().size(); ++event)
@@ -515,7 +524,7 @@ void Service::run() {
     call_traces_.reset();
     overhead_->stop();
     memory_->stop();
-    // What has ended by now is told.
+    // Report runs that have ended by now.
     collector_->detach();
     reporter_->stop();
 }

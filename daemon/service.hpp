@@ -1,4 +1,5 @@
-// The daemon as a whole: settings, listener, collector, control socket, signals, the service manager.
+// The daemon as a whole: connects settings, listener, collector, control socket, signals, and the
+// service manager.
 #pragma once
 
 #include <cstdint>
@@ -37,21 +38,22 @@ class Service : private CaptureSurroundings {
     struct Options {
         std::filesystem::path settings_path;
         std::string merge_program;
-        InspectorPool* inspectors;  // looks into processes; outlives the service
+        InspectorPool* inspectors;  // reads data of processes; must outlive the service
         Say inform;
         Say warn;
     };
 
-    // `settings` were read from settings_path. Errors: BPF refused, spool or control socket unusable.
+    // `settings` were read from settings_path. Errors: BPF is refused, or spool or control socket
+    // are unusable.
     [[nodiscard]] static Result<std::unique_ptr<Service>> create(const settings::Settings& settings, Options options);
     ~Service() override;
 
-    // Until SIGTERM or SIGINT. SIGHUP reads the settings anew.
+    // Runs until SIGTERM or SIGINT. SIGHUP reloads the settings.
     void run();
 
   private:
     explicit Service(Options options);
-    // Puts settings in force: their markers are attached by another thread, then `then` is called.
+    // Applies settings: another thread attaches their markers, then calls `then` on this one.
     [[nodiscard]] Status arm(const settings::Settings& settings, std::function<void()> then);
     struct Arming;
     [[nodiscard]] Listener::Options listener_options(bool takes_over);
@@ -75,9 +77,9 @@ class Service : private CaptureSurroundings {
     void keep_watch();
     void keep_looking_at_files();
     void keep_room_for_watched();
-    // Tells the service manager that all is well, as long as all threads are.
+    // Feeds the service manager's watchdog, but only while all threads respond.
     void feed_watchdog();
-    // Says once of each event what is wrong with its begins and ends.
+    // Reports once for each event what is wrong with its begins and ends.
     void tell_pairing();
     [[nodiscard]] boost::json::object answer(const boost::json::object& request);
 
@@ -97,22 +99,23 @@ class Service : private CaptureSurroundings {
     boost::asio::steady_timer ready_timer_;
     settings::Settings settings_;
     ServiceFacts facts_;
-    std::set<std::pair<std::string, PairingFinding::Kind>> told_pairing_;  // since the settings came into force
+    // Reported since the settings came into force.
+    std::set<std::pair<std::string, PairingFinding::Kind>> told_pairing_;
     ContainerNames names_;
-    FileSightings sightings_;                // outlive unwinder and listener
+    FileSightings sightings_;                // outlives unwinder and listener
     std::unique_ptr<Unwinder> unwinder_;     // outlives the recorder in the collector
     std::unique_ptr<RunReporter> reporter_;  // outlives the listener in the collector
     std::unique_ptr<SpoolKeeper> keeper_;
     std::unique_ptr<Collector> collector_;
-    std::unique_ptr<OverheadWatch> overhead_;  // looks at the collector's listener
-    std::unique_ptr<MemoryWatch> memory_;      // tells collector and unwinder
+    std::unique_ptr<OverheadWatch> overhead_;  // reads the collector's listener
+    std::unique_ptr<MemoryWatch> memory_;      // controls collector and unwinder
     std::unique_ptr<ControlServer> control_;
     std::unique_ptr<EventFunctions> functions_;
-    std::unique_ptr<CallTraces> call_traces_;  // its threads tell them
-    std::unique_ptr<Arming> arming_;           // up to the end of the first round, and up to the next idle moment
-    bool follower_missed_ = false;             // it was said
-    bool reload_wanted_ = false;               // SIGHUP came meanwhile
-    bool reading_settings_ = false;            // by the thread below
+    std::unique_ptr<CallTraces> call_traces_;  // its threads use all the others
+    std::unique_ptr<Arming> arming_;           // until the first arming round is over and the collector is idle
+    bool follower_missed_ = false;             // the warning was logged
+    bool reload_wanted_ = false;               // SIGHUP came while one was loading or arming
+    bool reading_settings_ = false;            // by settings_reader_
     std::thread settings_reader_;
 };
 

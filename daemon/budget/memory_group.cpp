@@ -21,7 +21,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
     return value;
 }
 
-// A limit: "max", or a number; what is more than any machine has is none.
+// A limit is a number or "max". Version 1 expresses "no limit" as a number beyond any real memory.
 std::uint64_t limit_in(const fs::path& path) {
     constexpr std::uint64_t beyond_any_machine = 1ULL << 60;
     const auto text = read_file(path, longest_bytes);
@@ -29,7 +29,7 @@ std::uint64_t limit_in(const fs::path& path) {
     return value && *value < beyond_any_machine ? *value : no_limit;
 }
 
-// The number behind `key` and a blank, at the beginning of a line; 0: there is none.
+// The number after `key` and a space at the start of a line; 0 if there is no such line.
 std::uint64_t value_of(std::string_view text, std::string_view key) {
     while (!text.empty()) {
         const auto end = text.find('\n');
@@ -52,7 +52,8 @@ bool names_controller(std::string_view controllers, std::string_view wanted) {
     return false;
 }
 
-// The group of the line "number:controllers:path" whose controllers are `wanted`; empty ones are version 2's.
+// The path in the line "number:controllers:path" whose controllers equal `wanted`. Version 2 has an
+// empty list of controllers.
 std::optional<std::string> path_of(std::string_view memberships, std::string_view wanted) {
     while (!memberships.empty()) {
         const auto end = memberships.find('\n');
@@ -73,7 +74,7 @@ std::optional<std::string> path_of(std::string_view memberships, std::string_vie
 }  // namespace
 
 struct MemoryGroup::Names {
-    const char* below;  // the root
+    const char* below;  // relative to the root
     const char* controller;
     const char* used;
     std::array<const char*, 2> limits;
@@ -98,7 +99,8 @@ std::optional<MemoryGroup> MemoryGroup::find(std::string_view memberships, const
         Names{"", "", "memory.current", version_2_limits, {"active_file", "inactive_file"}, "memory.events"}};
     for (const Names& names : versions) {
         const auto path = path_of(memberships, names.controller);
-        // ".." is where a name space of groups begins below this one; nothing can be seen there.
+        // The path contains ".." if this process sees a cgroup namespace that begins below its own
+        // group. That group is not visible here.
         if (!path || path->find("..") != std::string::npos) continue;
         MemoryGroup group;
         group.names_ = &names;
@@ -106,7 +108,7 @@ std::optional<MemoryGroup> MemoryGroup::find(std::string_view memberships, const
         fs::path folder = (top / fs::path(*path).relative_path()).lexically_normal();
         std::error_code ignored;
         for (;; folder = folder.parent_path()) {
-            // The root group has no such file.
+            // The root group does not have this file.
             if (fs::exists(folder / names.used, ignored)) group.folders_.push_back(folder);
             if (folder == top.lexically_normal() || folder == folder.parent_path()) break;
         }

@@ -14,7 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A look reads three small files of each group; a limit may be set at any time.
+// Each check reads three small files per group. A limit can be set at any time, so checks continue
+// without one.
 constexpr auto interval = 2s;
 constexpr auto interval_without_limit = 10s;
 

@@ -1,5 +1,6 @@
-// Gives up what can be done without when the memory of the daemon's unit gets short, before the kernel ends something:
-// first room for more unwind tables, then merges, which wait on the disk. Both come back by themselves.
+// Frees memory before the kernel's OOM killer acts, when the daemon's unit comes close to its
+// memory limit. First it stops making unwind tables, then it postpones merges (captures wait on
+// disk). Both resume when there is memory again.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,19 @@
 namespace lagtrap::daemon {
 
 struct MemoryShed {
-    bool tables = false;  // no room for more
-    bool merges = false;  // wait
+    bool tables = false;  // new unwind tables are refused
+    bool merges = false;  // merges are postponed
     friend bool operator==(const MemoryShed&, const MemoryShed&) = default;
 };
 
-// Only decides: no files, no clock.
+// Makes decisions only: uses neither files nor a clock.
 class MemoryBudget {
   public:
-    // Below this room tables get no more memory, and below half of it merges wait: a quarter of the limit, 128 MiB at most.
+    // The memory to keep free: a quarter of the limit, at most 128 MiB. With less, unwind tables
+    // get no more memory; with less than half of it, merges wait.
     [[nodiscard]] static std::uint64_t least_room_bytes(std::uint64_t limit_bytes);
-    // What is given up stays so until there is half as much room again; without a limit nothing is.
+    // A disabled feature is enabled again when 50 % more memory is free than the amount below which
+    // it is disabled. Nothing is disabled without a limit.
     MemoryShed look(const std::optional<MemoryUse>& use);
 
   private:
@@ -34,14 +37,14 @@ class MemoryBudget {
 };
 
 struct MemoryStatus {
-    std::optional<MemoryUse> use;  // nullopt: no limit
+    std::optional<MemoryUse> use;  // nullopt if there is no limit
     MemoryShed shed;
     std::uint64_t times_shed = 0;
-    std::uint64_t mapping_bytes = 0;  // of the use, what is known of processes' mappings
-    std::uint64_t killed = 0;         // processes that the kernel ended at the limit, since the daemon began
+    std::uint64_t mapping_bytes = 0;  // part of `use`: memory mappings of processes
+    std::uint64_t killed = 0;         // by the OOM killer, since this daemon started
 };
 
-// Runs on the io_context it is given, on one thread.
+// Runs on one thread: the one that runs the io_context.
 class MemoryWatch {
   public:
     struct Options {
@@ -49,15 +52,15 @@ class MemoryWatch {
         std::function<void(const std::string&)> warn;
         std::function<void(bool held)> hold_tables;
         std::function<void(bool held)> hold_merges;
-        std::function<std::uint64_t()> mapping_bytes{};  // held of what processes have mapped; may be empty
+        std::function<std::uint64_t()> mapping_bytes{};  // memory held for mappings of processes; may be empty
     };
 
-    // Begins to look at once. Without a group nothing is ever given up.
+    // Starts checking at once. Without a group it never disables anything.
     MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group, Options options);
     void stop() { timer_.cancel(); }
 
     [[nodiscard]] MemoryStatus status() const { return status_; }
-    // What is given up now, a sentence each.
+    // One sentence for each feature that is disabled now.
     [[nodiscard]] std::vector<std::string> shed_now() const;
 
   private:

@@ -9,17 +9,20 @@ namespace {
 
 constexpr std::uint64_t million = 1'000'000;
 constexpr std::uint64_t longest_pause_ns = 86'400ULL * 1'000'000'000;
-// What costs less than this part of the share is not worth giving up.
+// Disabling something that costs less than this fraction of the share is not worth it.
 constexpr std::uint64_t worthwhile_part = 20;
-// Of what one user's programs pay at probes for nothing, so much of the share counts at the most where others are watched:
-// he pays for it himself, and shall not get the event shed.
+// The cost of hits that are out of scope or limited counts up to this fraction of the share for
+// each user, if other users are watched too. The user's own programs pay for such hits, and must
+// not get the event disabled for everybody.
 constexpr std::uint64_t passed_part = 4;
 constexpr std::size_t most_limited_parties = 32;
-// An event that costs so many times what there is for it is not watched a part of the time: its program would feel each turn.
+// An event that costs more than this multiple of what is available is not watched part of the time,
+// because its program would notice each switch.
 constexpr std::uint64_t most_looks = 5;
-// Such a part of the share an event may have that is watched in part, whatever the others take: they may be watched in part too.
+// An event that is watched part of the time gets at least this fraction of the share, whatever the
+// others use. The others may become partial too.
 constexpr std::uint64_t least_part = 4;
-// So many looks that find it affordable, one after the other, end that.
+// Return to full-time watching after the event has been affordable this many checks in a row.
 constexpr std::uint64_t calm_looks = 10;
 
 std::uint64_t part_of(std::uint64_t length_ns, std::uint64_t ppm) {
@@ -83,7 +86,7 @@ std::uint64_t OverheadBudget::watched_ppm(std::uint32_t event) const {
     return event < events_.size() ? million / (1 + events_[event].looks_off) : million;
 }
 
-// What has stayed for as long as it was away last time begins anew.
+// Forget earlier attempts once something has stayed enabled as long as it was last disabled.
 void OverheadBudget::forgive(Given& given, std::uint64_t now_ns) const {
     if (!given.up && given.times > 0 && now_ns > given.again_ns + pause_ns(given)) given.times = 0;
 }
@@ -148,7 +151,8 @@ std::uint64_t OverheadBudget::whole_cost_of(const WatchUse& use, std::uint32_t e
     return one.probe_ns - left_ns + stack_ns + passed_cost_of(use, event);
 }
 
-// What is left of an event that was given up, until its last probe is out, is not to be charged to others.
+// Probes of a disabled event may cost something until the last one is detached. Do not charge that
+// to other events.
 std::uint64_t OverheadBudget::cost_of(const WatchUse& use, std::uint32_t event) const {
     const EventUse& one = use.events[event];
     if (!one.armed) return 0;
@@ -161,7 +165,7 @@ bool OverheadBudget::is_limited(std::uint32_t event, const HitParty& who) const 
     return found != events_[event].parties.end() && found->second.given.up;
 }
 
-// Whether somebody else is watched with the event who is not limited himself.
+// True if another user that is not limited has runs of this event.
 bool OverheadBudget::leaves_others(const WatchUse& use, std::uint32_t event, Party party) const {
     SeenParties seen = use.events[event].seen;
     for (const auto& [who, limited] : events_[event].parties)
@@ -169,7 +173,7 @@ bool OverheadBudget::leaves_others(const WatchUse& use, std::uint32_t event, Par
     return seen.has_other_than(party);
 }
 
-// The machine's root is nobody's hostile neighbour: what its programs pay counts in full.
+// root is trusted, so the cost to its programs counts in full.
 std::uint64_t OverheadBudget::passed_cost_of(const WatchUse& use, std::uint32_t event) const {
     const std::uint64_t most_ns = part_of(use.elapsed_ns, budget_.share_ppm) / passed_part;
     std::uint64_t cost_ns = 0;
@@ -247,7 +251,8 @@ std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, set
 bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns, std::uint64_t available_ns,
                                 std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
     const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
-    // Others that do not fit by themselves will be watched in part as well.
+    // If the other events exceed the budget by themselves, they will be watched part of the time
+    // too.
     const std::uint64_t left_ns =
         others_ns > available_ns
             ? static_cast<std::uint64_t>(static_cast<double>(available_ns) * static_cast<double>(cost.cost_ns) /
@@ -257,7 +262,7 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     const std::uint64_t looks = (cost.cost_ns + fits_ns - 1) / fits_ns;
     if (looks < 2 || looks > most_looks) return false;
     EventState& state = events_[cost.event];
-    // A count that would make it watched less is not worth it: times say more.
+    // Do not count begins if that leaves less time for watching: durations are worth more.
     const std::uint64_t count_ns = use.events[cost.event].count_ns;
     const std::uint64_t counted_ns = (cost.cost_ns + (looks - 1) * count_ns) / looks;
     state.counts_all = state.counted = count_ns > 0 && counted_ns <= fits_ns;
@@ -278,7 +283,8 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     return true;
 }
 
-// The stages of an event whose other markers would not be watched either stay until it goes.
+// Keep the stages of an event that would be detached even without them; they are removed together
+// with it.
 void OverheadBudget::shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
                                  std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
     for (const Cost& cost : costliest(use, settings::Shed::Stages)) {
@@ -293,7 +299,7 @@ void OverheadBudget::shed_stages(std::uint64_t& cost_ns, std::uint64_t available
     }
 }
 
-// An event that is only counted takes nothing from those that are timed.
+// An event that is only counted must not take budget from events that are timed.
 void OverheadBudget::stop_counts(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
                                  std::vector<BudgetStep>& steps) {
     for (std::uint32_t event = 0; event < events_.size() && event < use.events.size(); ++event) {
@@ -364,7 +370,8 @@ void OverheadBudget::shed_whole(Given& given, BudgetStep::Action action, std::ui
                                 std::uint64_t available_ns, const WatchUse& use, std::uint64_t now_ns,
                                 std::vector<BudgetStep>& steps) {
     if (cost_ns <= available_ns || given.up || part_ns < available_ns / worthwhile_part) return;
-    if (part_ns < (cost_ns - available_ns) / worthwhile_part) return;  // others take so much that it would help nobody
+    // Disabling this part would not help, because the other costs are too high.
+    if (part_ns < (cost_ns - available_ns) / worthwhile_part) return;
     give_up(given, now_ns);
     steps.push_back({action, 0,
                      fmt::format("it took {} of a CPU, all watching {}; the limit is {}",
@@ -378,7 +385,8 @@ std::vector<BudgetStep> OverheadBudget::look(const WatchUse& use, std::uint64_t 
     std::uint64_t cost_ns = (history_.up ? 0 : use.history_ns) + (times_.up ? 0 : use.times_ns);
     for (std::uint32_t event = 0; event < use.events.size(); ++event) cost_ns += cost_of(use, event);
     const std::uint64_t share_ns = part_of(use.elapsed_ns, budget_.share_ppm);
-    // What the daemon does for itself (tables when it starts) shall not cost all events their place.
+    // Work of the daemon itself, such as making unwind tables at startup, must not get all events
+    // disabled.
     const std::uint64_t available_ns = share_ns - std::min(use.own_cpu_ns, share_ns / 2);
     used_ppm_ = ppm_of(cost_ns + use.own_cpu_ns, use.elapsed_ns);
     exhausted_ = false;

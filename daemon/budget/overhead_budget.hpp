@@ -1,5 +1,5 @@
-// What to give up when watching costs more than the settings allow, and when to try it again. Only decides: no kernel, no
-// clock of its own.
+// Decides what to disable when watching costs more than the settings allow, and when to try it
+// again. Uses neither the kernel nor a clock.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@
 
 namespace lagtrap::daemon {
 
-// What one party's hits of an event cost between two looks.
+// Cost of one party's hits of an event between two checks.
 struct PartyUse {
     HitParty who;
     std::uint64_t paired_ns = 0;
-    std::uint64_t passed_ns = 0;  // out of scope, or limited: what the kernel takes at the probes
+    std::uint64_t passed_ns = 0;  // cost of kernel probes for hits that are out of scope or limited
 };
 
-// What watching one event cost between two looks.
+// Cost of watching one event between two checks.
 struct EventUse {
     std::uint64_t hits = 0;
-    std::uint64_t probe_ns = 0;  // kernel and programs, without stacks; of hits that were paired
-    std::uint64_t stack_ns = 0;  // of taking stacks at its markers
-    bool armed = false;          // or shed; never armed at all: false, and nothing is done about it
+    std::uint64_t probe_ns = 0;  // kernel and program time of paired hits, without stacks
+    std::uint64_t stack_ns = 0;  // recording stacks at its markers
+    bool armed = false;          // has been armed, even if the budget has disabled it since; others are ignored
     std::vector<PartyUse> users{}, processes{};
     SeenParties seen{};
-    std::uint64_t stage_ns = 0;  // of probe_ns: at the markers of its stages
-    std::uint64_t count_ns = 0;  // its begins, if each did nothing but count; 0: it cannot be counted
+    std::uint64_t stage_ns = 0;  // part of probe_ns: markers of its stages
+    std::uint64_t count_ns = 0;  // cost if begins were only counted; 0 if they cannot be counted
 };
 
 struct WatchUse {
     std::uint64_t elapsed_ns = 0;
-    std::uint64_t own_cpu_ns = 0;  // of the daemon, but for recordings
-    bool exact = false;            // the run time of the programs was measured, not assumed
+    std::uint64_t own_cpu_ns = 0;  // CPU time of the daemon, except recordings
+    bool exact = false;            // the run time of the BPF programs was measured, not assumed
     std::vector<EventUse> events{};
-    std::uint64_t history_ns = 0;  // of keeping what happens before a breach
-    std::uint64_t times_ns = 0;    // of counting where the time of runs goes
+    std::uint64_t history_ns = 0;  // cost of the history before a breach
+    std::uint64_t times_ns = 0;    // cost of the time breakdown of runs
 };
 
 struct BudgetStep {
@@ -53,17 +53,17 @@ struct BudgetStep {
         Limit,
         Release,
         Detach,
-        WatchPart,  // taken out until the next Attach, of an event that is watched a part of the time
-        StopCount,  // of an event that Detach or WatchPart left counted
+        WatchPart,  // detach until the next Attach: the event is watched part of the time
+        StopCount,  // stop counting an event that Detach or WatchPart left counted
         Attach,
-        WatchWhole  // the part is all of the time again
+        WatchWhole  // the event is watched all the time again
     };
     Action action = Action::Detach;
-    std::uint32_t event = 0;  // not of the history and the times, which are of all
-    std::string reason;       // for people; of what gives something up
-    HitParty party{};         // of Limit and Release
-    bool news = true;         // false: of WatchPart and Attach, one more turn of what was said before
-    bool counted = false;     // of Detach and WatchPart: its begins are counted meanwhile
+    std::uint32_t event = 0;  // unused for the history and times, which concern all events
+    std::string reason;       // for people; only for steps that disable something
+    HitParty party{};         // for Limit and Release
+    bool news = true;         // false for a WatchPart or Attach that only repeats an earlier one
+    bool counted = false;     // for Detach and WatchPart: begins are still counted
 };
 
 class OverheadBudget {
@@ -71,45 +71,49 @@ class OverheadBudget {
     OverheadBudget() = default;
     OverheadBudget(settings::Budget budget, std::size_t events) : budget_(std::move(budget)), events_(events) {}
 
-    // What is to be done now, in this order. Looked at every budget.interval. A cost of less than twice the share that is not
-    // exact is acted on at the second look that finds it.
+    // Returns the steps to take now, in this order. Call it once per budget.interval. If the cost
+    // is not exact and less than twice the share, it acts only at the second check in a row that is
+    // over.
     [[nodiscard]] std::vector<BudgetStep> look(const WatchUse& use, std::uint64_t now_ns);
 
-    // Of the last look, in millionths of one CPU.
+    // At the last check, in millionths of one CPU.
     [[nodiscard]] std::uint64_t used_ppm() const { return used_ppm_; }
-    // More than the share was used, and nothing that may be given up is left.
+    // True if the last check exceeded the share and nothing was left to disable.
     [[nodiscard]] bool exhausted() const { return exhausted_; }
-    // Events and stacks given up since the beginning.
+    // How often something was disabled since the start.
     [[nodiscard]] std::uint64_t times_shed() const { return times_shed_; }
-    // When what was given up of an event is tried again; 0: nothing is given up.
+    // When disabled parts of an event are enabled again; 0 if nothing is disabled.
     [[nodiscard]] std::uint64_t again_ns(std::uint32_t event) const;
     [[nodiscard]] std::uint64_t stages_again_ns(std::uint32_t event) const;
-    // Since when; 0: they are not given up.
+    // When the stages were disabled; 0 if they are enabled.
     [[nodiscard]] std::uint64_t stages_since_ns(std::uint32_t event) const;
-    // Whether no begin is missed while the event is not watched, or was not between its last turns.
+    // True if no begins are missed: the event is watched all the time, or its begins are counted
+    // while it is not watched.
     [[nodiscard]] bool counts_all(std::uint32_t event) const;
-    // How much of the time an event is watched that is hit too often to be watched always; a million: all of it, or none.
+    // How much of the time an event is watched, in millionths. A million if the event is watched
+    // all the time or not at all.
     [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const;
     [[nodiscard]] std::uint64_t looks() const { return looks_; }
-    // When the history is kept, and times are counted again; 0: they are.
+    // When the history and the time breakdown are enabled again; 0 if they are enabled.
     [[nodiscard]] std::uint64_t history_again_ns() const { return history_.up ? history_.again_ns : 0; }
     [[nodiscard]] std::uint64_t times_again_ns() const { return times_.up ? times_.again_ns : 0; }
-    // The look at which the event was shed, and the first of those, one after the other, that had found the share passed.
+    // The check that disabled the event, and the first of the consecutive checks that exceeded the
+    // share.
     struct ShedAt {
         std::uint64_t look = 0, over_since = 0;
     };
     [[nodiscard]] ShedAt shed_at(std::uint32_t event) const;
-    // Those whose hits of the event do nothing but count.
+    // A party whose hits of the event are only counted.
     struct Limit {
         HitParty who;
-        std::string reason;  // for people
+        std::string reason;
         std::uint64_t again_ns = 0;
     };
     [[nodiscard]] std::vector<Limit> limits(std::uint32_t event) const;
     [[nodiscard]] const settings::Budget& budget() const { return budget_; }
 
   private:
-    // What was given up of an event, and how often before.
+    // What is disabled, and how often it was disabled before.
     struct Given {
         bool up = false;
         std::uint32_t times = 0;
@@ -122,10 +126,10 @@ class OverheadBudget {
     };
     struct EventState {
         Given stacks, stages, probes;
-        bool counted = false;     // of one that is given up: its begins are counted
-        bool counts_all = false;  // they were when it was given up last
+        bool counted = false;     // its begins are still counted while it is disabled
+        bool counts_all = false;  // they were counted when it was last disabled
         std::map<HitParty, LimitedParty> parties;
-        std::uint64_t looks_off = 0;  // for each look that finds it watched; 0: it is watched all the time
+        std::uint64_t looks_off = 0;  // checks skipped for each check that watches it; 0 if it is watched all the time
     };
     struct Cost {
         std::uint32_t event = 0;
@@ -133,7 +137,7 @@ class OverheadBudget {
     };
 
     void give_up(Given& given, std::uint64_t now_ns);
-    // What is of all events: `part_ns` of the cost.
+    // Disables something that serves all events and costs `part_ns`.
     void shed_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns, std::uint64_t& cost_ns,
                     std::uint64_t available_ns, const WatchUse& use, std::uint64_t now_ns,
                     std::vector<BudgetStep>& steps);
@@ -147,14 +151,15 @@ class OverheadBudget {
                      std::vector<BudgetStep>& steps);
     void stop_counts(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
                      std::vector<BudgetStep>& steps);
-    // What watching it costs, without what was given up of it.
+    // Cost of watching the event, without the parts that are disabled.
     [[nodiscard]] std::uint64_t whole_cost_of(const WatchUse& use, std::uint32_t event) const;
     void detach(const WatchUse& use, const Cost& cost, std::uint64_t& all_ns, std::uint64_t available_ns,
                 std::uint64_t now_ns, std::vector<BudgetStep>& steps);
-    // Who is to be taken out of an event: the costliest user, or his costliest process where he is alone with it; null where
-    // nobody would be left.
+    // The party of an event to limit: the most expensive user, or that user's most expensive
+    // process if no other user has runs. Null if nobody would be left.
     [[nodiscard]] const PartyUse* party_to_limit(const WatchUse& use, std::uint32_t event) const;
-    // Where a part of the time is affordable. `all_ns`: of everything, and what of it may be used.
+    // Watches an event part of the time, if that is affordable. `all_ns` is the cost of everything.
+    // False if it is not affordable.
     bool watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns, std::uint64_t available_ns,
                     std::uint64_t now_ns, std::vector<BudgetStep>& steps);
     void limit(const WatchUse& use, std::uint32_t event, const PartyUse& party, std::uint64_t now_ns,
@@ -173,10 +178,10 @@ class OverheadBudget {
     std::uint64_t used_ppm_ = 0;
     std::uint64_t times_shed_ = 0;
     std::uint64_t looks_ = 0;
-    std::uint64_t over_since_ = 0;  // 0: the last look found the share kept
+    std::uint64_t over_since_ = 0;  // 0 if the last check was within the share
 };
 
-// "12.5 %" of millionths.
+// "12.5 %" for 125,000 millionths.
 [[nodiscard]] std::string percent_of_ppm(std::uint64_t ppm);
 
 }  // namespace lagtrap::daemon

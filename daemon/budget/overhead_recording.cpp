@@ -11,7 +11,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// What is less than this part of the cost is not worth giving up.
+// Disabling something that causes less than this fraction of the cost is not worth it.
 constexpr std::uint64_t worthwhile_recording_part = 10;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What to give up of a recording that costs more than the settings allow. Only decides: no kernel, no clock of its own.
+// Decides what to reduce in a recording that costs more than the settings allow. Uses neither the
+// kernel nor a clock.
 #pragma once
 
 #include <chrono>
@@ -10,32 +11,34 @@
 
 namespace lagtrap::daemon {
 
-// Processor time since the recording began.
+// CPU time since the recording began.
 struct RecordingUse {
     std::uint64_t at_ns = 0;
     std::uint64_t samples_ns = 0;
     std::uint64_t switches_ns = 0;
-    std::uint64_t others_ns = 0;  // wakings, and the daemon's own use
+    std::uint64_t others_ns = 0;  // wakeups, and the daemon's own CPU time
 };
 
 class RecordingBudget {
   public:
     struct Step {
         settings::Shed kind = settings::Shed::Samples;
-        std::chrono::nanoseconds sample_interval{};  // of Samples
-        std::string sentence;                        // for people, with the moment in the recording
+        std::chrono::nanoseconds sample_interval{};  // for Samples
+        std::string sentence;                        // for people; says when in the recording it happened
     };
-    // What the recording takes is judged over this time, and sooner where it has used up by then what is allowed for all of it.
+    // The cost is averaged over this time. A step comes earlier if the cost so far already exceeds
+    // what the whole window may use.
     static constexpr std::chrono::milliseconds window{250};
     static constexpr std::chrono::milliseconds look_interval{25};
-    static constexpr std::uint32_t longest_sample_interval = 16;  // times the settings' one
+    static constexpr std::uint32_t longest_sample_interval = 16;  // multiple of the configured interval
 
-    // For a recording that begins now.
+    // Starts a new recording.
     void begin(const settings::Budget& budget, const settings::Recording& recording, std::uint32_t cpus,
                const RecordingUse& use);
-    // To be called often; looks every look_interval, and gives up one thing at a time, each with a new window.
+    // Call it often: it checks once per look_interval. It reduces one thing at a time and starts a
+    // new window after each step.
     [[nodiscard]] std::optional<Step> look(const RecordingUse& use);
-    // Whether it is time for a look, so that what it costs need not be counted before.
+    // Whether the next check is due, so that callers need not measure the cost before that.
     [[nodiscard]] bool due(std::uint64_t now_ns) const;
 
   private:
@@ -46,7 +49,7 @@ class RecordingBudget {
     bool switch_stacks_ = false;
     std::uint32_t cpus_ = 1;
     std::uint64_t began_ns_ = 0;
-    RecordingUse before_;  // when the window began
+    RecordingUse before_;  // at the start of the window
     std::uint64_t looked_ns_ = 0;
 };
 

@@ -11,13 +11,14 @@
 namespace lagtrap::daemon {
 namespace {
 
-// So few hits between two looks cost nothing that matters, whatever one costs.
+// With fewer hits between two checks, the cost does not matter, however high each hit's cost is.
 constexpr std::uint64_t few_hits = 1000;
 
-// A hit that does nothing but count: the clock, the cookie, two maps.
+// Cost of a hit that is only counted: one clock reading, the cookie, two maps.
 constexpr std::uint64_t counting_ns = 120;
 
-// At least a millisecond for what was given up: it is back when a look has put it in force, not when its pause is over.
+// At least one millisecond, because a disabled part is back when a check has enabled it, not when
+// its pause ends.
 std::chrono::nanoseconds until_back(std::uint64_t again_ns) {
     using namespace std::chrono_literals;
     if (again_ns == 0) return 0ns;
@@ -64,14 +65,14 @@ OverheadWatch::Counted OverheadWatch::count() {
 
 namespace {
 
-// One party's part of `total_ns`: `own` of `all` hits that were looked at.
+// One party's part of `total_ns`, given its `own` hits among `all` sampled hits.
 std::uint64_t part_of(std::uint64_t total_ns, std::uint64_t own, std::uint64_t all) {
     return all == 0 ? 0
                     : static_cast<std::uint64_t>(static_cast<double>(total_ns) * static_cast<double>(own) /
                                                  static_cast<double>(all));
 }
 
-// Whether a step is about all events.
+// True if the step concerns all events.
 bool is_whole(BudgetStep::Action action) {
     using Action = BudgetStep::Action;
     return action == Action::DropHistory || action == Action::KeepHistory || action == Action::DropTimes ||
@@ -91,7 +92,7 @@ void OverheadWatch::share_cost(EventUse& use, const Listener::EventHits& before,
     }
     use.probe_ns = (use.hits - passed) * (probe_ns + program_ns);
     if (passed_looked_at == 0) use.probe_ns += passed * probe_ns;
-    // In the order of attaching: end, stages, begin; of markers in several files the mean.
+    // Kinds are in attach order: end, stages, begin. Markers in several files are averaged.
     const auto kind_ns = [&](const std::vector<ProbeKind>& kinds) {
         return kinds.empty() ? probe_ns : probes_.mean(kinds);
     };

@@ -1,4 +1,4 @@
-// What the daemon itself takes of the machine: processor time of its threads and of its BPF programs.
+// CPU time used by the daemon: by its threads and by its BPF programs.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 
 namespace lagtrap::daemon {
 
-// Processor time of this process, user and kernel.
+// CPU time of this process, user and system.
 [[nodiscard]] std::uint64_t daemon_cpu_ns();
 
-// As the kernel counts while run-time statistics are on (BPF_ENABLE_STATS).
+// The kernel updates these only while run-time statistics are on (BPF_ENABLE_STATS).
 struct ProgramUse {
     std::uint64_t run_time_ns = 0;
     std::uint64_t runs = 0;
 };
 
-// Of all programs together; a descriptor that is none counts as nothing.
+// Sum over all programs. Invalid descriptors are ignored.
 [[nodiscard]] ProgramUse use_of_programs(const std::vector<int>& program_fds);
 
 }  // namespace lagtrap::daemon

@@ -10,7 +10,7 @@ namespace lagtrap::daemon {
 CallCosts::Kind CallCosts::kind_of(const PlannedFunction& function) {
     const Entry entry = probe_kind_of(function.first_code) == ProbeKind::Simple ? SimpleEntry : SteppedEntry;
     if (function.exits.empty()) return {entry, ReturnProbe};
-    // Most functions that end by jumps end by a return too.
+    // Most functions that end with a jump also have a return.
     const bool jumps = std::all_of(function.exits.begin(), function.exits.end(), [](const auto& exit) {
         return exit.condition != binaries::JumpCondition::Always && !exit.by_target;
     });

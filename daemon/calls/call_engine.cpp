@@ -17,7 +17,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// What ends a call that nothing of its own ended.
+// End of a call whose own end was not seen.
 struct Moment {
     std::uint64_t at_ns = 0, on_cpu_ns = 0, runnable_ns = 0;
 };
@@ -35,12 +35,12 @@ calls::CallEnd kind_of_end(const lagtrap_call_node& node) {
     }
 }
 
-// When each call ended.
+// End of each call.
 std::vector<Moment> ends_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes, std::size_t count) {
     std::vector<Moment> ends(count);
     for (std::size_t number = 0; number < count; ++number) ends[number] = end_of(nodes[number]);
     if (ends[0].at_ns == 0) {
-        // Nothing is known of the parts after the last event; the rest counts as blocked.
+        // The time split after the last event is unknown; the rest counts as blocked.
         const lagtrap_call_node& last = nodes[count - 1];
         const Moment latest = last.end_ns != 0 ? end_of(last) : begin_of(last);
         ends[0] = {std::max<std::uint64_t>(header.end_ns, latest.at_ns), latest.on_cpu_ns, latest.runnable_ns};
@@ -48,7 +48,7 @@ std::vector<Moment> ends_of(const lagtrap_call_tree& header, const lagtrap_call_
             if (nodes[number].end_ns != 0 && nodes[number].end_on_cpu_ns > ends[0].on_cpu_ns)
                 ends[0] = {ends[0].at_ns, nodes[number].end_on_cpu_ns, nodes[number].end_runnable_ns};
     }
-    // Nodes are in the order of their begins: the open ones from the root to the one that is looked at.
+    // Nodes are ordered by start time. `path` has the open calls from the root to the current node.
     std::vector<std::size_t> path;
     for (std::size_t number = 0; number < count; ++number) {
         while (!path.empty() && path.back() != nodes[number].parent) {
@@ -170,7 +170,7 @@ Result<std::vector<CallProbes::Refused>> CallEngine::attach(const std::vector<Ca
 Status CallEngine::look_at_indirect(const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions,
                                     const std::set<std::uint32_t>& left_out, std::uint64_t cost_ns) {
     static_cast<lagtrap_call_totals*>(totals_.at)->indirect_cost_ns = cost_ns;
-    std::map<std::uint32_t, std::map<std::uint64_t, CallProbe>> by_file;  // by offset: functions may share parts
+    std::map<std::uint32_t, std::map<std::uint64_t, CallProbe>> by_file;  // by offset: functions can share code
     std::uint32_t sites = 0;
     for (std::uint32_t number = 0; number < functions.size(); ++number) {
         if (left_out.contains(number)) continue;
@@ -188,7 +188,7 @@ Status CallEngine::look_at_indirect(const std::vector<CallFile>& files, const st
     for (auto& [file, places] : by_file) {
         std::vector<CallProbe> probes;
         for (auto& [offset, probe] : places) probes.push_back(std::move(probe));
-        // One that the kernel takes no probe at is not looked at.
+        // Skip probes that the kernel refuses.
         TRY_ASSIGN(const auto refused, indirect_probes_->attach(look, files[file].file, std::move(probes), false));
         (void)refused;
     }
@@ -229,7 +229,8 @@ void CallEngine::note_done(std::uint32_t number) {
     }
     __atomic_store_n(&header.state, LAGTRAP_TREE_FREE, __ATOMIC_RELEASE);
     if (calls::check(tree, probes_->functions())) {
-        // Where the jump itself is watched, what comes in the place of a call whose end was not seen is no tail call.
+        // If the exit jumps themselves are probed, a call that starts in place of one whose end was
+        // not seen is not a tail call.
         for (calls::Call& call : tree.calls)
             if (call.end == calls::CallEnd::TailCall && !probes_->has_return_probe(call.function))
                 call.end = calls::CallEnd::Left;
@@ -244,7 +245,7 @@ std::vector<calls::Tree> CallEngine::take_trees(std::chrono::milliseconds wait) 
     return std::exchange(done_, {});
 }
 
-// Its number is never used again, so nobody writes the tree any more.
+// A goroutine number is never reused, so nobody writes to the tree any more.
 void CallEngine::end_trees_of_gone() {
     if (go_.goid_offset == 0) return;
     auto* const trees = static_cast<lagtrap_call_tree*>(trees_.at);
@@ -257,11 +258,11 @@ void CallEngine::end_trees_of_gone() {
                                    .number = tree.goroutine,
                                    .number_offset = go_.goid_offset,
                                    .frame_offset = go_.frame_offset};
-        // Known by one of the next calls, where it takes longer than this one.
+        // The state arrives in time for a later call, if finding it takes longer than this one.
         if (known_state(frame, 0, GoroutineLooks::Asked::Goroutine, GoroutineLooks::Age::Any) != FrameState::Gone)
             continue;
         const __u64 key = tree.goroutine;
-        // It may have ended its tree itself meanwhile.
+        // The goroutine's tree may have ended by itself meanwhile.
         if (bpf_map_delete_elem(bpf_map__fd(programs_->maps.goroutines), &key) != 0) continue;
         __atomic_fetch_sub(&programs_->bss->open_trees, 1, __ATOMIC_RELAXED);
         nodes[std::size_t{number} * LAGTRAP_CALL_NODES].end = LAGTRAP_CALL_THREAD_END;
@@ -291,7 +292,8 @@ lagtrap_call_totals CallEngine::totals() const {
 Status CallEngine::take_out(const std::set<std::uint32_t>& functions) {
     auto* const totals = static_cast<lagtrap_call_totals*>(totals_.at);
     __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
-    // No call of theirs begins from now on: its end might not be seen, and what comes after it would seem to be called by it.
+    // From now on no calls of these functions begin: their ends could be missed, and later calls
+    // would then appear below them.
     for (const std::uint32_t function : functions)
         if (function < LAGTRAP_CALL_FUNCTIONS)
             __atomic_store_n(&static_cast<lagtrap_call_count*>(counts_.at)[function].taken_out, 1, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-// Records the trees of calls of one process (bpf/calls.bpf.c): probes in, trees out.
+// Records the call trees of one process (bpf/calls.bpf.c): attaches probes and returns trees.
 #pragma once
 
 #include <sys/types.h>
@@ -23,44 +23,47 @@ struct ring_buffer;
 
 namespace lagtrap::daemon {
 
-// One thread's. Whatever ends it, kill -9 of this process included, takes the probes out.
+// Use it on one thread. The probes are detached when it is destroyed or this process ends, even by
+// kill -9.
 class CallEngine {
   public:
-    // Trees that took less than `least` are not told. With `go` they are those of goroutines, and all functions are of Go.
-    // Errors: the kernel refuses the programs.
+    // Trees shorter than `least` are dropped. With `go`, trees follow goroutines, and all functions
+    // must be Go functions. Errors: the kernel refuses the programs.
     [[nodiscard]] static Result<std::unique_ptr<CallEngine>> load(const TraceTarget& target,
                                                                   std::chrono::nanoseconds least,
                                                                   const GoPlace& go = {});
     ~CallEngine();
 
-    // What the probes of one call of a function take, for calls that are left out; before it is attached.
+    // Sets the probe cost of one call of a function, to charge calls that a full tree leaves out.
+    // Call it before the function is attached.
     void set_cost(std::uint32_t function, std::uint64_t cost_ns);
-    // Watches these functions, whose numbers go on from those before; calls of those of level 0 begin a tree. Tells which could
-    // not be watched. Errors: Vanished; none of them could be.
+    // Watches these functions. Their numbers continue those of earlier calls; calls of functions of
+    // level 0 begin a tree. Returns the functions that cannot be watched. Errors: Vanished,
+    // Unsupported (none of them can be watched).
     [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const std::vector<CallFile>& files,
                                                                   const std::vector<PlannedFunction>& functions);
-    // From now on their time is their callers'.
+    // Stops watching these functions. Their time then counts as their callers'.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
     [[nodiscard]] bool is_taking_out() const { return probes_->is_taking_out(); }
-    // Looks at calls through pointers in these functions, which are watched; `cost_ns`: of one such call. As many as there is
-    // room for.
+    // Probes the indirect calls of these functions, which must be watched already, up to
+    // LAGTRAP_INDIRECT_SITES. `cost_ns` is the cost of one such probe hit.
     [[nodiscard]] Status look_at_indirect(const std::vector<CallFile>& files,
                                           const std::vector<PlannedFunction>& functions,
                                           const std::set<std::uint32_t>& left_out, std::uint64_t cost_ns);
     struct Seen {
-        std::uint64_t address = 0;   // in the process's memory
-        std::uint32_t function = 0;  // that called it
+        std::uint64_t address = 0;   // in the memory of the process
+        std::uint32_t function = 0;  // the caller
     };
-    // Looks at them no longer; what they called below a target since look_at_indirect().
+    // Removes these probes. Returns what was called below a target since look_at_indirect().
     [[nodiscard]] std::vector<Seen> take_seen();
-    // Waits until a tree is done, for so long at the most. A malformed tree is left out, and counted as lost.
+    // Waits up to `wait` for a finished tree. A malformed tree is dropped and counted as lost.
     [[nodiscard]] std::vector<calls::Tree> take_trees(std::chrono::milliseconds wait);
-    // Ends the trees of goroutines that have ended in the middle of one; take_trees() has them then.
+    // Ends the trees of goroutines that exited within one; the next take_trees() returns them.
     void end_trees_of_gone();
-    // So far, of each function.
+    // Hits so far, by function.
     [[nodiscard]] std::vector<std::uint64_t> hits() const;
     [[nodiscard]] lagtrap_call_totals totals() const;
-    // Returns when the kernel has taken all probes out.
+    // Returns when the kernel has removed all probes.
     void detach();
 
   private:
@@ -82,8 +85,8 @@ class CallEngine {
     std::vector<calls::Tree> done_;
 };
 
-// A tree as user space wants it, of what the programs in the kernel wrote: calls that were left by no instruction of their own
-// end when something began that cannot have been called by them, or with their callers.
+// Converts a tree as the BPF programs wrote it. A call whose end was not seen ends when something
+// begins that it cannot have called, or with its caller.
 [[nodiscard]] calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes, std::size_t count);
 
 }  // namespace lagtrap::daemon

@@ -28,10 +28,10 @@ constexpr std::size_t most_refused_told = 50;
 constexpr std::size_t most_visited = 200'000;
 constexpr std::size_t most_name_bytes = 4096;
 
-// A place in one of the files.
+// File number and offset.
 using Place = std::pair<std::uint32_t, std::uint64_t>;
 
-// With the lazy binding of calls a slot leads to code that pushes a number, until the first call.
+// With lazy binding, until the first call, a slot points to a stub that pushes a number.
 bool is_lazy_stub(const FunctionCalls& found) {
     constexpr std::string_view end_branch = "\xf3\x0f\x1e\xfa";
     std::string_view code = found.first_code;
@@ -60,8 +60,9 @@ struct CallPlanner::Search : ProcessFiles {
     unsigned depth = 0;
     std::optional<boost::regex> match;
     std::set<Place> visited;
-    std::map<Place, std::string>
-        called_as;  // by other files; what the loader chooses for memcpy has no symbol of its own
+    // Names that other files use. The function chosen for memcpy, for example, has no symbol of its
+    // own.
+    std::map<Place, std::string> called_as;
 
     [[nodiscard]] std::optional<Place> place_at(std::uint64_t address) const;
     [[nodiscard]] Result<std::vector<Place>> targets(const std::string& name, const std::string& binary);
@@ -94,7 +95,8 @@ std::vector<Place> CallPlanner::Search::find_everywhere(const std::string& name)
     return places;
 }
 
-// The files that are meant by that name; of none of that path (a copy in a container, a link) those of the same file name.
+// The files that `binary` names. If no path matches (a copy in a container, or a link), the files
+// with the same file name.
 std::vector<std::uint32_t> CallPlanner::Search::files_named(const std::string& binary) const {
     std::vector<std::uint32_t> all, named, like;
     for (std::uint32_t number = 0; number < files().size(); ++number) {
@@ -108,7 +110,8 @@ std::vector<std::uint32_t> CallPlanner::Search::files_named(const std::string& b
     return named.empty() ? all : named;
 }
 
-// The first file that has it: the program comes first.
+// Searches the files in order, the program first, and returns the matches of the first file that
+// has any.
 Result<std::vector<Place>> CallPlanner::Search::targets(const std::string& name, const std::string& binary) {
     for (const std::uint32_t number : files_named(binary)) {
         TRY(still_wanted());
@@ -190,7 +193,7 @@ void CallPlanner::Search::gather_slots(const Place& place, const FunctionCalls& 
     for (const binaries::CodeSlot& slot : found.slots) slots.push_back({bias + slot.address, slot.symbol, place.first});
 }
 
-// What the slots hold in the process; of those that are not bound yet, what their symbol means.
+// Follows the slots of the process. Slots that are not bound yet are resolved by symbol.
 Status CallPlanner::Search::follow(const std::vector<Slot>& slots, std::vector<Place>& next) {
     std::map<std::uint64_t, const Slot*> wanted;
     for (const Slot& slot : slots) wanted.emplace(slot.address, &slot);

@@ -7,25 +7,28 @@
 namespace lagtrap::daemon {
 namespace {
 
-// What may be owed before something is taken out, in seconds' shares. Once something was, what stays runs faster, perhaps too fast:
-// that is known sooner.
+// The debt that triggers detaching, in seconds' worth of the share. Soon after an earlier detach
+// the limit is lower: the remaining calls run faster, and it takes less time to see whether they
+// are too fast.
 constexpr double most_owed_s = 0.3;
 constexpr double most_owed_then_s = 0.1;
 constexpr double second_ns = 1e9;
-// How much of what was lately counts at each look, so that a burst is forgotten; less is forgotten where looks follow each other sooner.
+// Weight of the past at each check, so that bursts are forgotten. Shorter intervals forget less.
 constexpr double kept_of_recent = 0.8;
 constexpr double usual_look_ns = 20e6;
 constexpr double first_looks_ns = 200e6;
-constexpr double urgent_share = 0.2;  // of what may be owed
+constexpr double urgent_share = 0.2;  // fraction of the permitted debt
 
-// Once something has to go, the rest shall be well within the share: costs are measured with warm caches.
+// Aim for this fraction of the share, because costs are measured with warm caches.
 constexpr double aimed_at = 0.5;
-// Who has to take something out again so soon had foreseen too little: with cold caches a probe costs several times what was
-// measured, and the program gets faster than was thought.
+// If functions have to be detached again soon, the estimate was too low: with cold caches a probe
+// costs several times as much as measured, and the program speeds up more than expected. Aim lower
+// each time, down to this.
 constexpr double least_aimed_at = 0.06;
-// Of the program's own speed, while probes slow it down; less is not believed.
+// Lower bound for the program's estimated speed under probes, as a fraction of its normal speed.
 constexpr double least_left = 0.01;
-// Probes of many functions have cold caches: those of thousands cost two to three times what was measured with warm ones.
+// Probes in many functions run with cold caches: in thousands of functions they cost two to three
+// times as much as measured with warm caches.
 constexpr double cold_functions = 250;
 constexpr double coldest = 2;
 constexpr double most_of_cost = 0.9;
@@ -101,9 +104,10 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
     since_thinned_ns_ = 0;
 
     if (order.empty()) order = dearest_first(count);
-    double rate = 0;  // of a CPU
+    double rate = 0;  // in CPUs
     for (const std::uint32_t number : order) rate += functions_[number].recent_ns / recent_elapsed_ns_;
-    // Without the probes that go now the program is faster, and so are calls of what stays. Where many go, less is sure.
+    // Without the detached probes the program runs faster and calls the remaining functions more
+    // often. The more functions, the less certain the estimate.
     const double times = colder(order);
     const double all_ns = rate * recent_elapsed_ns_;
     const double faster = 1 / std::max(least_left, 1 - times * all_ns / std::max(recent_cpu_ns_, all_ns));
@@ -112,7 +116,7 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
     for (const std::uint32_t number : order) {
         if (rate * faster <= most) break;
         Function& function = functions_[number];
-        // The function that the trace is of stays: without it there is none.
+        // Keep the traced function: without it there are no trees.
         if (functions[number].level == 0 || function.recent_ns <= 0) continue;
         rate -= function.recent_ns / recent_elapsed_ns_;
         function.out = true;

@@ -1,4 +1,5 @@
-// What is called too often to be watched at the price that is allowed is taken out, the dearest first.
+// Detaches functions that are called too often for the budget of a call trace, most expensive
+// first.
 #pragma once
 
 #include <chrono>
@@ -10,47 +11,50 @@
 
 namespace lagtrap::daemon {
 
-// The price is time of CPUs that the probes take, of one CPU's.
+// The cost is the CPU time of the probes, as a share of one CPU.
 class CallThinning {
   public:
-    // `share`: of a CPU, 0.1 is a tenth.
+    // `share`: 0.1 is a tenth of a CPU.
     explicit CallThinning(double share) : share_(share) {}
 
-    // From the next look on.
+    // Takes effect at the next look().
     void set_share(double share) { share_ = share; }
 
-    // `hits`: of each function so far; `costs`: of one call, as many. The functions to be taken out now, the dearest first; each
-    // once. A burst that is over in some tens of milliseconds takes none out. `cpu`: CPU time of the process so far; nullopt: it is
-    // taken to have one CPU all the time.
+    // `hits` has the total of each function so far, `functions` the cost of a call. Returns the
+    // functions to detach now, most expensive first, and each function only once. A burst of some
+    // tens of milliseconds detaches nothing. `cpu` is the total CPU time of the process; nullopt:
+    // assume that it uses one CPU all the time.
     [[nodiscard]] std::vector<calls::TakenOut> look(std::chrono::nanoseconds now,
                                                     const std::vector<std::uint64_t>& hits,
                                                     const std::vector<calls::Function>& functions,
                                                     std::optional<std::chrono::nanoseconds> cpu = std::nullopt);
 
-    // The next look should come at once: so soon after the first one, or with so much owed, every moment is dear to the program.
+    // True if the next look() should follow at once: right after the start, or with much debt,
+    // every moment slows the program.
     [[nodiscard]] bool is_urgent() const;
 
   private:
     struct Function {
-        std::uint64_t hits = 0;  // when it was looked at last
-        double recent_ns = 0;    // that its probes took lately
+        std::uint64_t hits = 0;  // at the last look
+        double recent_ns = 0;    // recent CPU time of its probes
         double recent_hits = 0;
         bool out = false;
     };
-    // That may be owed before something is taken out.
+    // The debt that is tolerated before functions are detached.
     [[nodiscard]] double most_owed_ns() const;
-    // Those that are in, of the first so many.
+    // The attached functions among the first `count`, most expensive first.
     [[nodiscard]] std::vector<std::uint32_t> dearest_first(std::size_t count) const;
-    // How many times what was measured the probes of these take, the dearest first.
+    // Factor by which probes of these functions cost more than measured, because of cold caches.
+    // `order` is most expensive first.
     [[nodiscard]] double colder(const std::vector<std::uint32_t>& order) const;
 
     double share_;
-    double looked_at_ns_ = 0;  // from the first look to the last
+    double looked_at_ns_ = 0;  // time between the first and the last look
     double recent_cpu_ns_ = 0;
     double recent_elapsed_ns_ = 0;
-    double owed_ns_ = 0;              // taken beyond the share, so far
-    double since_thinned_ns_ = 1e18;  // since something was taken out
-    double aimed_at_ = 1;             // what shall be left of the share
+    double owed_ns_ = 0;              // CPU time used beyond the share so far
+    double since_thinned_ns_ = 1e18;  // since the last detach
+    double aimed_at_ = 1;             // target, as a fraction of the share
     std::chrono::nanoseconds last_{0};
     std::optional<std::chrono::nanoseconds> last_cpu_;
     std::vector<Function> functions_;

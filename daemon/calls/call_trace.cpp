@@ -110,13 +110,13 @@ class Trace {
         (void)answer_.say(json::serialize(calls::to_json(started)));
     }
 
-    // Net of probes: the programs in the kernel know only what it took with them.
+    // Without probe costs: the kernel side sees only durations that include them.
     [[nodiscard]] bool is_short(const calls::Tree& tree) const {
         return !request_.with_probes && request_.least.count() != 0 &&
                calls::net_times(tree, functions_).front().wall_ns < static_cast<std::uint64_t>(request_.least.count());
     }
 
-    // Returns why it ends.
+    // Returns the reason for the end.
     std::string watch() {
         CallThinning thinning(request_.budget);
         const std::uint64_t began_ns = monotonic_ns();
@@ -154,7 +154,7 @@ class Trace {
         }
     }
 
-    // The client has the costs of the begin.
+    // The client has the costs measured at the start.
     [[nodiscard]] double probe_scale_of(const calls::Tree& tree) const {
         double then_ns = 0, now_ns = 0;
         for (const calls::Call& call : tree.calls) {
@@ -166,8 +166,8 @@ class Trace {
         return then_ns > 0 && now_ns > 0 ? now_ns / then_ns : 1;
     }
 
-    // Looks at calls through pointers for a while, and watches what they called from then on: at once again as long as that
-    // finds something, then from time to time.
+    // Probes indirect calls for a while, then watches the functions that they called. Repeats at
+    // once while it finds functions, later from time to time.
     void look_at_indirect(std::uint64_t now_ns) {
         if (adding_.valid()) return watch_added(now_ns);
         if (!request_.wishes.only.empty() || plan_.indirect_calls == 0 || now_ns < next_look_ns_) return;
@@ -193,7 +193,8 @@ class Trace {
         (void)engine_->take_seen();
     }
 
-    // Reads their code on another thread: trees come meanwhile. The plan is that thread's until it is done.
+    // Reads their code on another thread, so that trees continue to arrive. That thread owns the
+    // plan until it is done.
     void find_seen(const std::vector<CallEngine::Seen>& seen) {
         std::vector<CallPlanner::Address> addresses;
         for (const CallEngine::Seen& one : seen)
@@ -206,7 +207,7 @@ class Trace {
         }
     }
 
-    // Once their code is read.
+    // Attaches the functions once their code has been read.
     void watch_added(std::uint64_t now_ns) {
         if (adding_.wait_for(0s) != std::future_status::ready) return;
         const auto direct = adding_.get();
@@ -220,12 +221,12 @@ class Trace {
         std::vector<calls::Function> told;
         for (std::size_t i = 0; i < more.size(); ++i)
             told.push_back(told_function(more[i], direct && direct->contains(static_cast<std::uint32_t>(before + i))));
-        // The client knows them before a tree has them.
+        // Send them before a tree that contains them.
         if (!answer_.say(json::serialize(calls::to_json(told)))) return end_looks();
         functions_.insert(functions_.end(), told.begin(), told.end());
         for (const PlannedFunction& function : more) kinds_.push_back(CallCosts::kind_of(function));
         set_costs(before);
-        // Those that cannot be watched are never in a tree.
+        // Functions that cannot be watched never appear in a tree.
         (void)engine_->attach(plan_.files, more);
     }
 
@@ -234,13 +235,14 @@ class Trace {
         std::set<std::uint32_t> numbers;
         for (const calls::TakenOut& one : functions) numbers.insert(one.function);
         taken_out_.insert(numbers.begin(), numbers.end());
-        // Those that could not be put in again are missed from now on, and so are their calls: nothing wrong is told.
+        // If a probe of another function cannot be attached again, its calls are missing from now
+        // on. The trees stay correct.
         (void)engine_->take_out(numbers);
         (void)answer_.say(json::serialize(calls::to_json(functions)));
     }
 
     void finish() {
-        // While the probes go out nobody takes trees.
+        // Nobody reads trees while the probes are detached.
         const lagtrap_call_totals totals = engine_->totals();
         const std::uint64_t began_ns = monotonic_ns();
         engine_->detach();
@@ -261,13 +263,13 @@ class Trace {
     CallPlanner planner_;
     CallPlan plan_;
     std::set<std::uint32_t> taken_out_;
-    bool looking_ = false;  // at calls through pointers
+    bool looking_ = false;  // at indirect calls
     std::uint64_t looked_for_gone_ns_ = 0;
     std::uint64_t look_began_ns_ = 0, next_look_ns_ = 0, hits_before_ = 0;
     std::optional<CostMeters::Use> meter_;
-    CallCosts costs_, costs_now_;             // at the begin, and lately
-    std::vector<CallCosts::Kind> kinds_;      // of functions_
-    std::vector<calls::Function> functions_;  // that the engine has; the plan may have more
+    CallCosts costs_, costs_now_;             // at the start; recent
+    std::vector<CallCosts::Kind> kinds_;      // by number in functions_
+    std::vector<calls::Function> functions_;  // those in the engine; the plan may have more
     std::future<Result<std::set<std::uint32_t>>> adding_;
     std::unique_ptr<CallEngine> engine_;
     calls::Ended ended_;

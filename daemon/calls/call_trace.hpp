@@ -1,5 +1,5 @@
-// One trace of calls, from the request to its end: finds the functions, watches them, tells the trees, takes the probes
-// out.
+// Runs one call trace: finds and watches the functions, sends the trees to the client, detaches the
+// probes.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,18 @@ namespace lagtrap::daemon {
 
 struct CallRequest {
     CallWishes wishes;
-    bool with_probes = false;            // `least` is meant with what the probes take
-    std::chrono::nanoseconds least{0};   // shorter calls of the function are not told
-    std::uint64_t count = 0;             // trees to tell; 0: any number
-    std::chrono::nanoseconds length{0};  // 0: until the client goes away
-    double budget = 0.1;                 // of a CPU, for the probes
+    bool with_probes = false;            // `least` includes the cost of probes
+    std::chrono::nanoseconds least{0};   // shorter calls of the function are dropped
+    std::uint64_t count = 0;             // number of trees to send; 0: no limit
+    std::chrono::nanoseconds length{0};  // 0: until the client disconnects
+    double budget = 0.1;                 // for the probes, in CPUs
 };
 
-// ErrorKind::Invalid: what is missing or out of its range, and what is allowed.
+// ErrorKind::Invalid: a field is missing or out of range; the message has the allowed values.
 [[nodiscard]] Result<CallRequest> parse_call_request(const boost::json::object& request);
 
-// On the calling thread; returns when all probes are out. Ends early once `stop` is set or the client disconnected. `meters` tell what
-// probes take, at the begin and meanwhile.
+// Runs on the calling thread and returns when all probes are detached. Ends early if `stop` is set
+// or the client disconnects. `meters` supply the probe costs, at the start and while it runs.
 void trace_calls(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
                  const std::atomic<bool>& stop);
 

@@ -14,7 +14,7 @@
 #include "daemon/kernel/own_code.hpp"
 
 #if defined(__x86_64__)
-// Two sets of the same functions: for programs of C, and as those of Go are.
+// Two sets of the same functions: one for C, one called like Go code.
 #define LAGTRAP_TRACED_SET(set)                            \
     void lagtrap_traced_##set##_all(std::uint64_t rounds); \
     void lagtrap_traced_##set##_all_end();                 \
@@ -36,9 +36,9 @@ LAGTRAP_TRACED_SET(go)
 void lagtrap_traced_by_goroutine(std::uint64_t rounds, const void* goroutine);
 }
 #undef LAGTRAP_TRACED_SET
-// One function for each pair of entry and exit. lagtrap_traced_c_all calls each of them so often, one after the other; the one of Go is
-// called with a goroutine where Go's own code has it. Each does some work: code runs slower for a while after a probe than it does
-// without.
+// One function for each pair of entry and exit kind. lagtrap_traced_c_all calls each of them
+// `rounds` times, one after the other. The Go set is called with a goroutine where Go code has it.
+// Each function does some work, because code runs slower for a while after a probe.
 asm(R"(
 .pushsection .bss
 .p2align 3
@@ -131,11 +131,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What disturbs this machine may last as long as some batches do.
+// A disturbance of this machine may last as long as several batches.
 constexpr std::size_t batches = 5;
-constexpr std::uint64_t rounds_at_first = 24, rounds_again = 16;  // of a batch
+constexpr std::uint64_t rounds_at_first = 24, rounds_again = 16;  // per batch
 constexpr std::size_t kinds_of_probes = 6;
-// How often this machine is interrupted takes longer to find out: each interruption is as long as some stepped instructions.
+// The rate of interruptions takes longer to measure: one interruption is as long as several
+// single-stepped instructions.
 constexpr auto watched_at_first = 60ms, watched_again = 1ms;
 constexpr auto costs_last = 200ms;
 
@@ -144,7 +145,7 @@ constexpr auto patience = 1000ms;
 
 using Code = void (*)();
 
-// As if a plan had found it; without `exit`: a return probe.
+// As a plan would describe it. A null `exit` means a return probe.
 std::optional<PlannedFunction> own_function(Code function, std::uint32_t level, Code exit) {
     const auto entry = own_file_offset(function);
     const auto exit_offset = exit != nullptr ? own_file_offset(exit) : entry;
@@ -158,9 +159,9 @@ std::optional<PlannedFunction> own_function(Code function, std::uint32_t level, 
 }
 
 struct OwnFunction {
-    Code entry, exit;  // exit: null: a return probe
+    Code entry, exit;  // null exit: a return probe
 };
-// The one that calls all others comes first.
+// The caller of all others comes first.
 const std::array<OwnFunction, 7> functions_of_c{{
     {reinterpret_cast<Code>(lagtrap_traced_c_all), nullptr},
     {lagtrap_traced_c_simple_return, nullptr},
@@ -188,12 +189,12 @@ std::vector<PlannedFunction> own_functions(bool of_go) {
     return functions;
 }
 
-// What the programs in the kernel read of a goroutine (goroutine.bpf.h).
+// The fields of a goroutine that the BPF programs read (goroutine.bpf.h).
 struct Goroutine {
     std::uint64_t stack_low, stack_high, number;
 };
 
-// This thread, as if it were a goroutine.
+// Presents this thread as a goroutine.
 void call_by_goroutine(std::uint64_t rounds) {
     constexpr std::uint64_t stack_bytes = 64 << 10;  // below and above
     Goroutine self{0, 0, 1};
@@ -210,7 +211,8 @@ std::uint64_t median_of(Values values) {
     return *middle;
 }
 
-// The mean without those that were interrupted, which Interruptions count: sums of many calls are to be right.
+// The mean without interrupted values, because Interruptions counts those. Not the median: the sum
+// of many calls should be right.
 std::uint64_t usual_of(const std::vector<std::uint64_t>& values) {
     const std::uint64_t most_ns = median_of(values) * 3 / 2;
     if (values.empty()) return 0;
@@ -223,13 +225,14 @@ std::uint64_t usual_of(const std::vector<std::uint64_t>& values) {
     return sum_ns / count;
 }
 
-// Of one kind, of one batch.
+// Costs of one kind in one batch.
 struct BatchCosts {
     std::uint64_t inside_ns = 0, gap_ns = 0;
 };
 
-// The gap behind a call: what comes after its end, and what comes before the next begin (an entry of a known kind). Of entries the
-// part before the program is nearly the same for all kinds, so the gap is counted as the call's own.
+// The gap after a call is the time after its end plus the time before the next begin, whose entry
+// kind is known. The part of an entry before the program runs is nearly the same for all kinds, so
+// the gap counts as the call's own.
 std::optional<std::array<BatchCosts, kinds_of_probes>> costs_in(const calls::Tree& tree, std::uint64_t rounds) {
     if (tree.calls.size() != 1 + rounds * kinds_of_probes) return std::nullopt;
     std::array<std::vector<std::uint64_t>, kinds_of_probes> inside, gaps;
@@ -248,7 +251,7 @@ std::optional<std::array<BatchCosts, kinds_of_probes>> costs_in(const calls::Tre
     return costs;
 }
 
-// Of the functions' own work, one like the other, without probes.
+// Work of the functions themselves, measured without probes. It is the same for all.
 std::uint64_t own_work_ns(bool of_go) {
     std::vector<std::uint64_t> all;
     for (std::size_t batch = 0; batch < batches; ++batch) {

@@ -1,4 +1,5 @@
-// Measures what the probes of a trace of calls take on this machine now, by tracing calls of this program itself.
+// Measures the current cost of call-trace probes on this machine, by tracing functions of this
+// program.
 #pragma once
 
 #include <array>
@@ -16,24 +17,27 @@ namespace lagtrap::daemon {
 
 class CallEngine;
 
-// One thread's; as long as it lives, some functions of this program have probes. No two of one kind live at once.
+// Use it on one thread. Some functions of this program have probes as long as it lives. At most one
+// of each kind (Go or not) may exist at a time.
 class CostMeter {
   public:
-    // `of_go`: as in programs of Go, where each probe looks for its goroutine. Takes 100 to 200 ms; where the kernel is slow with
-    // probes some seconds. What cannot be measured stays as CallCosts has it.
+    // `of_go`: measure as in Go programs, where each probe looks up its goroutine. Takes 100 to 200
+    // ms, or some seconds if the kernel attaches probes slowly. If measuring fails, the defaults in
+    // CallCosts remain.
     explicit CostMeter(bool of_go);
     ~CostMeter();
     CostMeter(const CostMeter&) = delete;
     CostMeter& operator=(const CostMeter&) = delete;
 
-    // Measured within the last 200 ms, or now, which takes 2 ms of a CPU: on virtual machines a stepped instruction takes a tenth or a
-    // quarter more or less within seconds. They are those of the last measurements together, so that one that was disturbed
-    // changes little.
+    // Returns the last costs if they are less than 200 ms old. Otherwise measures again, which
+    // takes 2 ms of CPU time, because on virtual machines the cost of a single-stepped instruction
+    // varies by 10 to 25 % within seconds. The costs are medians over the last batches, so that a
+    // disturbed batch has little effect.
     [[nodiscard]] const CallCosts& costs();
 
   private:
     static constexpr std::size_t kinds = 6;
-    // Of one kind, in each of the last batches: with all that the function does.
+    // Results of one kind in each of the last batches, including the work of the function.
     struct KindCosts {
         std::deque<std::uint64_t> inside_ns, gap_ns;
     };
@@ -42,17 +46,18 @@ class CostMeter {
 
     bool of_go_;
     std::chrono::steady_clock::time_point measured_at_;
-    std::uint64_t work_ns_ = 0;  // of the functions themselves
+    std::uint64_t work_ns_ = 0;  // by the functions themselves
     std::unique_ptr<CallEngine> engine_;
     std::array<KindCosts, kinds> measured_;
     Interruptions interruptions_;
     CallCosts costs_;
 };
 
-// The meters that traces use, each there as long as one does. Several threads'.
+// Shares the meters between traces: each meter exists as long as a trace uses it. Thread-safe.
 class CostMeters {
   public:
-    // Outlived by the meters. The first one takes as long as CostMeter does; ends with the kernel having taken the probes out.
+    // Keeps a meter alive. `meters` must outlive it. The first one takes as long as CostMeter's
+    // constructor. The last destructor returns when the kernel has removed the probes.
     class Use {
       public:
         Use(CostMeters& meters, bool of_go);
@@ -71,7 +76,7 @@ class CostMeters {
         std::unique_ptr<CostMeter> meter;
         std::size_t uses = 0;
     };
-    std::mutex mutex_;  // held while something is measured: two at once would disturb each other
+    std::mutex mutex_;  // held while measuring, because two measurements would disturb each other
     std::array<Meter, 2> meters_;
 };
 

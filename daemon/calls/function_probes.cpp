@@ -43,7 +43,7 @@ Status FunctionProbes::gather(const PlannedFunction& function, std::uint32_t num
     return success();
 }
 
-// Ends first: a call whose begin is seen should be seen ending.
+// Attaches exits first, so that the end of every call that is seen to begin is seen too.
 Status FunctionProbes::put_in(const CallFile& file, FileProbes& probes, std::vector<CallProbes::Refused>& refused,
                               std::set<std::uint32_t>& without_end) {
     TRY_ASSIGN(auto wrong_exits, probes_.attach(programs_.exit, file.file, std::move(probes.exits), false));
@@ -54,7 +54,8 @@ Status FunctionProbes::put_in(const CallFile& file, FileProbes& probes, std::vec
     return success();
 }
 
-// Begins in reverse: what the first function calls is watched before it is, so that its first call is a whole tree.
+// Attaches entries in reverse order: callees before the first function, so that its first call
+// gives a complete tree.
 Result<std::vector<CallProbes::Refused>> FunctionProbes::attach(const std::vector<CallFile>& files,
                                                                 const std::vector<PlannedFunction>& functions,
                                                                 std::uint32_t limit, std::uint64_t target_cookie) {

@@ -1,4 +1,4 @@
-// Probes at the begins and the ends of many functions of one process.
+// Probes at the entries and exits of many functions of one process.
 #pragma once
 
 #include <sys/types.h>
@@ -16,24 +16,26 @@ struct bpf_program;
 
 namespace lagtrap::daemon {
 
-// One thread's. Whatever ends it takes the probes out.
+// Use it on one thread. The probes are detached when it is destroyed or this process ends.
 class FunctionProbes {
   public:
-    // What runs there, with the function's number as the lower half of its cookie. `exit_sites`: the map of function_exit.bpf.h.
+    // The BPF programs to run; the lower half of a cookie is the function's number. `exit_sites` is
+    // the map in function_exit.bpf.h.
     struct Programs {
         bpf_program* entry = nullptr;
-        bpf_program* exit = nullptr;       // at instructions that leave
+        bpf_program* exit = nullptr;       // at exit instructions
         bpf_program* at_return = nullptr;  // the kernel's return probe
         int exit_sites = -1;
     };
     FunctionProbes(const Programs& programs, pid_t pid) : programs_(programs), probes_(pid) {}
 
-    // Watches these, whose numbers go on from those before, up to `limit`; `target_cookie` is added at entries of level 0.
-    // Tells which could not be watched. Errors: Vanished; none of them could be.
+    // Watches these functions up to `limit`; their numbers continue those of earlier calls. Adds
+    // `target_cookie` to cookies of entries of level 0. Returns the functions that cannot be
+    // watched. Errors: Vanished, Unsupported (none of them can be watched).
     [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const std::vector<CallFile>& files,
                                                                   const std::vector<PlannedFunction>& functions,
                                                                   std::uint32_t limit, std::uint64_t target_cookie);
-    // As CallProbes.
+    // See CallProbes.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions) { return probes_.take_out(functions); }
     [[nodiscard]] bool is_taking_out() const { return probes_.is_taking_out(); }
     void detach() { probes_.detach(); }
@@ -41,7 +43,7 @@ class FunctionProbes {
     [[nodiscard]] bool has_return_probe(std::uint32_t function) const { return has_return_probe_[function]; }
 
   private:
-    // What is put into one file.
+    // The probes of one file.
     struct FileProbes {
         std::vector<CallProbe> entries, returns, exits;
         std::map<std::uint64_t, std::size_t> exit_numbers;  // by offset

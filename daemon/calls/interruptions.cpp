@@ -7,10 +7,10 @@ namespace lagtrap::daemon {
 namespace {
 
 constexpr std::uint64_t several = 3;
-// A host that takes the CPU away for most of the time is no state to be reckoned with.
+// Ignore a host that takes the CPU away most of the time: such a factor is not meaningful.
 constexpr double most = 2;
 
-// Of the thread's own time: while another thread of this machine has the CPU it stands still.
+// Counts only the thread's own time, so it stops while another thread of this machine has the CPU.
 std::uint64_t thread_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

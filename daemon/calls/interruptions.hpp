@@ -1,5 +1,5 @@
-// How much of a thread's time on a CPU goes to what interrupts it: interrupts, and a host that runs something else. No clock of a thread
-// leaves that out.
+// Measures how much of a thread's CPU time goes to hardware interrupts and to a hypervisor that
+// runs other guests. Thread clocks include that time.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,16 @@
 
 namespace lagtrap::daemon {
 
-// One thread's.
+// Use it on one thread.
 class Interruptions {
   public:
-    // Reads the clock over and over for so long, on the calling thread.
+    // Reads the clock repeatedly for `length`, on the calling thread.
     void watch(std::chrono::nanoseconds length);
-    // Times between two readings, each after the other, as watch() sees them. What takes several times as long as most is interrupted.
+    // Adds times between consecutive clock readings, as watch() measures them. A gap of several
+    // times the median counts as an interruption.
     void add(const std::vector<std::uint64_t>& gaps_ns);
-    // What takes 1 without interruptions takes so much with them, in all that was watched; 1 if nothing was.
+    // Slowdown by interruptions over everything that was measured: work that takes 1 takes this
+    // long. 1 if nothing was measured.
     [[nodiscard]] double factor() const;
 
   private:

@@ -32,7 +32,7 @@ void AwaitedRun::take(const lagtrap_record* record) {
 }
 
 void AwaitedRun::take_exit(const lagtrap_task_change& change) {
-    // An older one is of another thread that had the same number.
+    // An earlier exit belongs to another thread with the same number.
     if (change.pid != pid_ || change.header.at_ns < breach_ns_ || ends_with_ == EndsWith::Neither) return;
     if (change.tid == (ends_with_ == EndsWith::Thread ? tid_ : pid_)) miss();
 }

@@ -1,4 +1,4 @@
-// The run that started a recording: whether it goes on, so that the recording may last to its end.
+// Follows the run that triggered a recording, so that the recording can last until that run ends.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ class AwaitedRun {
     enum class State {
         GoesOn,
         Ended,  // its end was recorded
-        Gone,   // it will never end: its thread, process or program is gone
+        Gone,   // it will never end: its thread or process exited, or the process started another program
     };
 
-    // `event` is the trigger's.
+    // `event` is the event of the trigger.
     AwaitedRun(const trace::SessionTrigger& trigger, const settings::Event& event);
 
-    // To be told of every record of the recording, in any order; most cost nothing.
+    // Pass every record of the recording, in any order. Most are ignored cheaply.
     void take(const lagtrap_record* record);
-    // It is among the open runs no more, and nobody told that it ended.
+    // Call it if the run is not open any more and no end was reported.
     void miss();
     [[nodiscard]] State state() const { return state_; }
 

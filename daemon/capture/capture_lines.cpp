@@ -17,7 +17,7 @@ Result<std::shared_ptr<CaptureLines>> CaptureLines::create(const std::filesystem
     return std::shared_ptr<CaptureLines>(new CaptureLines(std::move(file), kind));
 }
 
-// A line that was cut by a full disk is passed over by the merge, as is what comes after it.
+// The merge ignores a line that a full disk cut short, and everything after it.
 bool CaptureLines::write(const std::string& line, std::uint64_t limit_bytes) {
     const std::lock_guard lock(mutex_);
     if (written_bytes_ + line.size() + 1 > limit_bytes) return false;
@@ -30,7 +30,7 @@ bool CaptureLines::say(const std::string& line) { return write(line, kind_.limit
 
 namespace {
 
-// Of what refusal() of the control server makes; empty for any other last line.
+// The error in a last line made by refusal() of the control server. Empty for any other line.
 std::string error_of(const std::string& last_line) {
     if (!last_line.starts_with(R"({"ok":false)")) return {};
     boost::system::error_code failure;

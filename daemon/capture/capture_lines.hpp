@@ -1,4 +1,5 @@
-// A trace of calls or functions of a recording: what it tells goes line by line into a file of the capture, for the merge.
+// Writes the lines of a trace of calls, functions or objects into a file of the capture, for the
+// merge.
 #pragma once
 
 #include <atomic>
@@ -16,26 +17,26 @@
 
 namespace lagtrap::daemon {
 
-// Free to be used from any thread.
+// Thread-safe.
 class CaptureLines : public AnswerLines {
   public:
-    // Makes the file. Errors: it cannot be made.
+    // Creates the file. Errors: the file cannot be created.
     [[nodiscard]] static Result<std::shared_ptr<CaptureLines>> create(const std::filesystem::path& capture,
                                                                       const trace::LinesFile& kind);
 
-    // Beyond the file's limit lines are left out; the trace counts them.
+    // Drops lines beyond the file's size limit; the trace counts them.
     bool say(const std::string& line) override;
     void end(const std::string& line) override;
     [[nodiscard]] bool is_unwanted() const override { return over_.load(); }
 
-    // Why the trace ended with an error, once it has; else empty.
+    // The reason if the trace ended with an error; otherwise empty.
     [[nodiscard]] std::string refusal();
     [[nodiscard]] const char* what() const { return kind_.what; }
 
-    // The recording is over: the trace may end.
+    // Tells the trace that the recording is over, so it may end.
     void note_over() { over_.store(true); }
-    // The same. `then` is called once, when nothing is written any more: now, on this thread, or at the trace's
-    // end, on its own.
+    // Does what note_over() does, and calls `then` once after the last line is written: now, on
+    // this thread, or when the trace ends, on the trace's thread.
     void finish(std::function<void()> then);
 
   private:

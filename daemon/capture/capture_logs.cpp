@@ -17,7 +17,8 @@ Status CaptureLogs::open(const std::filesystem::path& directory, const trace::Se
 
 void CaptureLogs::hold(const lagtrap_record* record) {
     is_full_ = is_full_ || held_.size_bytes() + beside_bytes_ + record->size_bytes > held_limit_bytes_;
-    // Copies of stacks come by 32 MB a second: on a busy machine a buffer that was moved as it grew took longer than the ring to fill.
+    // Stack copies arrive at up to 32 MB/s. On a busy machine, moving the buffer as it grew took
+    // longer than the ring took to fill.
     if (held_.empty()) held_.reserve(held_limit_bytes_);
     if (!is_full_) held_.append(record, record->size_bytes, {});
 }

@@ -1,4 +1,5 @@
-// Where the records of a recording go: into memory while it has no folder, then each into the log of its kind.
+// Stores the records of a recording: in memory while there is no folder, then each in the log of
+// its kind.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +14,31 @@
 
 namespace lagtrap::daemon {
 
-// Not for several threads at once.
+// Not thread-safe.
 class CaptureLogs {
   public:
-    // `held_limit_bytes`: so much is kept in memory, and of what comes then nothing more.
+    // `held_limit_bytes` limits the records in memory; later ones are dropped.
     explicit CaptureLogs(std::uint64_t held_limit_bytes) : held_limit_bytes_(held_limit_bytes) {}
 
-    // Opens the three logs in `directory`, which exists. What is held stays so until take_held().
+    // Opens the three logs in `directory`, which must exist. Records in memory stay there until
+    // take_held().
     [[nodiscard]] Status open(const std::filesystem::path& directory, const trace::Session& session);
     [[nodiscard]] bool are_open() const { return rundown_.has_value(); }
 
-    // Any record that a recording may have. What cannot be written is not kept; the first failure is told by failure().
+    // Accepts any record of a recording. Records that cannot be written are dropped; failure() has
+    // the first error.
     void write(const lagtrap_record* record);
     void write(const RecordBuffer& records);
-    // What was held; it is nowhere else then.
+    // Returns the records in memory and removes them.
     [[nodiscard]] RecordBuffer take_held();
-    // No more is held: it is as much as it may be, `beside_bytes` held elsewhere for the same recording included.
+    // True if no more is kept in memory: the limit is reached, including `beside_bytes` that others
+    // hold for the same recording.
     [[nodiscard]] bool is_full() const { return is_full_; }
     void note_held_beside(std::size_t bytes) { beside_bytes_ = bytes; }
 
     [[nodiscard]] Status flush();
     [[nodiscard]] const Status& failure() const { return failure_; }
-    // Bytes of the logs, and of what has gathered for them.
+    // Size of the logs, including what is still buffered.
     [[nodiscard]] std::uint64_t size_bytes() const;
 
   private:

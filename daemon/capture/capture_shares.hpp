@@ -1,5 +1,5 @@
-// How many recordings may begin within an hour, and how many of them for the delays of one party (core/party.hpp): who is slow on
-// purpose shall not take those of others.
+// Limits how many recordings begin per hour, and how many of those are for delays of one party
+// (core/party.hpp), so that a user who is slow on purpose cannot use up the others' recordings.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,20 @@
 
 namespace lagtrap::daemon {
 
-// Not for several threads at once.
+// Not thread-safe.
 class CaptureShares {
   public:
     using Clock = std::chrono::steady_clock;
 
     void allow(std::uint32_t captures_per_hour) { limit_ = captures_per_hour; }
-    // A recording begins; without a party where none asked for it by being slow.
+    // Counts a recording that begins. nullopt if no party's delay caused it.
     void begin(std::optional<Party> party, Clock::time_point now) { begun_.push_back({party, now}); }
 
-    // When the next may begin; nothing: now.
+    // When the next recording may begin; nullopt: now.
     [[nodiscard]] std::optional<Clock::time_point> full_until(Clock::time_point now);
 
-    // Who has had theirs, and until when: half of all, rounded up. Nobody has who is the only one whose programs are watched; `seen`: whose programs are.
+    // Parties that reached their limit, half of all recordings rounded up, and until when. A party
+    // is not limited while it is the only one in `seen`, the parties with watched programs.
     [[nodiscard]] std::map<Party, Clock::time_point> used_up(const SeenParties& seen, Clock::time_point now);
 
   private:
@@ -36,7 +37,7 @@ class CaptureShares {
         Clock::time_point at;
     };
     std::uint32_t limit_ = 0;
-    std::deque<Begun> begun_;  // within the last hour
+    std::deque<Begun> begun_;  // in the last hour
 };
 
 }  // namespace lagtrap::daemon

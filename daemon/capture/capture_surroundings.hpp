@@ -1,4 +1,4 @@
-// What recordings need of the rest of the daemon, and what that is told of them.
+// The interface between recordings and the rest of the daemon.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,22 @@
 
 namespace lagtrap::daemon {
 
-// Outlives the collector. All of it is called by the collector's thread, and waits for nothing.
+// Must outlive the collector. The collector calls all methods on its thread; they must not block.
 class CaptureSurroundings {
   public:
     virtual ~CaptureSurroundings() = default;
 
-    // A recording begins; with an empty id: it ended.
+    // A recording began, or ended if the id is empty.
     virtual void session_changed(const std::string& session_id) = 0;
-    // One bundle more, or a capture lacked something.
+    // There is a new bundle, or a capture lacked space.
     virtual void spool_changed() = 0;
-    // What the daemon has given up, a sentence each.
+    // One sentence for each feature that the daemon has disabled.
     [[nodiscard]] virtual std::vector<std::string> shed_now() = 0;
 
-    // Traces for a recording, of calls, functions or objects; each ends when its lines are unwanted. Errors: no thread can be started.
+    // Start a trace of calls, functions or objects for a recording. It ends when its lines are
+    // unwanted. Errors: no thread can be started.
     [[nodiscard]] virtual Status begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) = 0;
-    // As the event wants them.
+    // With the options of the event.
     [[nodiscard]] virtual Status begin_functions(std::uint32_t event, std::uint32_t pid,
                                                  std::shared_ptr<AnswerLines> lines) = 0;
     [[nodiscard]] virtual Status begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines> lines) = 0;

@@ -68,7 +68,8 @@ CodeRundown::Process* CodeRundown::follow(std::uint32_t pid, std::uint64_t at_ns
 void CodeRundown::leave(std::uint32_t pid, std::uint64_t at_ns) {
     left_out_.erase(pid);
     const auto known = processes_.find(pid);
-    // Records of different CPUs come out of order: this end may be of the program before.
+    // Records of different CPUs arrive out of order, so this exit may belong to the previous
+    // program.
     if (known == processes_.end() || at_ns < known->second.first_ns) return;
     copy_files(pid, known->second);
     processes_.erase(known);
@@ -99,7 +100,8 @@ void CodeRundown::count_failure(const Error& error) {
 void CodeRundown::copy(const Result<OpenedCodeFile>& file, const trace::CodeFileName& name, const Process& process) {
     if (!file) return count_failure(file.error());
     const bool own = file->uid == process.facts.effective_uid || file->uid == 0;
-    // One that nobody wrote to since the process began is of another process that had the same number.
+    // A file that was last written before the process began belongs to another process with the
+    // same number.
     if (!own || file->written_realtime_ns + clock_slack_ns < process.facts.started_realtime_ns) {
         ++counts_.files_refused;
         return;

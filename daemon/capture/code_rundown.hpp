@@ -1,5 +1,6 @@
-// The rundown of managed and just-in-time compiled programs: copies what they tell of the code they made into the
-// capture's folder (trace/logs/code_files.hpp). Only copies; what the files say is read by the merge.
+// The rundown of managed and just-in-time compiled programs: copies the files that describe their
+// generated code into the capture's folder (trace/logs/code_files.hpp). The merge parses them, not
+// this process.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 namespace lagtrap::daemon {
 
 struct CodeRundownLimits {
-    std::size_t processes = 256;  // of each two descriptors are held: its /tmp and its jitdump
+    std::size_t processes = 256;  // each needs two descriptors: its /tmp and its jitdump
     std::uint64_t file_bytes = trace::code_file_limit_bytes;
     std::uint64_t total_bytes = 256ULL << 20;
 };
@@ -26,30 +27,32 @@ struct CodeRundownLimits {
 struct CodeRundownCounts {
     std::uint64_t files = 0;  // copied
     std::uint64_t bytes = 0;
-    // What is missing.
+    // Not copied:
     std::uint64_t processes_left_out = 0;  // beyond the limit
-    std::uint64_t files_refused = 0;       // another's, older than the process, no plain file, on no local file system
-    std::uint64_t files_cut = 0;           // beyond the limit of a file or of all
-    std::uint64_t files_failed = 0;        // could not be read or written, or not in time
+    // Of another user, older than the process, not a regular file, or not on a local file system.
+    std::uint64_t files_refused = 0;
+    std::uint64_t files_cut = 0;     // beyond the limit per file or in total
+    std::uint64_t files_failed = 0;  // not readable or writable, or not in time
 
     [[nodiscard]] std::uint64_t lost() const { return processes_left_out + files_refused + files_cut + files_failed; }
 };
 
-// Used by one thread at a time. Opens no file of the processes itself (code_file_copier.hpp).
+// Use it on one thread at a time. Does not open files of processes itself (code_file_copier.hpp).
 class CodeRundown {
   public:
-    // `capture_directory` exists; its `code` is made with the first copy.
+    // `capture_directory` must exist. Its subfolder `code` is created with the first copy.
     explicit CodeRundown(std::filesystem::path capture_directory, CodeRundownLimits limits = {})
         : directory_(std::move(capture_directory)),
           limits_(limits),
           copier_(code_file_copier() ? *code_file_copier() : own_copier_) {}
 
-    // To be told of every record of the rundown log, soon after it was made; most cost nothing. From the first mapping
-    // of executable memory that is no file (or of a jitdump) on, the process is followed: its files can be read though
-    // it ends. When it ends, or begins another program, they are copied: some milliseconds per 10 MB.
+    // Pass every record of the rundown log soon after it was made; most are ignored cheaply. A
+    // process is followed from its first mapping of executable memory without a file (or of a
+    // jitdump), so that its files can be read after its end. They are copied when it ends or starts
+    // another program, which takes some milliseconds per 10 MB.
     void take(const lagtrap_record* record);
 
-    // At the end of the capture: copies the files of all processes that are followed, and follows none any longer.
+    // Ends the rundown: copies the files of all followed processes and stops following them.
     void finish();
 
     [[nodiscard]] const CodeRundownCounts& counts() const { return counts_; }
@@ -57,9 +60,9 @@ class CodeRundown {
   private:
     struct Process {
         ProcessFacts facts;
-        std::uint64_t first_ns = 0;  // its mapping that was seen first
-        UniqueFd tmp;                // O_PATH; not valid where it has none
-        UniqueFd jitdump;            // for reading
+        std::uint64_t first_ns = 0;  // its first mapping that was seen
+        UniqueFd tmp;                // O_PATH; invalid if there is none
+        UniqueFd jitdump;            // open for reading
         [[nodiscard]] CodeFileCopier::Owner owner(std::uint32_t pid) const { return {pid, facts.party}; }
     };
 
@@ -77,7 +80,7 @@ class CodeRundown {
     DirectCodeFileCopier own_copier_;
     CodeFileCopier& copier_;
     std::map<std::uint32_t, Process> processes_;
-    std::set<std::uint32_t> left_out_;  // not followed, for good
+    std::set<std::uint32_t> left_out_;  // beyond the limit; never followed
     CodeRundownCounts counts_;
 };
 

@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// How often the open runs are looked at for one whose end nobody tells.
+// How often to check whether the awaited run is still open, in case nobody reports its end.
 constexpr auto run_look_interval = 1s;
 
 std::string text_of(const settings::Marker& marker) {
@@ -72,7 +72,8 @@ void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener
     if (state_ == CollectorState::Waiting) listener_->breaches().want_breach(true);
 }
 
-// Tells the listener whose delays begin no capture, now and whenever that ends for one of them.
+// Tells the listener which parties' delays begin no capture, now and whenever the limit of one of
+// them ends.
 void Collector::share_captures() {
     auto without = shares_.used_up(listener_->seen_parties(), Clock::now());
     for (const auto& [party, until] : without)
@@ -298,7 +299,8 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     keep_draining();
 }
 
-// Who ends a wait is seen in its end alone, so a run that was noticed while it went on is recorded to its end.
+// Only the end of a wait shows who ended it. So if the run was reported before its end, record
+// until it ends.
 void Collector::reach_planned_length() {
     if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
     const bool waits = session_.trigger.reason == trace::TriggerReason::Deadline && longest_ends_ > state_ends_ &&
@@ -320,7 +322,7 @@ void Collector::reach_planned_length() {
     });
 }
 
-// Whether the run for which the recording goes on has ended.
+// True if the recording was extended for a run that has ended.
 bool Collector::run_has_ended() {
     if (!next_look_at_run_) return false;
     auto state = recorder_->first_run_recorded();
@@ -337,13 +339,15 @@ Status Collector::begin_recording(const Breach* breach) {
     FAULT_POINT("capture.begin");
     TRY(make_directories(capture_directory_, 0750));
     FAULT_POINT("capture.made");
-    // Containers may come and go while it lasts. Before the recorder keeps the helpers busy.
+    // Containers may come and go during the recording. Start this before the recorder occupies the
+    // helpers.
     if (process_inspector())
         roots_ = std::make_shared<KeptRoots>(*process_inspector(), breach ? breach->run.begin_pid : 0);
     TRY(recorder_->start(capture_directory_, session_, *listener_));
     budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
     if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
-    // A sync of a busy disk would keep the rings waiting, and the logs beside it are not synced either.
+    // Not synced: a sync of a busy disk would delay reading the rings, and the logs are not synced
+    // either.
     TRY(write_file(capture_directory_ / "settings.xml", settings_.source_text, 0640));
     if (roots_) roots_->await_first_look();
     FAULT_POINT("capture.recording");
@@ -368,7 +372,7 @@ void Collector::keep_draining() {
     });
 }
 
-// Takes from the recording what would cost more than the settings allow.
+// Reduces a recording that costs more than the settings allow.
 void Collector::keep_budget() {
     if (!budget_.due(monotonic_ns())) return;
     const auto step = budget_.look(recorder_->use());
@@ -380,7 +384,7 @@ void Collector::keep_budget() {
                   " is reduced to stay within the budget: " + step->sentence);
 }
 
-// Where that cannot be written none are held.
+// If the list cannot be written, the folders are not kept open.
 void Collector::keep_roots_for_merge() {
     if (!roots_) return;
     const trace::HeldRoots held = roots_->held();
@@ -408,10 +412,10 @@ void Collector::end_capture(const Status& status) {
         ++counts_.failed;
         options_.warn(fmt::format("the recording of event {} failed: {}", current_event_,
                                   (status ? ended : status).error().message));
-        surroundings_.spool_changed();  // it may have lacked room
+        surroundings_.spool_changed();  // it may have lacked space
     }
     KILL_POINT("capture.ended");
-    // What reached the logs is merged even so; a capture without a session has nothing to merge.
+    // Merge even a partial capture. Without session.json there is nothing to merge.
     std::error_code ignored;
     if (std::filesystem::exists(capture_directory_ / "session.json", ignored)) {
         keep_roots_for_merge();
@@ -438,7 +442,7 @@ CaptureCounts Collector::counts() const {
     return counts;
 }
 
-// No breach is reported while it lasts; a run that is still open afterwards is told of then.
+// No breaches are reported meanwhile. Runs that are still open afterwards are reported then.
 void Collector::cool_down() {
     cool_down_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.recording.cool_down);
     share_captures();

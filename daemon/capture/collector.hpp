@@ -1,5 +1,6 @@
-// The collector: turns breaches into bundles. Decides whether to record (perhaps after asking), runs the
-// recorder for the trace length, has the capture merged. Runs on the io_context it is given, on one thread.
+// The collector turns breaches into bundles: it decides whether to record (after asking, if
+// configured), runs the recorder for the trace length, and queues the capture for the merge. It
+// runs on the io_context's only thread.
 #pragma once
 
 #include <chrono>
@@ -35,14 +36,14 @@ namespace lagtrap::daemon {
 
 enum class CollectorState { Waiting, Confirming, Recording, CoolingDown };
 
-// Recordings by outcome; the skipped ones are delays that ended while none might begin. What became of those that were made is
-// the merge queue's to tell.
+// Recordings by outcome. The skipped ones are delays that ended while no recording could begin. The
+// merge queue counts what became of finished recordings.
 struct CaptureCounts {
-    std::uint64_t failed = 0;  // could not be recorded, or not to their end
+    std::uint64_t failed = 0;  // could not begin or was cut short by an error
     std::uint64_t declined = 0;
     std::uint64_t skipped_cool_down = 0;
     std::uint64_t skipped_hourly_limit = 0;
-    std::uint64_t skipped_user_share = 0;  // their user had had his share of the captures of an hour
+    std::uint64_t skipped_user_share = 0;  // their user had reached the share of captures per hour
 };
 
 class Collector {
@@ -56,37 +57,39 @@ class Collector {
     Collector(boost::asio::io_context& context, spool::Spool spool, CaptureSurroundings& surroundings, Options options);
     ~Collector();
 
-    // Takes settings, a listener that is started, and a recorder into use. Only while no capture runs
-    // (`busy()`); the listener before is given back, detached by its destructor.
+    // Takes over new settings, a started listener, and a recorder. Call it only while `busy()` is
+    // false. Destroys, and so detaches, the previous listener.
     void use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
              std::unique_ptr<Recorder> recorder);
     [[nodiscard]] bool busy() const {
         return state_ == CollectorState::Recording || state_ == CollectorState::Confirming;
     }
-    // Called when a capture or a question has ended and new settings may be taken into use.
+    // Called when a capture or a question has ended, so that new settings can be applied.
     void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
 
-    // Merges what an earlier daemon left unmerged, and removes what is left of captures that were done or had not begun.
+    // Merges captures that an earlier daemon left, and removes the remains of captures that were
+    // finished or never begun.
     void recover() { merges_.take_what_waits(); }
 
     void on_breach(const Breach& breach);
-    // A run of this process is unusually slow: what happens from now on is recorded into memory, for the breach that may come.
+    // A run of process `pid` is unusually slow: starts recording into memory, in case a breach
+    // follows.
     void on_early(std::uint32_t pid);
-    // There was none.
+    // The run ended without a breach; discards the early recording.
     void on_early_over();
-    // By hand: at once, whatever the limits. `length`: in place of the event's trace length. Errors: no such event, a
-    // capture runs already.
+    // A manual trigger: records at once, whatever the limits. `length` replaces the event's trace
+    // length. Errors: NotFound (no such event), Busy (a capture is running).
     [[nodiscard]] Status trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length = {});
-    // Ends the capture of this session before its time. Error: it does not run.
+    // Ends the capture of this session early. ErrorKind::NotFound if it is not running.
     [[nodiscard]] Status finish(const std::string& session);
-    // Answers to a question that is open. Error: there is none.
+    // Answer an open question. ErrorKind::Invalid if there is none.
     [[nodiscard]] Status approve();
     [[nodiscard]] Status decline();
-    // Ends a capture that runs and leaves it to be merged by the next start.
+    // Ends a running capture; the daemon merges it at its next start.
     void shut_down();
-    // While they are held, no merge begins; captures wait on the disk.
+    // While held, no merge begins and captures wait on disk.
     void hold_merges(bool held) { merges_.hold(held); }
-    // Takes the listener's programs out of the watched programs.
+    // Detaches the listener's programs.
     void detach() { listener_->detach(); }
 
     [[nodiscard]] CollectorState state() const { return state_; }
@@ -96,21 +99,21 @@ class Collector {
     [[nodiscard]] Listener& listener() { return *listener_; }
     [[nodiscard]] Recorder::History history() const { return recorder_->history(); }
     [[nodiscard]] std::uint64_t history_cost_ns() const { return recorder_ ? recorder_->history_cost_ns() : 0; }
-    // Whether the time before a breach is kept, as far as the settings want it.
+    // Switches the history before a breach on (if the settings want it) or off.
     void keep_history(bool wanted);
-    // As Recorder::look_at_cpus().
+    // See Recorder::look_at_cpus().
     [[nodiscard]] std::vector<int> look_at_cpus() { return recorder_->look_at_cpus(); }
-    // Of the state now: when the question, the capture or the cool-down ends; and which event it is about.
+    // When the current question, capture or cool-down ends, and which event it concerns.
     [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const { return state_ends_; }
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
     [[nodiscard]] const std::string& current_session() const { return session_.id; }
-    // Of the state CoolingDown: whether it lasts so long because of the limit of captures in an hour.
+    // For CoolingDown: true if it lasts until the hourly limit of captures allows another.
     [[nodiscard]] bool hourly_limit_reached() const { return hourly_limit_reached_; }
-    // Users whose delays begin no capture, and until when.
+    // Parties whose delays begin no capture, and until when.
     [[nodiscard]] const std::map<Party, CaptureShares::Clock::time_point>& parties_without_captures() const {
         return parties_without_captures_;
     }
-    // Recordings begun since the daemon started: all, and by event.
+    // Number of recordings begun since the daemon started: in total, and by event.
     [[nodiscard]] std::uint64_t begun() const { return begun_; }
     [[nodiscard]] std::uint64_t begun_for(const std::string& event) const {
         const auto found = begun_for_.find(event);
@@ -122,7 +125,7 @@ class Collector {
     void ask(const Breach& breach);
     struct Lengths {
         std::chrono::nanoseconds planned;
-        std::chrono::nanoseconds longest;  // while the run goes on
+        std::chrono::nanoseconds longest;  // limit while the run is open
     };
     void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach);
     void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach, Lengths lengths);
@@ -150,7 +153,7 @@ class Collector {
     void cool_down();
     void await_cool_down();
     [[nodiscard]] std::uint64_t delays_so_far() const;
-    // Whether a capture is still written.
+    // True if the capture is still being written.
     [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
 
     boost::asio::io_context& context_;
@@ -168,15 +171,16 @@ class Collector {
     boost::asio::steady_timer drain_timer_;
     boost::asio::posix::stream_descriptor history_calls_;
     std::chrono::steady_clock::time_point state_ends_;
-    std::chrono::steady_clock::time_point longest_ends_;  // of a recording, while its first run goes on
-    std::optional<std::chrono::steady_clock::time_point> next_look_at_run_;  // the recording lasts for its first run
+    std::chrono::steady_clock::time_point longest_ends_;  // limit of a recording while its first run is open
+    // Set while the recording is extended for its first run.
+    std::optional<std::chrono::steady_clock::time_point> next_look_at_run_;
     std::string current_event_;
     std::optional<Breach> asked_about_;
     trace::Session session_;
     std::filesystem::path capture_directory_;
     std::shared_ptr<KeptRoots> roots_;                    // of the recording
-    std::vector<std::shared_ptr<CaptureLines>> traces_;   // the same: of calls and functions, where they are wanted
-    std::set<std::filesystem::path> waiting_for_traces_;  // recorded captures, until their traces have ended
+    std::vector<std::shared_ptr<CaptureLines>> traces_;   // traces of the recording: calls, functions, objects
+    std::set<std::filesystem::path> waiting_for_traces_;  // recorded captures whose traces have not ended
     std::chrono::steady_clock::time_point cool_down_ends_;
     CaptureShares shares_;
     std::map<Party, CaptureShares::Clock::time_point> parties_without_captures_;
@@ -187,7 +191,7 @@ class Collector {
     std::map<std::string, std::uint64_t> begun_for_;
     CaptureCounts counts_;
     bool history_wanted_ = true;
-    bool early_ = false;  // the recorder records into memory
+    bool early_ = false;  // recording into memory
     bool early_told_ = false;
     MergeQueue merges_;
 };

@@ -1,4 +1,4 @@
-// The part of the collector that has traces of calls and functions written while a recording lasts.
+// The part of the collector that runs traces of calls, functions and objects during a recording.
 #include <chrono>
 #include <utility>
 
@@ -10,12 +10,13 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Of watched programs they are there but for a moment after the start, and the recording waits for nobody.
+// Watched programs have tables except for a moment after their start. The recording does not wait
+// for that.
 constexpr std::chrono::milliseconds patience_for_tables(500);
 
 }  // namespace
 
-// By hand no process is meant: one of those that have the event's program is watched.
+// A manual trigger names no process, so one that runs the event's program is traced.
 void Collector::begin_traces(const Breach* breach) {
     traces_.clear();
     const settings::Event& event = settings_.events[session_.trigger.event];
@@ -36,7 +37,7 @@ void Collector::begin_calls(const settings::Event& event, std::uint32_t pid) {
     request.wishes.match = event.calls->match;
     request.budget = static_cast<double>(event.calls->share_ppm) / 1e6;
     request.least = event.threshold;
-    request.with_probes = true;  // as runs are measured
+    request.with_probes = true;  // as durations of runs are measured
     if (pid == 0)
         return options_.warn(
             fmt::format("calls of event {} are not recorded: no process has its function", event.name));
@@ -74,7 +75,7 @@ void Collector::begin_trace(const char* what, const settings::Event& event, cons
         options_.warn(fmt::format("the {} of event {} are not recorded: {}", what, event.name, begun.error().message));
 }
 
-// Once the probes of its traces are out, and all they told is written.
+// Queues the capture once its traces have ended and written everything.
 void Collector::merge_recorded() {
     MergeQueue::Work wanted{capture_directory_, session_.id, current_event_, true, std::exchange(roots_, nullptr)};
     auto traces = std::exchange(traces_, {});

@@ -14,7 +14,7 @@ void HistoryWindow::take(const lagtrap_record* record) {
         segments_.pop_front();
         ++cut_;
     }
-    // A machine that fills a whole segment so quickly has lost what comes after until the next one.
+    // If one segment fills the whole limit, later records are lost until the next segment.
     if (size_bytes() + record->size_bytes > limit_bytes) return;
     segments_.back().records.append(record, record->size_bytes, {});
 }

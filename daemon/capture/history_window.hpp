@@ -1,4 +1,4 @@
-// The records of the machine's last seconds, in memory: the oldest go first. Not for several threads at once.
+// Keeps the records of the last seconds in memory and discards the oldest. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +12,23 @@
 
 namespace lagtrap::daemon {
 
-// Held in segments. A stack is written once in each, so that a segment can be forgotten without another missing its stacks.
+// Records are stored in segments. Each segment has all the stacks that it refers to, so that older
+// ones can be discarded.
 class HistoryWindow {
   public:
-    // Segments that together are as long as the window, and one that is being filled.
+    // Number of segments that make up the window. One more is being filled.
     static constexpr std::size_t segments_of_length = 2;
     static constexpr std::size_t limit_bytes = 16 << 20;
 
     explicit HistoryWindow(std::chrono::nanoseconds length);
 
     void take(const lagtrap_record* record);
-    // Begins another segment if the last one is old enough; true: it did, and stacks are to be told anew.
+    // Starts a new segment if the last one is old enough. True if it did; the kernel must then send
+    // all stacks again.
     [[nodiscard]] bool turn(std::uint64_t now_ns);
     void clear() { segments_.clear(); }
 
-    // By age, without what is older than the window's length.
+    // Visits records from oldest to newest, except those older than the window.
     template <typename Visit>
     void for_each(std::uint64_t now_ns, Visit visit) const {
         const std::uint64_t from_ns = now_ns - std::min(now_ns, length_ns_);
@@ -35,10 +37,10 @@ class HistoryWindow {
                 if (record->at_ns >= from_ns || record->type == LAGTRAP_RECORD_STACK) visit(record);
             });
     }
-    // Of the time before `now_ns`, as far as it is held.
+    // Length of the history before `now_ns`.
     [[nodiscard]] std::uint64_t length_ns(std::uint64_t now_ns) const;
     [[nodiscard]] std::size_t size_bytes() const;
-    // Segments that went before their time, as there was no more room.
+    // Number of segments discarded early for lack of space.
     [[nodiscard]] std::uint64_t cut() const { return cut_; }
 
   private:

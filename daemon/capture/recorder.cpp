@@ -22,15 +22,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto drain_interval = std::chrono::milliseconds(20);
 
-// How long a CPU that comes back during a recording goes without samples.
+// How often to check for CPUs that come online during a recording; they are not sampled until then.
 constexpr auto cpu_interval = std::chrono::milliseconds(100);
 
-// Of copies of stacks, in memory.
+// Limit for stack copies in memory.
 constexpr std::uint64_t early_copies_bytes = 8 << 20;
 
 }  // namespace
 
-// One capture, from begin_early() or start() to stop().
+// One capture, from begin_early() or start() until stop().
 struct Recorder::Capture {
     Capture(RecorderPrograms& programs, Unwinder& followed, Listener& watched)
         : listener(watched), unwinder(followed), counts_before(RecordingCounts::take(programs, followed, watched)) {}
@@ -38,7 +38,7 @@ struct Recorder::Capture {
     Listener& listener;
     Unwinder& unwinder;
     CaptureLogs logs{early_limit_bytes};
-    RecordBuffer early_events;  // while there is no rundown: what it is to know
+    RecordBuffer early_events;  // for the rundown, until there is one
     std::optional<Rundown> rundown;
     std::optional<AwaitedRun> first_run;
     trace::SessionTrigger trigger;
@@ -50,8 +50,8 @@ struct Recorder::Capture {
     RecordingTimes times_before;
     Clock::time_point next_flush = Clock::now() + flush_interval;
     Clock::time_point next_look_at_cpus = Clock::now() + cpu_interval;
-    bool has_more = false;          // in the rings, than the last drain() took
-    std::vector<std::string> gaps;  // a sentence each
+    bool has_more = false;          // the rings hold more than the last drain() read
+    std::vector<std::string> gaps;  // one sentence each
 
     void write(const lagtrap_record* record);
     void write(const RecordBuffer& records) {
@@ -61,7 +61,7 @@ struct Recorder::Capture {
     void take_events();
 };
 
-// A run whose deadline was reported is told of when it ends, which may be after its capture.
+// A run whose deadline was reported is reported again when it ends, perhaps after its capture.
 bool Recorder::Capture::is_of_earlier_capture(const lagtrap_record* record) const {
     if (record->type != LAGTRAP_RECORD_RUN) return false;
     const auto& run = *reinterpret_cast<const lagtrap_run*>(record);
@@ -99,7 +99,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& set
                                                    const TimedThreads& threads, ContainerNames* names) {
     std::unique_ptr<Recorder> self(new Recorder(settings, unwinder));
     self->container_names_ = names;
-    // Nothing is kept before the answer that <confirm> asks for.
+    // Record nothing before the user has answered the question of <confirm>.
     if (settings.confirm) self->settings_.history = {std::chrono::nanoseconds::zero(), {}, 0};
     TRY(self->programs_.load(threads));
     return self;
@@ -113,7 +113,8 @@ Status Recorder::switch_on(Listener& listener, BreachWatch::Recorded recorded, s
     programs_.on(is_early ? std::min(copies_bytes, early_copies_bytes) : copies_bytes, first_pid);
     listener.breaches().record_runs(recorded);
     unwinder_.begin_capture();
-    // What came since the last look is recorded from now on: nothing of it is missing.
+    // CPUs that came online since the last check are recorded from now on, so this recording has no
+    // gap.
     follow_cpus();
     capture_->gaps.clear();
     capture_->started_ns = monotonic_ns();
@@ -198,9 +199,9 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
 
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
     capture_->times_before = RecordingTimes::take(programs_);
-    (void)programs_.consume_present();  // of the last seconds before, what is not in the history yet
+    (void)programs_.consume_present();  // events before the recording that are not in the history yet
     describe_history(session);
-    // First of all files: what has logs can be merged.
+    // Write the session before the logs: the merge needs it.
     TRY(trace::write_session(directory, session));
     TRY(capture_->logs.open(directory, session));
     write_history();
@@ -281,7 +282,7 @@ AwaitedRun::State Recorder::first_run() {
 }
 
 Status Recorder::add_run(const lagtrap_run& run) {
-    // One that ended in an early recording is in it.
+    // If it ended during an early recording, it is recorded already.
     if (run.end_ns >= capture_->started_ns) return success();
     lagtrap_run record = run;
     record.header.type = LAGTRAP_RECORD_RUN;

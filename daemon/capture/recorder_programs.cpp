@@ -29,11 +29,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// To attach the programs takes some milliseconds of the machine, at the worst moment. While nothing is recorded they cost some
-// nanoseconds at each switch and interrupt, so that they are not kept for ever.
+// Attaching the programs takes some milliseconds at the worst moment, so they stay attached for a
+// while after a recording. Not forever, because they cost some nanoseconds at each switch and
+// interrupt.
 constexpr auto links_kept = std::chrono::minutes(10);
 
-// 4 MiB of ring per CPU hold 8 s of samples and 65,000 switches; the total stays within what a small machine bears.
+// 4 MiB of ring per CPU hold 8 s of samples and 65,000 switches. The total is limited for small
+// machines.
 std::uint32_t ring_bytes_for(long cpus) {
     std::uint64_t bytes = 8ULL << 20;
     while (bytes < static_cast<std::uint64_t>(cpus) * (4ULL << 20) && bytes < (64ULL << 20)) bytes *= 2;
@@ -51,11 +53,11 @@ Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
     return fd;
 }
 
-// 30 ms for a busy machine's daemon, in fresh memory.
+// Takes up to 30 ms on a busy machine, if the memory is fresh.
 constexpr std::uint64_t part_bytes = 1 << 20;
 
-// What docs/performance.md has for them: a stack of 30 frames, two of a wait with its record, and two look-ups in the table of
-// threads at a switch and a waking.
+// Costs from docs/performance.md: a stack of 30 frames; two of them for a wait, with its record;
+// two lookups in the table of threads, for a switch and a wakeup.
 constexpr std::uint64_t sample_cost_ns = 6'000, wait_cost_ns = 12'000, look_cost_ns = 60;
 
 bool is_of_history(const lagtrap_record* record) {
@@ -108,7 +110,7 @@ void RecorderPrograms::on(std::uint64_t copies_bytes, std::uint32_t first_pid) {
 
 void RecorderPrograms::off() {
     __atomic_store_n(&recording_switch()->on, 0, __ATOMIC_RELEASE);
-    // Of the history nothing is copied.
+    // The history needs no stack copies.
     __atomic_store_n(&copying()->budget_bytes, 0, __ATOMIC_RELEASE);
     enable_samplers(false);
     links_used_ = Clock::now();
@@ -146,7 +148,7 @@ Status RecorderPrograms::add_sampler(int cpu) {
     const int fd = event.release();
     Link link(bpf_program__attach_perf_event(programs_->progs.on_sample, fd));
     if (!link) return libbpf_error("attach the sampler of CPU " + std::to_string(cpu), -errno);
-    // Attaching enables the event.
+    // Attaching has enabled the event.
     ::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
     samplers_.push_back({cpu, fd, std::move(link)});
     return success();

@@ -1,4 +1,5 @@
-// What is counted of recordings, at one moment: a recording's own is the difference between its end and its begin.
+// Counters at one moment. The difference between the end and the start of a recording describes
+// that recording.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,15 @@ namespace lagtrap::daemon {
 struct RecordingCounts {
     lagtrap_capture_counters records{};
     std::uint64_t runs_lost = 0;
-    std::uint64_t task_changes_lost = 0;  // that the unwinder did not see
+    std::uint64_t task_changes_lost = 0;  // not seen by the unwinder
 
     [[nodiscard]] static RecordingCounts take(const RecorderPrograms& programs, const Unwinder& unwinder,
                                               const Listener& listener);
-    // What came between `before` and this.
+    // Sets the counters of `quality` to the difference from `before`.
     void tell_since(const RecordingCounts& before, trace::SessionQuality& quality) const;
 };
 
-// Processor time that recording has taken at one moment, in the same way.
+// CPU time of recording at one moment, used in the same way.
 struct RecordingTimes {
     std::uint64_t bpf_ns = 0;
     std::uint64_t daemon_ns = 0;

@@ -17,7 +17,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Looked at one by one; what a storm of short programs is called matters less than the machine.
+// Each started program is read individually. A complete list matters less than the load of reading
+// it, so limit it.
 constexpr std::size_t most_started = 2'000;
 
 CodeRundownLimits limits_within(std::uint64_t code_limit_bytes) {
@@ -55,7 +56,7 @@ void Rundown::name_container(const lagtrap_record* record) {
     if (names_ == nullptr || record->type != LAGTRAP_RECORD_PROCESS) return;
     const auto& process = *reinterpret_cast<const lagtrap_process*>(record);
     const std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
-    // Program, command line, control group, each with its end.
+    // Program, command line, control group, each with a terminating NUL.
     std::size_t begin = 0;
     for (int skipped = 0; skipped < 2; ++skipped) {
         const std::size_t end = texts.find('\0', begin);
@@ -135,7 +136,7 @@ void Rundown::finish() {
         std::unique_lock lock(mutex_);
         (void)end_.wait_for(lock, finish_patience, [this] { return ended_; });
     }
-    // From now on every look ends with an error.
+    // Makes all further inspections fail.
     given_up_ = true;
     thread_.join();
 }

@@ -1,11 +1,11 @@
-// Where the lines of an answer that goes on are put: the connection of a client, or a file of a capture.
+// The destination of a streamed answer: a client's connection, or a file of a capture.
 #pragma once
 
 #include <string>
 
 namespace lagtrap::daemon {
 
-// Lines come from one thread.
+// One thread calls say() and end().
 class AnswerLines {
   public:
     AnswerLines() = default;
@@ -13,11 +13,12 @@ class AnswerLines {
     AnswerLines& operator=(const AnswerLines&) = delete;
     virtual ~AnswerLines() = default;
 
-    // `line` without its end. False, and it is left out: there is no room for it, or nobody who wants it.
+    // Sends `line` without its newline. False if it was dropped because there is no room or nobody
+    // wants it.
     virtual bool say(const std::string& line) = 0;
-    // The last line; it is never left out.
+    // Sends the last line, which is never dropped.
     virtual void end(const std::string& line) = 0;
-    // From any thread: nobody waits for more of it.
+    // True if nobody wants more lines. Thread-safe.
     [[nodiscard]] virtual bool is_unwanted() const = 0;
 };
 

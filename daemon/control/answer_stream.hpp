@@ -1,4 +1,5 @@
-// An answer at the control socket that goes on: line by line, from another thread, until either side ends it.
+// A streamed answer at the control socket: another thread sends it line by line until either side
+// ends it.
 #pragma once
 
 #include <atomic>
@@ -12,16 +13,17 @@
 
 namespace lagtrap::daemon {
 
-// Between the thread that writes lines and the connection that sends them. Free to be used from any thread.
+// Connects the thread that writes lines with the connection that sends them. Thread-safe.
 class AnswerStream : public AnswerLines {
   public:
-    // What waits for a client that does not read, at most.
+    // The most that is buffered for a client that does not read.
     static constexpr std::size_t waiting_limit_bytes = 24 << 20;
 
-    // `on_lines` is called when there is something to take, on the thread that said it; not after is_unwanted().
+    // `on_lines` is called when take() has something, on the writer's thread. It is not called
+    // after the client has disconnected.
     explicit AnswerStream(std::function<void()> on_lines) : on_lines_(std::move(on_lines)) {}
 
-    // Of the writer. False: the client is too slow, or gone.
+    // For the writer. False if the client is too slow or has disconnected.
     bool say(const std::string& line) override { return say(line, waiting_limit_bytes); }
     void end(const std::string& line) override {
         {
@@ -32,19 +34,19 @@ class AnswerStream : public AnswerLines {
     }
     [[nodiscard]] bool is_unwanted() const override { return gone_.load() || enough_.load(); }
 
-    // Of the connection. What waits, lines with their ends; empty: nothing.
+    // For the connection: returns the buffered lines with their newlines, or an empty string.
     [[nodiscard]] std::string take() {
         const std::lock_guard lock(mutex_);
         std::string taken = std::move(waiting_);
         waiting_.clear();
         return taken;
     }
-    // Nothing comes any more once take() has nothing.
+    // True if nothing follows once take() returns an empty string.
     [[nodiscard]] bool ended() const {
         const std::lock_guard lock(mutex_);
         return ended_;
     }
-    // The client wants no more than the end.
+    // The client wants no more lines except the last.
     void note_enough() { enough_.store(true); }
     void note_gone() {
         const std::lock_guard lock(mutex_);

@@ -14,7 +14,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::size_t most_groups = 65536;  // the kernel's own limit
+constexpr std::size_t most_groups = 65536;  // the kernel's limit
 
 std::string who_may(settings::Callers callers, const std::string& group) {
     if (callers == settings::Callers::Group && !group.empty()) return "root and the group " + group + " may";

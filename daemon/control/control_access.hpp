@@ -1,4 +1,5 @@
-// Who may ask what at the control socket: by the caller's user and groups, as the kernel tells them.
+// Decides who may use which command of the control socket, by user and groups as the kernel reports
+// them.
 #pragma once
 
 #include <sys/types.h>
@@ -17,35 +18,35 @@ namespace lagtrap::daemon {
 struct Caller {
     uid_t uid = 0;
     std::vector<gid_t> groups;
-    Party party = root_party;  // whose share of connections it takes; rights go by user and group
+    Party party = root_party;  // whose connections it counts towards; rights depend on user and groups only
 };
 
-// Of the process that connected, as it was then (SO_PEERCRED, SO_PEERGROUPS); its party as it is now.
+// The caller at the time of connecting (SO_PEERCRED, SO_PEERGROUPS). Its party is the current one.
 [[nodiscard]] Result<Caller> caller_at(int socket);
 
 enum class Right { Read, Change, Trace };
 
-// What a command of the control socket needs. An unknown command needs the most, so that a new one that is missing here is
-// no hole.
+// The right that a command needs. An unknown command needs the highest, so that a new command that
+// is missing here is not open to everybody.
 [[nodiscard]] Right right_for(std::string_view command);
 
 class ControlAccess {
   public:
-    // ErrorKind::NotFound: the group is not there.
+    // ErrorKind::NotFound: the group does not exist.
     [[nodiscard]] static Result<ControlAccess> create(const settings::Control& control);
 
     struct Grant {
-        // The caller may trace only processes of their own (process_credentials.hpp).
+        // The caller may trace only their own processes (process_credentials.hpp).
         bool own_processes_only = false;
     };
-    // Root may do everything. Whoever may read may trace processes of their own. ErrorKind::Denied: who may, and the
-    // attribute of the settings that says so.
+    // Root may do everything. A caller with Right::Read may trace their own processes.
+    // ErrorKind::Denied: the message says who may, and which attribute of the settings decides it.
     [[nodiscard]] Result<Grant> grant(const Caller& caller, std::string_view command) const;
 
-    // The settings that it was made of.
+    // The settings it was created with.
     [[nodiscard]] const settings::Control& control() const { return control_; }
     [[nodiscard]] std::optional<gid_t> group() const { return group_; }
-    // Of the socket's file: whoever has no right at all cannot connect.
+    // Mode of the socket file: a caller without any right cannot connect.
     [[nodiscard]] mode_t socket_mode() const;
 
   private:

@@ -1,4 +1,4 @@
-// What comes in at the control socket, as JSON.
+// Parses requests at the control socket (JSON).
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@
 
 namespace lagtrap::daemon {
 
-// One line, without or with its end: an object, at most 8 levels deep. ErrorKind::Invalid for anything else.
+// `line` is one line, with or without its newline: an object, at most 8 levels deep.
+// ErrorKind::Invalid for anything else.
 [[nodiscard]] Result<boost::json::object> parse_control_request(std::string_view line);
 
 }  // namespace lagtrap::daemon

@@ -27,7 +27,7 @@ constexpr auto connection_time_limit = std::chrono::seconds(10);
 constexpr auto pause_after_failure = std::chrono::milliseconds(100);
 constexpr std::size_t most_connections = 32;
 constexpr std::size_t most_of_one_user = 8;
-// Of most_connections: so that root comes in whoever else is there.
+// Part of most_connections, so that root can always connect.
 constexpr std::size_t kept_for_root = 8;
 
 Status set_rights(const std::string& path, const ControlAccess& access) {
@@ -37,7 +37,7 @@ Status set_rights(const std::string& path, const ControlAccess& access) {
     return success();
 }
 
-// Whether somebody answers at the socket: then it is not ours to replace.
+// True if somebody listens at the socket. Then it must not be replaced.
 bool in_use(boost::asio::io_context& context, const std::string& path) {
     stream_protocol::socket probe(context);
     boost::system::error_code failure;
@@ -45,7 +45,7 @@ bool in_use(boost::asio::io_context& context, const std::string& path) {
     return !failure;
 }
 
-// Empty: the request names none.
+// Empty if the request has no command.
 std::string_view command_of(const boost::json::object& request) {
     const auto* const name = request.if_contains("command");
     return name != nullptr && name->is_string() ? std::string_view(name->as_string()) : std::string_view();
@@ -55,7 +55,7 @@ std::string_view command_of(const boost::json::object& request) {
 
 boost::json::object refusal(const std::string& message) { return {{"ok", false}, {"error", message}}; }
 
-// One connection; lives until its answer is written, the caller is gone, or its time is up.
+// One connection. It lives until its answer is written, the caller disconnects, or its time is up.
 class ControlServer::Connection : public std::enable_shared_from_this<Connection> {
   public:
     Connection(stream_protocol::socket socket, Caller caller, std::shared_ptr<ControlServer*> server)
@@ -107,7 +107,7 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
         if (!*streams) answer(server.answer_to(caller_, *request));
     }
 
-    // Whether the answer goes on.
+    // Starts a streamed answer. False if this request has none.
     Result<bool> stream(ControlServer& server, const boost::json::object& request, const Caller* only_of) {
         if (!server.streamer_) return false;
         const auto on_lines = [weak = weak_from_this(), executor = socket_.get_executor()] {
@@ -126,8 +126,8 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
         return taken;
     }
 
-    // What the client says now, whatever it is, means that it wants the end of the answer; its own end, that it is gone. Keeps
-    // the connection until then.
+    // Any further input from the client means that it wants only the end of the answer; end of
+    // file, that it has disconnected. Keeps the connection alive until then.
     void await_end() {
         socket_.async_read_some(boost::asio::buffer(unwanted_),
                                 [self = shared_from_this()](const auto& failure, std::size_t) {
@@ -170,10 +170,10 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
     stream_protocol::socket socket_;
     boost::asio::steady_timer timer_;
     Caller caller_;
-    std::shared_ptr<ControlServer*> server_;  // nullptr in it: gone
+    std::shared_ptr<ControlServer*> server_;  // points to null once the server is gone
     std::string request_;
     std::string answer_;
-    std::shared_ptr<AnswerStream> stream_;  // of an answer that goes on
+    std::shared_ptr<AnswerStream> stream_;  // set while an answer is streamed
     bool sending_ = false;
     std::array<char, 256> unwanted_{};
 };
@@ -221,7 +221,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
     return server;
 }
 
-// Root asks for what is so now: its scripts compare a status with the one before.
+// Root gets a current answer, because its scripts compare consecutive statuses.
 std::string ControlServer::answer_to(const Caller& caller, const boost::json::object& request) {
     const bool is_status = command_of(request) == "status";
     const std::string* const kept = is_status && caller.party != root_party ? status_.at(now_()) : nullptr;
@@ -258,7 +258,7 @@ void ControlServer::take(stream_protocol::socket socket) {
     if (caller && has_room_for(caller->party))
         return std::make_shared<Connection>(std::move(socket), std::move(caller).value(), self_)->serve();
     ++counts_.turned_away;
-    // A fresh connection has room for it; who does not read it does not get it.
+    // A new connection has room for this text. If it cannot be sent, it is dropped.
     const std::string text = boost::json::serialize(refusal("too many connections at once; try again later")) + '\n';
     (void)::send(socket.native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -270,7 +270,7 @@ void ControlServer::accept() {
             take(std::move(socket));
             return accept();
         }
-        // Out of descriptors, say: the next attempt would fail as fast.
+        // For example, no descriptors are left. An immediate retry would fail too.
         pause_.expires_after(pause_after_failure);
         pause_.async_wait([this](const auto& aborted) {
             if (!aborted) accept();

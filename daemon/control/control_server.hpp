@@ -1,6 +1,8 @@
-// The control socket: one request per connection, a JSON object and a newline each way; some answers go on for many lines. Who may ask what is settled by
-// the caller's user (control_access.hpp); one who floods, stalls or sends garbage takes places from nobody else. To all but
-// root a status is told that is up to 100 ms old, unless a request has changed something meanwhile.
+// The control socket: one request per connection, a JSON object and a newline each way; some
+// answers are streams of many lines. The caller's user and groups decide what it may request
+// (control_access.hpp). Limits per user keep a caller who floods, stalls or sends garbage from
+// blocking others. Callers other than root may get a status up to 100 ms old, unless a request has
+// changed something since.
 #pragma once
 
 #include <cstdint>
@@ -24,34 +26,35 @@ namespace lagtrap::daemon {
 
 class ControlServer {
   public:
-    // Answers a request; called on the io_context's thread.
+    // Answers a request. Called on the io_context's thread.
     using Handler = std::function<boost::json::object(const boost::json::object& request)>;
-    // Takes a request whose answer goes on, if it is one: false, and Handler answers it. `only_of`: the caller, if the
-    // caller may trace only processes of their own. Called on the io_context's thread; the stream is written from any.
-    // Errors: refused.
+    // Takes a request that has a streamed answer. False if this is not one; Handler answers it
+    // then. `only_of` is the caller if it may trace only its own processes, else null. Called on
+    // the io_context's thread; the stream may be written from any thread. Errors: the request is
+    // refused.
     using Streamer = std::function<Result<bool>(const boost::json::object& request, const Caller* only_of,
                                                 std::shared_ptr<AnswerStream> answer)>;
     using Now = std::function<KeptAnswer::TimePoint()>;
 
     struct Counts {
-        std::uint64_t denied = 0;       // requests, by the caller's user
-        std::uint64_t turned_away = 0;  // connections, beyond the limits
+        std::uint64_t denied = 0;       // requests refused because of missing rights
+        std::uint64_t turned_away = 0;  // connections beyond the limits
     };
 
-    // Listens at the settings' path (replacing a socket that nobody listens on any more). The folder of it is made if it
-    // is missing.
+    // Listens at the path in the settings, and creates its folder if necessary. Replaces a socket
+    // that nobody listens on.
     [[nodiscard]] static Result<std::unique_ptr<ControlServer>> listen(boost::asio::io_context& context,
                                                                        const settings::Control& control,
                                                                        Handler handler,
                                                                        Now now = std::chrono::steady_clock::now);
     ~ControlServer();
 
-    // The following on the io_context's thread.
+    // Call the following on the io_context's thread.
 
     void stream_by(Streamer streamer) { streamer_ = std::move(streamer); }
 
-    // From now on callers have these rights; requests that are answered already stay so. Errors: the socket's file does
-    // not take them, and the rights are as they were.
+    // Applies new rights to requests from now on. On error (the socket file cannot be changed), the
+    // old rights stay.
     [[nodiscard]] Status change_access(ControlAccess access);
     [[nodiscard]] const ControlAccess& access() const { return access_; }
     [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -72,12 +75,12 @@ class ControlServer {
     Streamer streamer_;
     Now now_;
     KeptAnswer status_;
-    std::map<Party, std::size_t> connections_;  // now
+    std::map<Party, std::size_t> connections_;  // open now
     Counts counts_;
-    std::shared_ptr<ControlServer*> self_;  // for connections that outlive it; nullptr in it then
+    std::shared_ptr<ControlServer*> self_;  // for connections that outlive the server; it points to null then
 };
 
-// {"ok":false,"error":message}
+// Returns {"ok":false,"error":message}.
 [[nodiscard]] boost::json::object refusal(const std::string& message);
 
 }  // namespace lagtrap::daemon

@@ -1,5 +1,5 @@
-// An answer that costs something to make, and that anybody may ask for: kept for a moment, so that who asks in a loop costs
-// no more than ten answers a second.
+// Caches an answer that is expensive to compute and that anybody may request. A client that asks in
+// a loop causes at most ten computations a second.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,13 @@
 
 namespace lagtrap::daemon {
 
-// One thread's.
+// Not thread-safe.
 class KeptAnswer {
   public:
     using TimePoint = std::chrono::steady_clock::time_point;
     static constexpr std::chrono::milliseconds life{100};
 
-    // nullptr: there is none, or it is too old. Valid until the next call.
+    // nullptr if there is none or it is too old. Valid until the next call.
     [[nodiscard]] const std::string* at(TimePoint now) const {
         return !text_.empty() && now - made_ < life ? &text_ : nullptr;
     }
@@ -22,7 +22,7 @@ class KeptAnswer {
         text_ = std::move(text);
         made_ = now;
     }
-    // Something has changed.
+    // Call it when something has changed.
     void forget() { text_.clear(); }
 
   private:

@@ -1,4 +1,5 @@
-// Fields of a request at the control socket. Each error says what was found and what is allowed.
+// Reads fields of requests at the control socket. Each error says what was found and what is
+// allowed.
 #pragma once
 
 #include <chrono>
@@ -14,13 +15,14 @@ namespace lagtrap::daemon {
 
 [[nodiscard]] Result<std::int64_t> number_in(const boost::json::object& request, const char* name,
                                              std::int64_t otherwise, std::int64_t least, std::int64_t most);
-// Those that requests for traces of a process have in common: its number ("pid", which `command` needs), a time in nanoseconds of
-// up to a day, and the share of a CPU that probes may take ("budget_permille", a tenth where it is absent).
+// Fields that requests for traces of a process share: the process number ("pid", which `command`
+// requires), a time of up to a day in nanoseconds, and the share of a CPU for probes
+// ("budget_permille", default a tenth).
 [[nodiscard]] Result<std::uint32_t> pid_in(const boost::json::object& request, const char* command);
 [[nodiscard]] Result<std::chrono::nanoseconds> time_in(const boost::json::object& request, const char* name,
                                                        std::chrono::nanoseconds otherwise = {});
 [[nodiscard]] Result<double> budget_in(const boost::json::object& request);
-// Empty where it is absent.
+// Empty if the field is absent.
 [[nodiscard]] Result<std::string> text_in(const boost::json::object& request, const char* name);
 [[nodiscard]] Result<std::vector<std::string>> texts_in(const boost::json::object& request, const char* name);
 

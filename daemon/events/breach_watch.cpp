@@ -23,10 +23,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// No look comes sooner than this after the last one: an event with a threshold of microseconds shall not make
-// the listener spin. Within the 2 ms that a deadline may be noticed late.
+// Minimum time between two checks, so that an event with a threshold of microseconds cannot keep
+// the listener busy. A deadline may be noticed 2 ms late, so this is soon enough.
 constexpr std::uint64_t shortest_look_interval_ns = 1'000'000;
-// A sweep takes a hundredth of the time at most, for each open run's thread is asked for.
+// A sweep checks the thread of every open run. The time between sweeps grows with their cost, so
+// that they use at most a hundredth of the time.
 constexpr std::chrono::nanoseconds shortest_sweep_interval = 1s, longest_sweep_interval = 10s;
 constexpr auto sweep_rest = 100;
 constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
@@ -74,7 +75,8 @@ BreachWatch::~BreachWatch() {
 void BreachWatch::start() {
     if (GoroutineLooks* const looks = goroutine_looks()) looks->tell(this, [this] { look_soon(); });
     thread_ = std::thread([this] {
-        // Deadlines are noticed in time on a busy machine too. Without CAP_SYS_NICE they may be later.
+        // Highest priority, to notice deadlines in time even on a busy machine. Without
+        // CAP_SYS_NICE they may be noticed late.
         ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -20);
         const auto work = boost::asio::make_work_guard(context_);
         await_notices();
@@ -221,19 +223,21 @@ bool BreachWatch::believes(std::uint32_t event, std::uint64_t now_ns) const {
     Belief& belief = beliefs_[event];
     if (now_ns < belief.until_ns) return belief.believed;
     const auto counters = programs_.counters(event);
-    // Before the first end there is no experience yet: what the first runs seemed to say lasts for one look.
+    // Before the first end there is no experience, so a judgement of the first runs is valid for
+    // one check only.
     const bool experienced = counters && counters->ends().hits > 0;
     belief = {!counters || believes_deadlines(*counters, runs_.count(now_ns)[event]),
               now_ns + (experienced ? belief_lasts_ns : 1)};
     return belief.believed;
 }
 
-// One pass over the open runs: reports the first that is overdue; returns when the next pass is due.
+// One pass over the open runs. Reports the first overdue run; returns when the next pass is due.
 std::uint64_t BreachWatch::look_once(std::uint64_t now_ns) {
     lagtrap_watch* const watch = programs_.watch();
     const bool begun = __atomic_exchange_n(&watch->begun_since_look, 0, __ATOMIC_ACQ_REL) != 0;
     const std::lock_guard lock(mutex_);
-    // A run that becomes overdue during a recording is in it; one during the cool-down shall be told of after it.
+    // A run that becomes overdue during a recording is part of it. One that becomes overdue during
+    // the cool-down is reported afterwards.
     using Tell = OpenRuns::Tell;
     const bool recorded = recorded_.load() == Recorded::Yes;
     const bool wanted = breach_wanted_.load();
@@ -258,7 +262,8 @@ void BreachWatch::tell(const OpenRuns::Look& seen) {
     options_.on_breach(Breach{*first, true, noticed_ns});
 }
 
-// A run that begins from now on is not overdue before now + the smallest threshold, nor early before the smallest point.
+// A run that begins from now on is not overdue before the smallest threshold, nor early before the
+// smallest early point, has passed.
 std::uint64_t BreachWatch::next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const {
     std::uint64_t next_ns = seen.earliest_deadline_ns;
     if (smallest_threshold_ns_ != LAGTRAP_NEVER_NS) next_ns = std::min(next_ns, now_ns + smallest_threshold_ns_);
@@ -278,14 +283,14 @@ void BreachWatch::learn(std::uint64_t now_ns) {
     if (early_.learn(now_ns, counts_of)) want_looks();
 }
 
-// An event whose age cannot be set is looked at when others are.
+// If an event's age cannot be set, its runs are checked together with others.
 void BreachWatch::want_looks() {
     for (std::uint32_t event = 0; event < events_.size(); ++event)
         (void)programs_.look_after(event, early_.points_ns()[event]);
 }
 
-// A begin between the pass and the publishing of the next look has seen the old time and may not have asked for
-// a look; so the table is passed once more afterwards, and the earlier of both times holds.
+// A begin between the pass and the publication of the next check saw the old time and may not have
+// requested a check. So check again after publishing, and use the earlier time.
 void BreachWatch::look() {
     lagtrap_watch* const watch = programs_.watch();
     std::uint64_t next_ns = look_once(monotonic_ns());
@@ -303,7 +308,7 @@ void BreachWatch::look() {
 void BreachWatch::schedule_look(std::uint64_t at_ns) {
     look_timer_.cancel();
     if (at_ns == LAGTRAP_NEVER_NS) return;
-    // steady_clock is CLOCK_MONOTONIC, the clock of the programs.
+    // steady_clock is CLOCK_MONOTONIC, the clock of the BPF programs.
     look_timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
     look_timer_.async_wait([this](const auto& failure) {
         if (!failure) look();

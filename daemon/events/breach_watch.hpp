@@ -1,5 +1,6 @@
-// Notices breaches and tells of them: at ends, from a ring that the programs fill, and while runs are open, by looks at the table
-// of those. One thread of its own, which waits for nothing else.
+// Notices breaches and reports them: at the end of a run, from a ring that the BPF programs fill,
+// and before the end, by regular checks of the table of open runs. It has its own thread, which
+// waits for nothing else.
 #pragma once
 
 #include <atomic>
@@ -29,9 +30,9 @@ struct ring_buffer;
 
 namespace lagtrap::daemon {
 
-// A delay as it was noticed.
+// A delay when it was noticed.
 struct Breach {
-    lagtrap_run run{};         // end_ns: its end, or the moment it was noticed while open
+    lagtrap_run run{};         // end_ns is its end, or the time it was noticed if it was still open
     bool at_deadline = false;  // the run was still open
     std::uint64_t noticed_ns = 0;
 };
@@ -39,17 +40,18 @@ struct Breach {
 class BreachWatch {
   public:
     struct Options {
-        // Called on the watch's thread; must only pass the breach on.
+        // Called on the watch's thread; must not block.
         std::function<void(const Breach&)> on_breach;
-        // Runs of events with record="runs" that will never end; on the thread that noticed, which must not wait either.
+        // Runs of events with record="runs" that will never end. Called on the thread that noticed;
+        // must not block either.
         std::function<void(std::vector<OpenRuns::Aborted>)> on_aborted;
-        EarlyWatch::Options early;  // on the watch's thread
+        EarlyWatch::Options early;  // called on the watch's thread
     };
 
-    // Maps the table and the ring of `programs`, which outlive it.
+    // Maps the table and the ring of `programs`, which must outlive this object.
     [[nodiscard]] static Result<std::unique_ptr<BreachWatch>> create(const settings::Settings& settings,
                                                                      ListenerPrograms& programs, Options options);
-    // As stop().
+    // Calls stop().
     ~BreachWatch();
     BreachWatch(const BreachWatch&) = delete;
     BreachWatch& operator=(const BreachWatch&) = delete;
@@ -57,29 +59,30 @@ class BreachWatch {
     void start();
     void stop();
 
-    // The following may be called from any thread.
+    // The following is thread-safe.
 
-    // Whether breaches are reported: after one was, no more are until this is called again with true.
+    // Enables breach reports. After a report they are disabled until this is called again with
+    // true.
     void want_breach(bool wanted);
-    // Switches the recording of every run that ends. In one that is early, delays are noticed as without it.
+    // Switches the recording of all ending runs. Early does not change which delays are reported.
     enum class Recorded { No, Early, Yes };
     void record_runs(Recorded recorded);
-    // As EarlyWatch::outgrow().
+    // See EarlyWatch::outgrow().
     void outgrow_early();
     struct Early {
         std::vector<std::uint64_t> points_ns;  // by event
         EarlyCounts counts;
     };
     [[nodiscard]] Early early() const;
-    // Looks at the open runs at once.
+    // Checks the open runs now.
     void look_soon();
-    // As OpenRuns::sweep(), and tells what was aborted.
+    // Calls OpenRuns::sweep() and reports the aborted runs.
     void sweep();
 
-    // Runs that are open, and delays of the recording that were left since they were told (OpenRuns::LeftDelay).
+    // The open runs, and the reported delays that were freed without an end (OpenRuns::LeftDelay).
     [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
     void forget_left_delays();
-    // As OpenRuns and RunsSoFar have them; trace_texts() of open_runs().
+    // See OpenRuns and RunsSoFar. trace_texts() covers the runs of open_runs().
     [[nodiscard]] std::vector<lagtrap_run_so_far> runs_so_far() const;
     [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts() const;
     [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
@@ -95,14 +98,15 @@ class BreachWatch {
     void await_notices();
     void await_sweep(std::chrono::nanoseconds after);
     int take_notice(const lagtrap_record* record, std::size_t bytes);
-    void tell_aborted();  // for holders of the mutex
+    void tell_aborted();  // call it with mutex_ held
     void look();
     [[nodiscard]] std::uint64_t look_once(std::uint64_t now_ns);
     void tell(const OpenRuns::Look& seen);
     void learn(std::uint64_t now_ns);
     void want_looks();
     [[nodiscard]] std::uint64_t next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const;
-    // What experience says of the event's overdue runs (believes_deadlines()), asked for once a second.
+    // Whether overdue runs of the event are believed to be slow (believes_deadlines()). Evaluated
+    // once a second.
     [[nodiscard]] bool believes(std::uint32_t event, std::uint64_t now_ns) const;
     void schedule_look(std::uint64_t at_ns);
 
@@ -112,7 +116,7 @@ class BreachWatch {
     std::atomic<bool> breach_wanted_{false};
     std::atomic<Recorded> recorded_{Recorded::No};
 
-    mutable std::mutex mutex_;  // over what follows, which other threads ask for
+    mutable std::mutex mutex_;  // protects the following members, which other threads read
     OpenRuns runs_;
     RunsSoFar so_far_;
     EarlyWatch early_;

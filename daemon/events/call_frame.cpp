@@ -15,13 +15,13 @@ constexpr std::uint64_t maps_limit_bytes = 16 << 20;
 
 struct Mapping {
     std::uint64_t begin = 0, end = 0;
-    bool is_guard = false;  // nobody may touch it
+    bool is_guard = false;  // no access allowed
     std::string_view name;
 
     [[nodiscard]] bool holds(std::uint64_t address) const { return begin <= address && address < end; }
 };
 
-// "begin-end rwxp offset device inode name"
+// A line "begin-end rwxp offset device inode name".
 Mapping mapping_of(std::string_view line) {
     Mapping mapping;
     const char* const end = line.data() + line.size();
@@ -36,7 +36,7 @@ Mapping mapping_of(std::string_view line) {
     return mapping;
 }
 
-// Calls `each` with every mapping and the one before it, until it gives something.
+// Calls `each` with every mapping and its predecessor, until it returns true.
 template <typename Each>
 bool any_mapping(const std::string& maps, Each each) {
     Mapping before;
@@ -51,7 +51,8 @@ bool any_mapping(const std::string& maps, Each each) {
     return false;
 }
 
-// A thread that sleeps shows its stack pointer ("nr arguments... sp pc", proc(5)), one that runs does not.
+// /proc shows the stack pointer of a sleeping thread ("nr arguments... sp pc", proc(5)), but not of
+// a running one.
 std::optional<std::uint64_t> stack_pointer_of(const ThreadCall& call) {
     const auto text =
         read_file("/proc/" + std::to_string(call.pid) + "/task/" + std::to_string(call.tid) + "/syscall", 4096);
@@ -111,7 +112,7 @@ bool lies_in_trampoline(const std::string& maps, std::uint64_t address) {
 }
 
 FrameState CallFrames::state_of(const ThreadCall& call) const {
-    if (is_asking_->exchange(true)) return FrameState::Alive;  // an earlier question has no answer yet
+    if (is_asking_->exchange(true)) return FrameState::Alive;  // an earlier question is unanswered
     const auto state = call_within<FrameState>(patience_, "inspect a frame", [call, is_asking = is_asking_] {
         const FrameState seen = state_of_call(call, evidence_of(call));
         is_asking->store(false);

@@ -23,26 +23,26 @@ namespace {
 using namespace std::chrono_literals;
 using settings::ProgramName;
 
-// For all files of an event in one copy, at first and after it was too little. As for its first files.
+// Time for all files of an event in one copy: at first, and for later attempts.
 constexpr auto arming_budget = 5s;
 constexpr auto patient_budget = 20s;
-// Where reading took too long, as it does on a busy machine.
+// First pause before arming a copy again after a timeout, which happens on a busy machine.
 constexpr auto first_arming_retry = 2s;
-// A process may be gone, or about to become another program, when it is looked at.
+// A process may exit or start another program while it is inspected.
 constexpr auto first_retry = 100ms;
 constexpr unsigned most_doublings = 7;
-// Before a copy is left: a program that is started again soon is watched from its first instruction. Where an open file
-// keeps somebody from unmounting a disk, or the room of a removed container from being free, that is not worth it.
+// How long markers stay in a copy that no process maps, for programs that start again soon. Shorter
+// on other file systems: open files block unmounting disks and freeing space of removed containers.
 constexpr auto stays_unmapped = 10s;
 constexpr auto stays_unmapped_elsewhere = 1s;
 constexpr std::size_t looks_at_once = 32;
-// Looking takes a twentieth of a CPU at most, however many programs are started.
+// Inspecting takes at most a twentieth of a CPU, however many programs start.
 constexpr int looking_share = 20;
 constexpr auto budget_pause = 1s;
 constexpr std::size_t known_files_limit = 4'096;
 constexpr std::size_t namesakes_limit = 256;
 
-// The namespace of its mounts; 0: the process is gone.
+// The mount namespace of a process; 0 if the process is gone.
 std::uint64_t mounts_of(const std::filesystem::path& process) {
     struct stat facts {};
     return ::stat((process / "ns" / "mnt").c_str(), &facts) == 0 ? facts.st_ino : 0;
@@ -56,7 +56,7 @@ std::chrono::nanoseconds thread_cpu_time() {
 
 std::filesystem::path folder_of(std::uint32_t pid) { return "/proc/" + std::to_string(pid); }
 
-// Of no other file that is open now.
+// A name that no other open file has.
 std::string name_of_copy(const std::string& path, const RealFile& real) {
     return fmt::format("{} (inode {} of device {}:{})", path, real.inode, real.device >> 20, real.device & 0xfffff);
 }
@@ -125,7 +125,7 @@ std::vector<std::uint32_t> CopyArming::events_meaning(const View& view, const st
     return events;
 }
 
-// Under another root folder in the same view of the file system (chroot) /proc tells the path from the outside.
+// For a chroot in the same mount namespace, /proc shows paths from outside of it.
 CopyArming::View CopyArming::view_of(const Sighting& sighting) const {
     const std::string& path = sighting.mapping.path;
     const auto folder = folder_of(sighting.mapping.mapping.pid);
@@ -169,14 +169,14 @@ std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
     return std::max<Clock::duration>(next - Clock::now(), 1ms);
 }
 
-// Of the arming thread, which alone changes what is asked.
+// Arming thread only. Needs no lock, because only that thread changes these members.
 bool CopyArming::is_open(const RealFile& real) const {
     const auto has_it = [&](const auto& entry) { return entry.second == real; };
     return std::any_of(main_files_.begin(), main_files_.end(), has_it) ||
            std::any_of(copies_.begin(), copies_.end(), [&](const auto& copy) { return copy.second.real == real; });
 }
 
-// What an event is armed in by the name in its settings is no copy any more, and would be met twice.
+// A file now armed under its name in the settings is no longer a copy: it would be hit twice.
 void CopyArming::note_main_files() {
     std::map<std::shared_ptr<const WatchedFile>, RealFile> files;
     for (const auto& file : hooks_.main_files()) {
@@ -209,7 +209,7 @@ void CopyArming::note_main_files() {
     let_go(std::move(leaving));
 }
 
-// Taking markers out takes the kernel tens of milliseconds for each copy, in which a new container begins its first run.
+// On another thread, because detaching takes tens of milliseconds per copy, and runs may begin.
 void CopyArming::let_go(std::vector<std::pair<std::uint32_t, Copy>> copies) {
     if (copies.empty()) return;
     {
@@ -230,7 +230,7 @@ void CopyArming::leave_copy(std::uint32_t number, const Copy& copy) {
     left_.notify_all();
 }
 
-// False: some are left.
+// False if some sightings are left for the next call.
 bool CopyArming::resolve_some(const std::vector<Sighting>& sightings) {
     const auto now = Clock::now();
     std::map<std::uint64_t, Resolved> resolved;
@@ -295,7 +295,7 @@ LeftOut CopyArming::left_out() const {
     return left_out_;
 }
 
-// ErrorKind::NotFound: no event means this file.
+// ErrorKind::NotFound: no event watches this file.
 Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& view) {
     const auto identities = inspector_.identify({sighting.mapping});
     if (identities.empty()) return make_error(ErrorKind::Vanished, "it is gone");
@@ -335,7 +335,7 @@ void CopyArming::add(const Sighting& sighting, const View& view, const KnownFile
     copies_.emplace(++last_copy_, std::move(copy));
 }
 
-// Of another file of a wanted name: asked for once, as long as the same process has it.
+// Container or unit of a process with a file of the same name. Cached as long as it has the file.
 std::string CopyArming::where_known(const std::string& path, std::uint32_t pid) {
     const auto known = namesakes_.find(path);
     if (known != namesakes_.end() && known->second.pid == pid) return known->second.where;
@@ -373,7 +373,7 @@ void CopyArming::note_processes(const std::vector<Sighting>& sightings) {
     namesakes_ = std::move(namesakes);
 }
 
-// Needs mutex_.
+// Call it with mutex_ held.
 bool CopyArming::has_room(const Copy& copy, std::uint32_t event) const {
     std::size_t all = 0, of_event = 0, of_user = 0;
     for (const auto& [number, other] : copies_) {
@@ -386,7 +386,7 @@ bool CopyArming::has_room(const Copy& copy, std::uint32_t event) const {
            (copy.user == root_party || of_user < limits_.files_of_user);
 }
 
-// When an event is to be tried again in a copy.
+// When the next retry of an event in a copy is due.
 CopyArming::Clock::time_point CopyArming::next_try() const {
     auto next = Clock::time_point::max();
     const std::lock_guard lock(mutex_);
@@ -453,7 +453,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     const auto reading = Clock::now() - began;
     const auto cpu_before = thread_cpu_time();
     const Status attached = plan ? hooks_.attach(event, number, *plan) : Status(plan.error());
-    // Attaching waits for the kernel's other CPUs, mostly, and no file can make that longer.
+    // Charge only CPU time: attaching mostly waits for other CPUs, whoever owns the file.
     if (user != root_party) budget_.charge(user, reading + (thread_cpu_time() - cpu_before), Clock::now());
     const std::lock_guard lock(mutex_);
     const auto found = copies_.find(number);
@@ -488,7 +488,7 @@ void CopyArming::drop_unmapped() {
     let_go(std::move(leaving));
 }
 
-// nullopt: no copy is without processes.
+// nullopt if every copy has processes.
 std::optional<CopyArming::Clock::time_point> CopyArming::next_to_leave() const {
     std::optional<Clock::time_point> next;
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// Watches every copy of a program: puts the markers of events into files that the settings mean and that processes have
-// mapped, whatever their view of the file system, and takes them out where nobody has the file mapped any more. Containers of
-// one image share a file; it is probed once.
+// Watches every copy of a program: attaches markers to files that processes map and that match the
+// settings, whatever the processes' view of the file system is, and detaches them when no process
+// maps the file any more. Containers of one image share a file, which is probed once.
 #pragma once
 
 #include <sys/types.h>
@@ -32,29 +32,30 @@
 
 namespace lagtrap::daemon {
 
-// A file as a process has it.
+// A file that processes map.
 struct CopyStatus {
     std::string path;   // as the process sees it
-    std::string where;  // its unit or container; empty: neither
+    std::string where;  // unit or container; empty if neither
     std::uint32_t pid = 0;
     std::uint64_t processes = 0;
-    std::string problem;  // why it is not watched; empty: it is
+    std::string problem;  // why it is not watched; empty if it is
 };
 
-// What is known of the files of one event.
+// The files of one event.
 struct EventCopies {
-    std::uint64_t files = 0;       // that its markers are in
-    std::uint64_t processes = 0;   // that have one of them mapped
-    std::uint32_t pid = 0;         // of one of these
-    std::set<std::uint32_t> pids;  // of all of them
-    // How many of them each unit or container has; empty: none, or not known. At most units_limit, the largest, and the rest as "other".
+    std::uint64_t files = 0;       // files with markers of the event
+    std::uint64_t processes = 0;   // processes that map one of them
+    std::uint32_t pid = 0;         // one of these processes
+    std::set<std::uint32_t> pids;  // all of them
+    // Number of processes by unit or container; empty if unknown. Has the units_limit largest; the
+    // rest counts as "other".
     std::map<std::string, std::uint64_t> processes_by_unit;
     static constexpr std::size_t units_limit = 20;
-    std::string problem;                 // why copies are not looked for; empty: they are
-    std::vector<std::string> absent;     // paths of its settings under which nothing lies on this machine
-    std::uint64_t left_out = 0;          // files that are not watched, as a limit is reached
-    std::vector<CopyStatus> copies;      // beside the file that its settings name; at most shown_limit
-    std::optional<CopyStatus> namesake;  // another file of that name, where no process has one that is watched
+    std::string problem;                 // why there is no search for copies; empty if there is one
+    std::vector<std::string> absent;     // paths in its settings that do not exist on this machine
+    std::uint64_t left_out = 0;          // files not watched because a limit is reached
+    std::vector<CopyStatus> copies;      // other than the file that the settings name; up to shown_limit
+    std::optional<CopyStatus> namesake;  // another file of that name, if no process has a watched one
     static constexpr std::size_t shown_limit = 16;
 };
 
@@ -63,48 +64,50 @@ class CopyArming {
     struct Limits {
         std::size_t files = 1'024;  // of all events together
         std::size_t files_of_event = 256;
-        std::size_t files_of_user = 32;  // of one event, for each party (core/party.hpp) but root
-        std::size_t open = 1'024;        // held open, armed or not; of one party but root a quarter
+        std::size_t files_of_user = 32;  // per event and party (core/party.hpp), except root
+        std::size_t open = 1'024;        // open files, armed or not; a quarter for each party except root
     };
-    // Who arms events; called on the thread that calls look().
+    // Functions that arm events. Called on the thread that calls look().
     struct Hooks {
         std::function<bool(std::uint32_t event)> is_armed;
-        // Files that events are armed in.
+        // The files named in the settings that events are armed in.
         std::function<std::vector<std::shared_ptr<const WatchedFile>>()> main_files;
         // ErrorKind::Busy: the event is not armed now.
         std::function<Status(std::uint32_t event, std::uint32_t copy, const EventPlan& plan)> attach;
         std::function<void(std::uint32_t event, std::uint32_t copy)> detach;
-        // Does work that takes long by a thread of its own, one after the other, and looks again then.
+        // Runs long jobs on another thread, one after the other, and calls look() afterwards.
         std::function<void(std::function<void()> work)> apart;
-        std::function<void(const std::shared_ptr<const WatchedFile>&)> guard;  // against writers
-        std::function<void(const WatchedFile&)> release;                       // guards it no longer
-        // Paths in the settings under which no file of the machine's own root file system lies, each with where its links
-        // lead, or empty: what processes map under them is watched as a copy.
+        std::function<void(const std::shared_ptr<const WatchedFile>&)> guard;  // starts guarding it against writers
+        std::function<void(const WatchedFile&)> release;                       // stops guarding it
+        // Paths in the settings that are only opened once a process maps them, because nothing is
+        // there or because they are not on the machine's root file system. Maps each to the target
+        // of its links, or to an empty string. Files that processes map under these paths are
+        // watched as copies.
         std::function<std::map<std::string, std::string>()> followed;
         const std::atomic<bool>* given_up = nullptr;
     };
-    // All of them outlive it.
+    // All arguments must outlive it.
     CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings, ProcessInspector& inspector,
                ContainerNames& names, Hooks hooks)
         : CopyArming(events, sightings, inspector, names, std::move(hooks), Limits{}) {}
     CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings, ProcessInspector& inspector,
                ContainerNames& names, Hooks hooks, const Limits& limits);
 
-    // Looks at what was sighted. Gives after which time it has to be called again, if something is left to be done.
-    // One thread's, the one that arms.
+    // Processes the sightings. Returns when to call it again, if work is left. For the arming
+    // thread only.
     [[nodiscard]] std::optional<std::chrono::steady_clock::duration> look();
 
-    // The following may be called from any thread.
+    // The following is thread-safe.
 
-    // The event's markers were taken out of all files.
+    // Call it when the markers of the event were detached from all files.
     void note_left(std::uint32_t event);
-    // Somebody writes to the copy of this name (WatchedFile::path()): its markers are to go. Those that were in it. Waits
-    // for markers that are on their way out of it.
+    // Somebody writes to the copy of this name (WatchedFile::path()). Returns the markers to
+    // detach, as pairs of event and copy. Waits until markers that are being detached are gone.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> leave_file(const std::string& name);
     [[nodiscard]] EventCopies of(std::uint32_t event) const;
-    // Files that are not opened, as too many are, by whose processes have them.
+    // Number of files not opened because of limits, by the party of the processes.
     [[nodiscard]] LeftOut left_out() const;
-    // Whether a process has a file of Hooks::main_files mapped.
+    // True if a process maps this file of Hooks::main_files.
     [[nodiscard]] bool has_processes(const WatchedFile& main_file) const;
 
   private:
@@ -112,18 +115,18 @@ class CopyArming {
     using Sighting = FileSightings::Sighting;
     struct KnownFile {
         RealFile real;
-        std::string build_id;  // where one is asked for
+        std::string build_id;  // set if the settings need it
     };
-    // How a process has a file.
+    // How a process sees a file.
     struct View {
         std::string path;  // as the process sees it
-        bool machines =
-            false;  // the process has the machine's view of the file system: the path means the machine's file
+        // The process has the machine's view of the file system: the path means the machine's file.
+        bool machines = false;
     };
     // Why an event is not armed in a copy.
     struct Problem {
         std::string message;
-        Clock::time_point again = Clock::time_point::max();  // when it is tried again
+        Clock::time_point again = Clock::time_point::max();  // time of the next attempt
         unsigned failures = 1;
     };
     struct Copy {
@@ -131,20 +134,20 @@ class CopyArming {
         std::shared_ptr<const WatchedFile> file;
         View view;
         std::string where, build_id;
-        Party user = root_party;        // who had it mapped first
+        Party user = root_party;        // the first that mapped it
         std::set<std::uint32_t> armed;  // events
         std::map<std::uint32_t, Problem> problems;
-        std::map<std::uint32_t, bool> left_out;  // events for which there is no room
+        std::map<std::uint32_t, bool> left_out;  // events without room for this copy
         std::set<std::uint32_t> pids;
-        Clock::time_point mapped;  // the last time that somebody had it
-        bool may_stay = false;     // holds up nobody: it lies on the machine's own root file system
+        Clock::time_point mapped;  // when a process last mapped it
+        bool may_stay = false;     // keeping it open blocks nobody: it is on the machine's root file system
         [[nodiscard]] Clock::time_point leaves() const;
     };
     struct Resolved {
-        std::optional<RealFile> real;  // nullopt: not known, or of no interest
+        std::optional<RealFile> real;  // nullopt if unknown or not wanted
         bool namesake = false;
-        Clock::time_point again;  // where it is not known
-        unsigned failures = 0;    // in finding out
+        Clock::time_point again;  // next attempt if unknown
+        unsigned failures = 0;    // failed attempts
     };
 
     [[nodiscard]] std::vector<std::uint32_t> events_meaning(const View& view, const std::string& build_id) const;
@@ -157,7 +160,7 @@ class CopyArming {
     [[nodiscard]] Resolved resolve(const Sighting& sighting, unsigned failures);
     [[nodiscard]] Result<RealFile> find_file(const Sighting& sighting, const View& view);
     [[nodiscard]] Result<KnownFile> look_into(const OpenedFile& opened, const Sighting& sighting) const;
-    // Whether one more file may be opened for this party's process. Error: TooLarge.
+    // Checks whether this party may have one more open file. ErrorKind::TooLarge if not.
     [[nodiscard]] Status check_room(Party party) const;
     void add(const Sighting& sighting, const View& view, const KnownFile& known, UniqueFd file);
     void let_go(std::vector<std::pair<std::uint32_t, Copy>> copies);
@@ -166,7 +169,7 @@ class CopyArming {
     void note_main_files();
     [[nodiscard]] std::string where_known(const std::string& path, std::uint32_t pid);
     void note_processes(const std::vector<Sighting>& sightings);
-    // Needs mutex_.
+    // Call it with mutex_ held.
     [[nodiscard]] std::map<std::string, std::uint64_t> count_by_unit(const std::set<std::uint32_t>& pids) const;
     void arm_missing();
     void arm(std::uint32_t number, std::uint32_t event);
@@ -175,7 +178,7 @@ class CopyArming {
     void drop_unmapped();
     [[nodiscard]] std::optional<Clock::time_point> next_to_leave() const;
 
-    LeftOut left_out_;  // needs mutex_
+    LeftOut left_out_;  // protected by mutex_
     const std::vector<settings::Event> events_;
     FileSightings& sightings_;
     ProcessInspector& inspector_;
@@ -186,11 +189,11 @@ class CopyArming {
     LookBudget budget_;
     bool wants_build_ids_ = false;
 
-    std::set<std::uint64_t> machines_mounts_;  // namespaces of the machine's own view of the file system
-    std::uint64_t root_device_ = 0;            // that the machine's root lies on
+    std::set<std::uint64_t> machines_mounts_;  // mount namespaces with the machine's own view of the file system
+    std::uint64_t root_device_ = 0;            // device of the machine's root
 
-    // The arming thread's.
-    std::map<std::uint64_t, Resolved> resolved_;  // by the sighting's number
+    // For the arming thread only:
+    std::map<std::uint64_t, Resolved> resolved_;  // by id of the sighting
     using IdentityKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::int64_t>;
     std::map<IdentityKey, KnownFile> known_files_;
     std::uint32_t last_copy_ = 0;
@@ -198,14 +201,15 @@ class CopyArming {
     ProcessUnits units_;
 
     mutable std::mutex mutex_;
-    std::string problem_;                   // why copies are not looked for
+    std::string problem_;                   // why there is no search for copies
     std::map<std::uint32_t, Copy> copies_;  // by number
-    // Files that markers are on their way out of, by name: others in the same file would be hit beside them.
+    // Files whose markers are being detached, by name. New markers in the same file would be hit in
+    // addition to those.
     std::map<std::string, RealFile> leaving_;
     std::condition_variable left_;
     std::map<std::shared_ptr<const WatchedFile>, RealFile> main_files_;
-    std::map<std::string, std::string> linked_names_;  // what a name in the settings, a link on this machine, leads to
-    std::map<std::string, std::string> followed_;      // as Hooks::followed has them
+    std::map<std::string, std::string> linked_names_;  // target of each name in the settings that is a symlink
+    std::map<std::string, std::string> followed_;      // see Hooks::followed
     std::map<RealFile, std::set<std::uint32_t>> main_pids_;
     std::map<std::uint32_t, std::string> unit_of_pid_;
     struct Namesake {

@@ -8,10 +8,11 @@
 namespace lagtrap::daemon {
 namespace {
 
-// A point nearer to the threshold than this would show nothing that the breach does not.
+// Latest point, as a fraction of the threshold. A later one would show no more than the breach
+// does.
 constexpr double latest_part = 0.875;
 constexpr double earliest_part = 1.0 / 16;
-constexpr double step = 1.189207115;  // four to a power of two, as the histogram has them
+constexpr double step = 1.189207115;  // four steps for each power of two, like the histogram
 
 std::uint64_t end_of_bucket(std::size_t bucket) {
     return bucket + 1 < LAGTRAP_HISTOGRAM_BUCKETS
@@ -46,7 +47,8 @@ std::uint64_t EarlyPoints::least_of(std::size_t event) const {
     return std::max(part_ns, static_cast<std::uint64_t>(std::chrono::nanoseconds(least).count()));
 }
 
-// Of the time, that runs of this event would be recorded early. A run counts with the longest duration of its bucket.
+// Share of the time that runs of this event would be recorded early. Each run counts with the
+// longest duration of its bucket.
 double EarlyPoints::share_at(std::size_t event, std::uint64_t point_ns) const {
     const Learned& learned = learned_[event];
     if (learned.time_ns <= 0) return 0;
@@ -68,7 +70,7 @@ std::uint64_t EarlyPoints::smallest_within(std::size_t event, double share) cons
     return LAGTRAP_NEVER_NS;
 }
 
-// Events that need little get it, and leave the rest to the others.
+// Cheap events come first; what they leave is shared by the others.
 void EarlyPoints::choose() {
     points_ns_.assign(thresholds_ns_.size(), LAGTRAP_NEVER_NS);
     if (share_ <= 0) return;

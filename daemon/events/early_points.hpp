@@ -1,5 +1,5 @@
-// When a recording begins before a breach: from which age on a run of an event is so unusual that it is worth it. Only
-// decides: no kernel, no clock of its own.
+// Decides when to record before a breach: the age from which a run of an event is unusual enough.
+// Uses neither the kernel nor a clock.
 #pragma once
 
 #include <array>
@@ -12,25 +12,29 @@
 
 namespace lagtrap::daemon {
 
-// Chooses the early point of each event by the durations that its runs have had lately: the smallest age that so few runs
-// reach that recording them takes no more than the share of the time, all events together.
+// Chooses the early point of each event from the durations of its recent runs. It is the smallest
+// age at which recording all longer runs stays within the given share of the time, for all events
+// together.
 class EarlyPoints {
   public:
     using Histogram = std::array<std::uint64_t, LAGTRAP_HISTOGRAM_BUCKETS>;
-    // What a recording takes beside the time of the run: to be switched on and off, and to notice that the run has ended.
+    // Cost of a recording besides the run itself: switching it on and off, and noticing that the
+    // run has ended.
     static constexpr std::chrono::milliseconds time_around{10};
     static constexpr std::chrono::milliseconds least{2};
-    static constexpr std::chrono::minutes half_life{1};  // of what was learned
+    static constexpr std::chrono::minutes half_life{1};  // for learned durations
 
-    // `thresholds` by event. With a share of 0, in millionths, no event has a point.
+    // `thresholds` are by event; `share_ppm` is in millionths. With a share of 0, no event has a
+    // point.
     EarlyPoints(std::vector<std::chrono::nanoseconds> thresholds, std::uint64_t share_ppm);
 
-    // What was counted of an event since it is watched, every few seconds.
+    // Learns from the histogram of an event since it was first watched. Call it every few seconds.
     void learn(std::size_t event, const Histogram& counted, std::uint64_t now_ns);
-    // Chooses anew. Before anything was learned each point is the smallest that may be.
+    // Chooses new points. Before anything was learned, each point is the smallest allowed.
     void choose();
 
-    // Age in nanoseconds; LAGTRAP_NEVER_NS: none, as the threshold is too short, or too many runs come near it.
+    // Age in nanoseconds, by event. LAGTRAP_NEVER_NS if the threshold is too short, or too many
+    // runs come close to it.
     [[nodiscard]] const std::vector<std::uint64_t>& points_ns() const { return points_ns_; }
 
   private:
@@ -38,7 +42,7 @@ class EarlyPoints {
         Histogram before{};
         std::array<double, LAGTRAP_HISTOGRAM_BUCKETS> runs{};
         double time_ns = 0;
-        std::uint64_t at_ns = 0;  // 0: nothing yet
+        std::uint64_t at_ns = 0;  // 0 if nothing was learned yet
     };
 
     [[nodiscard]] std::uint64_t least_of(std::size_t event) const;
@@ -51,15 +55,16 @@ class EarlyPoints {
     std::vector<std::uint64_t> points_ns_;
 };
 
-// Keeps early recordings within their share of the time, whatever was learned: what is not used is saved up, to a limit.
+// Keeps early recordings within their share of the time even if the points are wrong. Unused time
+// is saved up to a limit.
 class EarlyBudget {
   public:
-    // `longest`: a recording of this length is paid for at the start.
+    // The budget starts with enough for a recording of length `longest`.
     EarlyBudget(std::uint64_t share_ppm, std::chrono::nanoseconds longest);
 
-    // Whether one may begin.
+    // True if a recording may begin.
     [[nodiscard]] bool has_room(std::uint64_t now_ns);
-    // One took so long.
+    // Charges for a recording.
     void pay(std::uint64_t took_ns) { saved_ns_ -= static_cast<double>(took_ns); }
 
   private:
@@ -69,15 +74,15 @@ class EarlyBudget {
     std::uint64_t looked_ns_ = 0;
 };
 
-// Early recordings since the daemon took its settings into use.
+// Early recordings since the settings came into force.
 struct EarlyCounts {
     std::uint64_t begun = 0;
-    std::uint64_t kept = 0;       // there was a breach
-    std::uint64_t dropped = 0;    // the runs ended before their threshold
-    std::uint64_t outgrown = 0;   // of those dropped, the ones that needed more memory than there is
-    std::uint64_t held_back = 0;  // not begun, as the share of the time was used up
-    std::uint64_t time_ns = 0;    // that they took
-    std::uint64_t since_ns = 0;   // CLOCK_MONOTONIC; 0: there are none
+    std::uint64_t kept = 0;       // a breach followed
+    std::uint64_t dropped = 0;    // the runs ended within their threshold
+    std::uint64_t outgrown = 0;   // part of `dropped`: needed more memory than allowed
+    std::uint64_t held_back = 0;  // not begun because the share was used up
+    std::uint64_t time_ns = 0;    // total time
+    std::uint64_t since_ns = 0;   // CLOCK_MONOTONIC; 0 if early recordings are off
 };
 
 }  // namespace lagtrap::daemon

@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t learning_interval_ns = 5'000'000'000;
-// Looks for the sake of early recordings: a fifth of the smallest threshold apart, so that few are needed while runs come
-// and go all the time.
+// Early recordings need checks every fifth of the smallest threshold, so that few are needed even
+// when runs begin and end all the time.
 constexpr std::uint64_t looks_of_threshold = 5;
 constexpr std::chrono::nanoseconds shortest_interval = 2ms, longest_interval = 20ms;
 

@@ -1,5 +1,6 @@
-// Watches for runs that are slow, though not over their threshold yet, and has the machine recorded meanwhile. For the
-// breach watch's thread; its lock guards what others read.
+// Watches for runs that are slow but still within their threshold, and has the machine recorded
+// meanwhile. Use it on the breach watch's thread; the watch's lock protects what other threads
+// read.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +17,29 @@ class EarlyWatch {
   public:
     using CountsOf = std::function<std::optional<EarlyPoints::Histogram>(std::uint32_t event)>;
     struct Options {
-        std::function<void(std::uint32_t pid)> on_begin;  // a recording is wanted, for a run of this process
-        std::function<void()> on_over;                    // no more: the runs have ended
+        std::function<void(std::uint32_t pid)> on_begin;  // start recording, for a run of this process
+        std::function<void()> on_over;                    // discard the recording: the runs have ended
     };
-    // Of settings with <confirm> it wants none: nothing is recorded before the answer.
+    // Does nothing if the settings have <confirm>: nothing is recorded before the user agrees.
     EarlyWatch(const settings::Settings& settings, Options options);
 
-    // Age of a run from which on it counts, by event; LAGTRAP_NEVER_NS: at none.
+    // Age from which a run is early, by event; LAGTRAP_NEVER_NS if never.
     [[nodiscard]] const std::vector<std::uint64_t>& points_ns() const { return points_.points_ns(); }
-    // Chooses the points anew if it is time; true: some changed.
+    // Chooses new points if it is time. True if any changed.
     [[nodiscard]] bool learn(std::uint64_t now_ns, const CountsOf& counts_of);
 
-    // What a look at the open runs found: a process with a run past its point, or 0. `wanted`: a breach would begin a recording.
+    // Takes the result of a check of the open runs: the process of a run past its early point, or
+    // 0. `wanted`: a breach would start a recording.
     void take_look(std::uint32_t early_pid, bool wanted, std::uint64_t now_ns);
-    // A recording begins in earnest; one that has begun early is a part of it.
+    // A real recording begins, and includes the early one.
     void take_breach(std::uint64_t now_ns);
-    // The recording needs too much memory: it is given up, and none begins until these runs have ended.
+    // The recording reached its memory limit. It is discarded, and none begins until these runs
+    // have ended.
     void outgrow(std::uint64_t now_ns);
 
     [[nodiscard]] bool is_on() const { return began_ns_ != 0; }
-    // When to look again at the latest while one is on, and at the earliest for its sake alone.
+    // Longest time between checks during an early recording, and shortest between checks that only
+    // serve early recordings.
     [[nodiscard]] std::uint64_t look_interval_ns() const { return look_interval_ns_; }
     [[nodiscard]] EarlyCounts counts(std::uint64_t now_ns) const;
 
@@ -47,8 +51,8 @@ class EarlyWatch {
     EarlyBudget budget_;
     std::uint64_t look_interval_ns_;
     std::uint64_t next_learning_ns_ = 0;
-    std::uint64_t began_ns_ = 0;  // of the recording that is on
-    bool held_back_ = false;      // the runs that are past their point now
+    std::uint64_t began_ns_ = 0;  // start of the current recording; 0 if there is none
+    bool held_back_ = false;      // no recording for the runs that are early now
     EarlyCounts counts_;
 };
 

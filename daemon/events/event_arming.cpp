@@ -19,13 +19,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// For all files of an event. Large programs take some seconds on a busy machine.
+// Time to read all files of an event. Large programs take some seconds on a busy machine.
 constexpr auto first_budget = 5s;
 constexpr auto full_budget = 20s;
 constexpr auto open_patience = 5s;
 constexpr auto look_patience = 2s;
 
-// What a path led to, and why it was not opened.
+// What a path led to, and why it could not be opened.
 struct FoundFile {
     std::optional<FileIdentity> seen;
     std::shared_ptr<const WatchedFile> file;
@@ -101,7 +101,7 @@ void EventArming::stop() {
         const std::lock_guard lock(state_mutex_);
         detaching.swap(detaching_);
     }
-    detaching.clear();  // waits for them
+    detaching.clear();  // waits until they are detached
 }
 
 std::vector<std::uint32_t> EventArming::events_in(const std::string& path) const {
@@ -131,9 +131,9 @@ Result<EventArming::Place> EventArming::place_of(const std::string& path) const 
     });
 }
 
-// An open file keeps a disk from being unmounted, and probes need an open file. The machine's own root file system cannot
-// be unmounted: there the probes are in place before the program's first instruction. Processes are found by the last part
-// of the path that they map.
+// Probes need an open file, which keeps a disk from being unmounted. The root file system cannot be
+// unmounted, so there the probes are attached before the program starts. Files on other disks are
+// attached when processes map them; these are found by the last component of their path.
 bool EventArming::is_followed(const std::string& path, const Place& place) const {
     if (!copies_) return false;
     if (!place.seen) return true;
@@ -190,7 +190,7 @@ Result<std::shared_ptr<const WatchedFile>> EventArming::open(const std::string& 
     return opened.file;
 }
 
-// What was armed is noted so by attach(), and may have been left again by now.
+// attach() has noted success. The event may have been detached again by now.
 void EventArming::finish(std::uint32_t event, const Status& armed) {
     const std::lock_guard lock(state_mutex_);
     states_[event].arming = false;
@@ -229,7 +229,7 @@ void EventArming::arm_late(std::uint32_t event, EventPlanner& planner, bool tell
     if (tell || !armed) options_.on_armed(event, armed);
 }
 
-// Names the owner of a file that took too long.
+// Adds the owner of a file that took too long.
 Error EventArming::blame(const std::string& path, const Error& error) {
     if (error.kind != ErrorKind::Timeout || path.empty()) return error;
     std::shared_ptr<const WatchedFile> file;
@@ -266,7 +266,7 @@ Status EventArming::attach(std::uint32_t event, const EventPlan& plan) {
     return unchanged;
 }
 
-// A file with a lease had it from before it was read.
+// A lease protects a file from before it was read.
 Status EventArming::check_unchanged(const EventPlan& plan) const {
     for (const MarkerPlan& marker : plan.markers) {
         const auto& file = marker.places.file;
@@ -299,7 +299,7 @@ void EventArming::shed(std::uint32_t event, std::string reason, bool count) {
         states_[event].shed = true;
         states_[event].counted = count;
     }
-    if (!count) (void)programs_.let_hits_count(event, false);  // else the markers go one after the other
+    if (!count) (void)programs_.let_hits_count(event, false);  // with `count`, the markers are detached one by one
     auto leaving = count ? programs_.count_alone(event) : programs_.take_links(event);
     (void)programs_.release_all(event);
     auto detached = std::async(std::launch::async, [this, event, count, links = std::move(leaving)]() mutable {
@@ -319,17 +319,18 @@ void EventArming::await_detached() {
         const std::lock_guard lock(state_mutex_);
         detaching.swap(detaching_);
     }
-    detaching.clear();  // waits for them
+    detaching.clear();  // waits until they are detached
 }
 
 void EventArming::arm_again(std::uint32_t event, bool tell) {
     boost::asio::post(pool_, [this, event, tell] {
-        await_detached();  // its markers may be on their way out
+        await_detached();  // its markers may still be on their way out
         arm_now(event, tell);
     });
 }
 
-// Where the begin stayed in its files, the other markers go to where they were: nothing is read anew.
+// If the begin markers stayed attached, the others return to the same addresses; nothing is read
+// again.
 void EventArming::arm_now(std::uint32_t event, bool tell) {
     if (state(event).counted) {
         if (put_back(event)) {
@@ -483,7 +484,8 @@ void EventArming::note_left(std::uint32_t event) {
 
 EventCopies EventArming::copies_of(std::uint32_t event) const { return copies_ ? copies_->of(event) : EventCopies{}; }
 
-// Where the lease was held all the time not a byte changed, whoever touched the file: nothing is to be done.
+// While we held the lease, the content cannot have changed, whatever happened to the file's
+// metadata.
 bool EventArming::has_changed(const std::string& path) {
     const auto place = place_of(path);
     if (!place) return false;
@@ -520,7 +522,7 @@ void EventArming::look_at(const std::string& path) {
         guard_->release(path);
         return;
     }
-    // Whoever writes to it still is waited for, without a pause that grows.
+    // If somebody still writes to it, try again at the next check, without a growing pause.
     (void)open(path);
     if (guard_->written(path)) return;
     rearm(path);

@@ -1,6 +1,6 @@
-// Puts the markers of a listener's events into programs, and takes them out: on a thread of its own, within a budget of
-// time for each event, one event at a time where a file changes. Whoever owns a watched file may make it slow to read, swap
-// it, or touch it all day; that costs the events of this file.
+// Attaches the markers of a listener's events to programs and detaches them, on its own thread,
+// with a time budget for each event. If the owner of a watched file makes it slow to read, replaces
+// it, or changes it all day, only the events of this file suffer.
 #pragma once
 
 #include <sys/types.h>
@@ -33,90 +33,98 @@
 
 namespace lagtrap::daemon {
 
-// What is known of a file with markers.
+// Status of a file with markers.
 struct WatchedFileStatus {
     std::string path;
     uid_t owner = 0;
-    std::string other_writers;         // as WatchedFile has it
-    unsigned rearmed = 0;              // how often its events were armed anew, as it had changed
-    std::chrono::seconds again_in{0};  // before they may be once more
-    bool slow = false;                 // reading it took more than the budget of an event
+    std::string other_writers;         // see WatchedFile
+    unsigned rearmed = 0;              // how often its events were armed again because it changed
+    std::chrono::seconds again_in{0};  // time until that may happen again; 0 if it may now
+    bool slow = false;                 // reading it took longer than an event's budget
 };
 
 class EventArming {
   public:
     struct Options {
-        // The markers of the event are met no more: its open runs have no end. On any thread.
+        // The event's markers were detached: its open runs get no end. Called on any thread.
         std::function<void(std::uint32_t event)> on_left;
-        // The event's stages are watched no more, or again soon: those of its open runs are not to be told. On any thread.
+        // The event's stages were detached or are coming back: ignore the stages of its open runs.
+        // Called on any thread.
         std::function<void(std::uint32_t event)> on_stages_left;
-        // After the first round of arm_all(): an event was armed, or could not be. On the arming thread.
+        // An event was armed or could not be, after the first round of arm_all(). Called on the
+        // arming thread.
         std::function<void(std::uint32_t event, const Status& armed)> on_armed;
-        // A file changed, and its events are being armed anew. On the arming thread.
+        // A file changed, and its events are being armed again. Called on the arming thread.
         std::function<void(const std::string& path)> on_replaced;
-        // Hits do nothing but count until let_hits_count().
+        // Ignore hits, except for counting them, until let_hits_count().
         bool hold_hits = false;
-        // Where copies of the files are found; nullptr: they are not watched. All outlive it.
+        // Where copies of files are found; nullptr if copies are not watched. All must outlive this
+        // object.
         FileSightings* sightings = nullptr;
         ProcessInspector* inspector = nullptr;
         ContainerNames* names = nullptr;
     };
-    // `programs` outlive it.
+    // `programs` must outlive it.
     EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs, Options options);
     ~EventArming();
 
-    // The following may be called from any thread and do not wait for files.
+    // The following is thread-safe and does not wait for files.
 
-    // Arms all events, each within a budget that is enough for any program that means well; then, after `on_first_round` was
-    // called on the arming thread, those that were not done, with more. Once.
+    // Arms all events, each within a budget that suffices for ordinary programs. Then calls
+    // `on_first_round` on the arming thread, and arms events that timed out with a larger budget.
+    // Call it once.
     void arm_all(std::function<void()> on_first_round);
-    // Takes an event out, for this reason: its markers have no effect from now on, all at once. The probes leave the kernel
-    // after the call: by the older interface that takes 0.1 s a marker.
-    // With `count` its begins are counted on, each of them; else a count ends too.
+    // Disables an event, for the given reason: its markers have no effect from now on, all at the
+    // same time. The kernel removes the probes after the call, which takes 0.1 s per marker with
+    // the older interface. With `count` its begins are still counted, each of them; otherwise
+    // counting ends too.
     void shed(std::uint32_t event, std::string reason, bool count);
-    // Whether the markers of an event's stages are watched. Comes back as arm_again() does; a shed event has them when it is
-    // armed again.
+    // Enables or disables the markers of an event's stages. They come back like arm_again() does. A
+    // disabled event gets them when it is armed again.
     [[nodiscard]] Status watch_stages(std::uint32_t event, bool wanted);
-    // Arms a shed event again; on_armed() tells, of what goes well only with `tell`.
+    // Arms a disabled event again. Calls on_armed(), for success only with `tell`.
     void arm_again(std::uint32_t event, bool tell);
-    // Looks whether files changed, and arms the events of those that did anew.
+    // Checks whether files changed, and arms the events of those again.
     void look_at_files();
-    // Looks whether processes have copies mapped that are not watched yet, or no longer those that are.
+    // Checks whether processes map copies that are not watched, and whether watched ones are still
+    // mapped.
     void look_at_copies();
-    // Hits do nothing but count, and go on to do what they did.
+    // Ignore hits of all events (except for counting them), or handle them again.
     void hold_hits();
     void let_hits_count();
-    // Ends the arming thread, and the attachments that are on their way out. The others stay.
+    // Stops the arming thread and waits for detaching to finish. Attached markers stay.
     void stop();
 
     struct EventState {
-        bool arming = true;  // waiting for its turn, or it is tried once more
+        bool arming = true;  // not attempted yet, or being retried
         bool shed = false;
-        bool counted = false;  // shed, and its begins are counted
+        bool counted = false;  // disabled, but its begins are counted
         std::string problem;   // why it is not armed
         [[nodiscard]] bool armed() const { return problem.empty() && !arming; }
     };
     [[nodiscard]] EventState state(std::uint32_t event) const;
     [[nodiscard]] std::size_t count_arming() const;
-    // Of files that were opened, in order of their paths.
+    // Opened files, by path.
     [[nodiscard]] std::vector<WatchedFileStatus> files() const;
     // The files of the event and their processes.
     [[nodiscard]] EventCopies copies_of(std::uint32_t event) const;
     [[nodiscard]] LeftOut copies_left_out() const { return copies_ ? copies_->left_out() : LeftOut{}; }
-    // Of the files of the event's markers as they were armed; a file that was not opened is left out.
+    // Identities of the files of the event's markers when they were armed, without files that could
+    // not be opened.
     [[nodiscard]] std::vector<FileIdentity> identities_of(std::uint32_t event) const;
 
   private:
     struct File {
-        std::shared_ptr<const WatchedFile> file;  // that is probed; nullptr: to be opened
-        std::optional<FileIdentity> seen;         // under its path, when it was last opened; nullopt: nothing was there
+        std::shared_ptr<const WatchedFile> file;  // the probed file; nullptr if it must be opened
+        std::optional<FileIdentity> seen;  // found at its path when it was last opened; nullopt if nothing was there
         RearmPauses pauses;
         bool slow = false;
-        // None is opened before a process maps it (copy_arming.hpp): nothing is there, or a disk that may be taken away.
+        // Nothing is opened before a process maps it (copy_arming.hpp), because nothing is there
+        // yet or the disk may be unmounted.
         bool followed = false;
-        std::string leads_to;  // where a followed path's links lead; empty: nothing is there
+        std::string leads_to;  // target of a followed path; empty if nothing is there
     };
-    // What lies under a path.
+    // What is at a path.
     struct Place;
     using Duration = std::chrono::steady_clock::duration;
 
@@ -138,7 +146,7 @@ class EventArming {
     void arm_now(std::uint32_t event, bool tell);
     void await_detached();
     [[nodiscard]] std::vector<std::uint32_t> events_in(const std::string& path) const;
-    // Takes the markers of these events out, one event after the other.
+    // Detaches the markers of these events, one event after the other.
     void leave(const std::vector<std::uint32_t>& events, const std::string& problem);
     void look_at(const std::string& path);
     [[nodiscard]] Result<Place> place_of(const std::string& path) const;
@@ -154,22 +162,22 @@ class EventArming {
     Options options_;
     std::atomic<bool> given_up_{false};
     std::atomic<bool> look_wanted_{false};
-    std::mutex attach_mutex_;  // held while markers are attached or taken out
+    std::mutex attach_mutex_;  // held while markers are attached or detached
     std::atomic<bool> hits_held_;
     mutable std::mutex state_mutex_;
     std::vector<EventState> states_;     // by event
-    std::map<std::string, File> files_;  // by path: all that markers are in
+    std::map<std::string, File> files_;  // by path: all files with markers
     std::vector<std::future<void>> detaching_;
-    std::unique_ptr<CopyArming> copies_;  // nullptr: none are watched
+    std::unique_ptr<CopyArming> copies_;  // nullptr if copies are not watched
     std::uint64_t subscription_ = 0;
     std::atomic<bool> copies_wanted_{false};
     boost::asio::thread_pool pool_{1};          // the arming thread
-    boost::asio::thread_pool leaving_pool_{1};  // takes markers out of copies that nobody has mapped any more
+    boost::asio::thread_pool leaving_pool_{1};  // detaches markers from copies that no process maps any more
     boost::asio::steady_timer copies_timer_{pool_};
-    std::unique_ptr<WriteGuard> guard_;  // last: its thread uses the others
+    std::unique_ptr<WriteGuard> guard_;  // last: its thread uses the other members
 };
 
-// The programs and libraries that the event's markers are in, of those that the settings name by their paths.
+// The programs and libraries with markers of the event that the settings name by path.
 [[nodiscard]] std::set<std::string> binaries_of(const settings::Event& event);
 
 }  // namespace lagtrap::daemon

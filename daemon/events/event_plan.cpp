@@ -17,8 +17,8 @@ constexpr std::chrono::seconds scope_patience{5};
 
 bool is_of_go(const MarkerPlan& plan) { return plan.places.goid_offset != 0; }
 
-// Return probes of the kernel end the calls of a thread innermost first, and not those that are nested deeper than it keeps
-// account of.
+// Return probes end the calls of a thread innermost first, and the kernel drops those that are
+// nested too deeply. So events with return probes are not keyed by frame.
 void key_by_frame(const settings::Event& event, std::vector<MarkerPlan>& markers) {
     const bool possible = pairs_frames(event) && std::none_of(markers.begin(), markers.end(), [](const auto& plan) {
                               return plan.places.return_probe || is_of_go(plan);
@@ -26,7 +26,7 @@ void key_by_frame(const settings::Event& event, std::vector<MarkerPlan>& markers
     for (MarkerPlan& plan : markers) plan.by_frame = possible;
 }
 
-// Whether goroutines are the event's keys.
+// True if goroutines are the event's keys.
 Result<bool> is_keyed_by_goroutine(const settings::Event& event, const std::vector<MarkerPlan>& markers) {
     if (event.key != settings::KeyKind::Thread) return false;
     const MarkerPlan* of_go = nullptr;
@@ -131,7 +131,7 @@ Result<MarkerPlan> EventPlanner::plan_marker(const settings::Event& event, const
 
 namespace {
 
-// In the order of attaching.
+// In attach order.
 using PlanOne = std::function<Status(const settings::Marker&, lagtrap_marker_role, std::uint16_t)>;
 Status for_each_marker(const settings::Event& event, const PlanOne& plan) {
     TRY(plan(event.end, LAGTRAP_ROLE_END, 0));

@@ -1,5 +1,5 @@
-// What is to be attached for an event: found out from the files of its markers before any of it is attached, so that what
-// takes long, or fails, holds nobody up.
+// Plans the probes of an event from the files of its markers, before anything is attached, so that
+// slow or unreadable files delay nobody.
 #pragma once
 
 #include <cstdint>
@@ -21,45 +21,49 @@
 namespace lagtrap::daemon {
 
 struct MarkerPlan {
-    // Where a value is: argument or parameter, counted from 0; of tracepoints offset and size of a field.
+    // Where to find a value: argument or parameter number, counted from 0. For tracepoints, offset
+    // and size of a field.
     struct Value {
         std::uint16_t argument = LAGTRAP_NO_ARGUMENT;
         std::uint16_t bytes = 0;
     };
     settings::Marker marker;
     lagtrap_marker_role role = LAGTRAP_ROLE_BEGIN;
-    std::uint16_t stage = 0;  // of ends: 0, or 1 + the place among the event's other ends
+    std::uint16_t stage = 0;  // for ends: 0, or 1 + index among the event's other ends
     Value key, second_key, begin_time, trace;
-    ProbePlaces places;               // of markers in programs
-    std::uint64_t tracepoint_id = 0;  // of those in the kernel
-    bool by_frame = false;            // the call's frame is the key: calls of fibers too are told apart
+    ProbePlaces places;               // for markers in programs
+    std::uint64_t tracepoint_id = 0;  // for markers in the kernel
+    bool by_frame = false;            // the call's stack frame is the key, which also distinguishes calls of fibers
 
-    // "attach to function NAME of FILE", for errors.
+    // For errors: "attach to function NAME of FILE".
     [[nodiscard]] std::string doing() const;
 };
 
 struct EventPlan {
-    bool by_goroutine = false;          // its keys: its markers are functions of Go, and no value is
-    std::optional<FileIdentity> scope;  // the program whose processes alone are watched
-    std::vector<MarkerPlan> markers;    // in the order of attaching: the end before the begin
+    bool by_goroutine = false;          // goroutines are the keys: the markers are Go functions, and no value is a key
+    std::optional<FileIdentity> scope;  // limits the event to processes of this program
+    std::vector<MarkerPlan> markers;    // in attach order: ends before the begin
 };
 
-// One thread's.
+// Use it on one thread.
 class EventPlanner {
   public:
-    // Whether the file of a path is found when a process maps it, like those of patterns.
+    // True if the file at this path is opened only when a process maps it, like files that match
+    // patterns.
     using Follows = std::function<bool(const std::string& path)>;
     explicit EventPlanner(ProbePlanner::OpenFile open, Follows follows = {})
         : places_(std::move(open)), follows_(std::move(follows)) {}
 
-    // All of these will be planned one after the other: what is asked of a file is read once.
+    // Announces events that will be planned, so that each file is read once for all of them.
     void expect(const std::vector<settings::Event>& events);
-    // ErrorKind::Timeout: the budget was not enough. Markers in files that are found when they are mapped are left out.
+    // ErrorKind::Timeout: the budget ran out. Skips markers in files that are opened only when
+    // mapped.
     [[nodiscard]] Result<EventPlan> plan(const settings::Event& event, const binaries::ReadBudget& budget);
-    // Of the event's markers whose binary is one of `names`: in the file that is opened under the name `path`.
+    // Plans the event's markers whose binary is in `names`, for the file that is opened under the
+    // name `path`.
     [[nodiscard]] Result<EventPlan> plan_copy(const settings::Event& event, const std::set<std::string>& names,
                                               const std::string& path, const binaries::ReadBudget& budget);
-    // The file that was read last; empty: none. After an error of plan() that it is about.
+    // The file that was read last, or empty. After an error of plan(), the file that it is about.
     [[nodiscard]] const std::string& last_file() const { return last_file_; }
 
   private:

@@ -26,9 +26,10 @@ bool keeps_stack_order(const settings::Event& event) {
 }
 
 bool counts_times(const settings::Event& event) {
-    if (event.begin.kind == settings::MarkerKind::RunQueue) return false;  // each run is all of one kind
+    if (event.begin.kind == settings::MarkerKind::RunQueue) return false;  // each run consists of one kind of time
     if (event.key == settings::KeyKind::Thread) return true;
-    // Tracepoints are met by whichever thread an interrupt hits; a goroutine's threads run others between its markers.
+    // A tracepoint may be hit by any thread that an interrupt arrives on, and the threads of a
+    // goroutine run others between its markers.
     const auto in_kernel = [](const settings::Marker& marker) {
         return marker.kind == settings::MarkerKind::Tracepoint;
     };

@@ -1,24 +1,27 @@
-// What follows from an event's settings for how its runs are followed.
+// How an event's runs are tracked, derived from its settings.
 #pragma once
 
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
 
-// Whether the event is a function from its entry to its return: then a run lives no longer than its stack frame.
+// True if the event is a function call from entry to return. Then a run lives no longer than its
+// stack frame.
 [[nodiscard]] bool pairs_calls(const settings::Event& event);
 
-// Whether such calls can be told apart by their frames alone: none of its markers lies inside the call, and calls inside of
-// others are runs too.
+// True if such calls can be told apart by their frames alone: no marker lies within the call, and
+// nested calls are runs too.
 [[nodiscard]] bool pairs_frames(const settings::Event& event);
 
-// Whether begin and end are reached by one thread in a program, so that its stack pointer at both can be compared.
+// True if one thread of a program hits both begin and end, so that its stack pointers can be
+// compared.
 [[nodiscard]] bool keeps_stack_order(const settings::Event& event);
 
-// Whether the time of the threads of the event's runs is counted, by what they did.
+// True if the time of the runs' threads is measured, split by what they did.
 [[nodiscard]] bool counts_times(const settings::Event& event);
 
-// Whether values that markers carry are its keys; and whether they mean the same in all processes.
+// True if values that markers carry are the keys; and if these have the same meaning in all
+// processes.
 [[nodiscard]] bool keyed_by_argument(const settings::Event& event);
 [[nodiscard]] bool keyed_for_machine(const settings::Event& event);
 

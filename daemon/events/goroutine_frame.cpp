@@ -9,14 +9,14 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Fields of Go's src/runtime/runtime2.go, type g, the same in all versions that are watched.
+// Fields of struct g in Go's src/runtime/runtime2.go. They are the same in all supported versions.
 constexpr std::size_t stack_high_at = 8;
-constexpr std::size_t stack_pointer_at = 56;  // of sched: where it stopped last
+constexpr std::size_t stack_pointer_at = 56;  // in `sched`: where it stopped last
 constexpr std::size_t largest_bytes = 4096;
 
 constexpr std::uint32_t runnable = 1, in_system_call = 3, waiting_for_event = 4, dead = 6, copying_stack = 8,
                         preempted = 9;
-constexpr std::uint32_t scanned = 0x1000;  // beside another status
+constexpr std::uint32_t scanned = 0x1000;  // combined with another status
 
 struct Goroutine {
     std::uint64_t number = 0;
@@ -48,13 +48,13 @@ std::optional<Goroutine> read_goroutine(const GoroutineFrame& frame, ProcessInsp
         number_at<std::uint32_t>(*bytes, frame.number_offset - sizeof(std::uint64_t)) & ~scanned};
 }
 
-// Whether what it noted when it stopped holds.
+// True if the state that it saved when it stopped is still valid.
 bool is_stopped(std::uint32_t status) {
     return status == runnable || status == in_system_call || status == waiting_for_event || status == preempted;
 }
 
-// Whether the call whose return address lies at `place` is among those that the frame pointers lead to. Each leads to the one
-// before it, and lies below the return address of its call.
+// Follows the frame pointers to find the call whose return address is at `place`. Each points to
+// the previous one and lies just below the return address of its call.
 FrameState find_call(const GoroutineFrame& frame, const Goroutine& goroutine, std::uint64_t place,
                      ProcessInspector& inspector) {
     if (place - goroutine.stack_pointer > inspected_memory_limit_bytes) return FrameState::Alive;
@@ -85,7 +85,7 @@ FrameState state_of(const GoroutineFrame& frame, bool is_call, ProcessInspector&
     if (now->status == copying_stack) return FrameState::Unknown;
     if (!is_call || !is_stopped(now->status)) return FrameState::Alive;
     const FrameState state = state_of_call(frame, *now, inspector);
-    // It may have gone on and stopped again while it was read.
+    // It may have run and stopped again during the reads.
     return state != FrameState::Gone || read_goroutine(frame, inspector) == now ? state : FrameState::Unknown;
 }
 

@@ -1,4 +1,4 @@
-// Whether goroutines still are where they were, asked for by who may not wait: the answer comes later, or never.
+// Checks goroutines for callers that must not wait: the answer comes later, or never.
 #pragma once
 
 #include <atomic>
@@ -16,30 +16,31 @@
 
 namespace lagtrap::daemon {
 
-// Looks by `inspector`, which outlives it, on a thread of its own; the other functions are for any thread, and wait for
-// nothing.
+// Reads through `inspector`, which must outlive it, on its own thread. All functions are
+// thread-safe and do not block.
 class GoroutineLooks {
   public:
-    // An answer is believed for so long by who acts on it at once; that a frame is gone is true for ever.
+    // How long an answer is fresh enough to act on. Gone is final.
     static constexpr std::uint64_t fresh_ns = 100'000'000;
-    static constexpr std::uint64_t kept_ns = 60'000'000'000;  // since somebody asked
-    static constexpr std::size_t limit = 4096;                // of answers; what is more stays unknown
+    static constexpr std::uint64_t kept_ns = 60'000'000'000;  // after the last question
+    static constexpr std::size_t limit = 4096;                // number of answers; beyond it, states stay Unknown
 
     explicit GoroutineLooks(ProcessInspector& inspector);
-    // Ends a look that is being made.
+    // Aborts a running check.
     ~GoroutineLooks();
     GoroutineLooks(const GoroutineLooks&) = delete;
     GoroutineLooks& operator=(const GoroutineLooks&) = delete;
 
     enum class Age { Fresh, Any };
     enum class Asked { Goroutine, Call };
-    // Of the run that began at `begin_ns` and has this frame. Unknown until there is an answer; asks for one where there is
-    // none that is fresh.
+    // State of the run that began at `begin_ns` with this frame. Unknown until there is an answer.
+    // Requests a check if there is no fresh answer.
     [[nodiscard]] FrameState state_of(const GoroutineFrame& frame, std::uint64_t begin_ns, Asked asked, Age age,
                                       std::uint64_t now_ns);
 
-    // `told` is called, on the looks' thread, when answers have come, until stop_telling(), after which it does not run. It
-    // must not call this. `who` tells listeners apart.
+    // Calls `told` on this object's thread when answers have arrived, until stop_telling(). After
+    // that returns, it does not run any more. `told` must not call tell() or stop_telling(). `who`
+    // identifies the listener.
     void tell(const void* who, std::function<void()> told);
     void stop_telling(const void* who);
 
@@ -52,16 +53,16 @@ class GoroutineLooks {
     struct Known {
         GoroutineFrame frame;
         FrameState goroutine = FrameState::Unknown, call = FrameState::Unknown;
-        std::uint64_t answered_ns = 0;  // 0: not yet
+        std::uint64_t answered_ns = 0;  // 0 if there is no answer yet
         std::uint64_t asked_ns = 0;
-        bool is_asked = false;  // and not yet answered
+        bool is_asked = false;  // and not answered yet
     };
     void work();
     void forget_old(std::uint64_t now_ns);
 
     ProcessInspector& inspector_;
     std::atomic<bool> ending_{false};
-    std::mutex mutex_;  // over what follows
+    std::mutex mutex_;  // protects the following members
     std::condition_variable more_;
     std::map<Question, Known> known_;
     std::vector<Question> questions_;
@@ -70,12 +71,12 @@ class GoroutineLooks {
     std::thread thread_;
 };
 
-// Who looks at goroutines for this process; nullptr: the one who asks does, which only a test may. It outlives its use; to be
-// set before there are threads.
+// Sets the object that checks goroutines for this process. nullptr (the default) lets the caller
+// check directly, which only tests may do. It must outlive its use. Call it before threads start.
 void look_at_goroutines_by(GoroutineLooks* looks);
 [[nodiscard]] GoroutineLooks* goroutine_looks();
 
-// As GoroutineLooks::state_of() now, by whoever looks for this process.
+// GoroutineLooks::state_of() for the current time, by the object set for this process.
 [[nodiscard]] FrameState known_state(const GoroutineFrame& frame, std::uint64_t begin_ns, GoroutineLooks::Asked asked,
                                      GoroutineLooks::Age age);
 

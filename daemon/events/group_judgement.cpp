@@ -22,21 +22,21 @@ bool is_of_unit(const std::string& unit, std::string_view path) {
     return false;
 }
 
-// The group itself, or one around it.
+// True for the group itself or a group within it.
 bool is_within(const std::string& pattern, std::string_view path) {
     for (; !path.empty(); path = path.substr(0, path.rfind('/')))
         if (matches_pattern(pattern, path)) return true;
     return pattern == "/";
 }
 
-// "redis" of "registry.example:5000/library/redis:7@sha256:...".
+// "redis" for "registry.example:5000/library/redis:7@sha256:...".
 std::string_view short_image(std::string_view image) {
     image = image.substr(0, image.find('@'));
     image = image.substr(image.rfind('/') + 1);
     return image.substr(0, image.find(':'));
 }
 
-// nullopt: it is not known.
+// nullopt if unknown.
 using Answer = std::optional<bool>;
 
 Answer matches(const std::string& pattern, const std::string& text) {
@@ -50,7 +50,7 @@ Answer has_label(const std::string& wanted, const binaries::ContainerFacts& fact
     return facts.has_labels ? Answer(false) : Answer();
 }
 
-// As far as the container, whose root names what is in it.
+// The path up to the container, because names below are chosen by its root.
 std::string_view without_inside(std::string_view path) {
     const std::string id = trace::container_of_group(path).id;
     return id.empty() ? path : path.substr(0, path.find('/', path.find(id)));
@@ -79,10 +79,11 @@ GroupJudgement judge_group(const settings::Scope& event_scope, const GroupPath& 
     if (by_id) rest.container.clear();
     if (rest.empty() && !made_by_user) return {true, {}};
     const KnownContainer known = find(container.id);
-    // Managers of users are not asked, and those of the machine make no group there.
+    // The machine's container managers do not create groups there, and users' managers are not
+    // asked.
     if (made_by_user) return {rest.empty() && !known.found, {}};
     const binaries::ContainerFacts& facts = known.facts;
-    // Who knows a container and tells of no pod has none.
+    // If a manager knows the container but names no pod, there is none.
     const bool no_pod = known.found && facts.pod.empty() && path.find("kubepods") == std::string_view::npos;
     GroupJudgement judgement{true, {}};
     const auto ask = [&](const std::string& wanted, const Answer& answer, const char* what) {

@@ -1,4 +1,5 @@
-// Whether a control group is one that an event's scope names, by its path and by what is known of its container.
+// Decides whether an event's scope includes a control group, by the group's path and by what is
+// known about its container.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,23 @@ namespace lagtrap::daemon {
 
 struct GroupJudgement {
     bool in_scope = false;
-    std::string not_known;  // what would decide it: "name", "image", "pod", "labels"; empty: it is decided
+    // The missing fact that would decide: "name", "image", "pod", "namespace", "labels"; empty if
+    // decided.
+    std::string not_known;
 };
 
-// A control group, with who can have given it its name: below a folder of theirs users make groups as they like.
+// A control group, and who may have chosen its name: users can create groups in folders that they
+// own.
 struct GroupPath {
-    std::string path;                            // from the root of the hierarchy of version 2, "" of the root
-    std::size_t root_bytes = std::string::npos;  // so many of the path only root can have made
-    std::uint32_t maker = 0;                     // the user who can have made the rest
+    std::string path;                            // from the root of the version 2 hierarchy; "" for the root
+    std::size_t root_bytes = std::string::npos;  // the part of the path that only root can have created
+    std::uint32_t maker = 0;                     // the user who may have created the rest
 };
 
 using FindContainer = std::function<KnownContainer(const std::string& id)>;
-// What users can have made counts where the scope names that user, too; and as a container of theirs, by its id, if no
-// manager of the machine knows it. Units inside of a container count where the scope names the container, too.
+// Groups that a user may have created count if the scope names that user too, or as a container of
+// that user, by its id, if no manager of the machine knows it. Units inside a container count if
+// the scope names the container too.
 [[nodiscard]] GroupJudgement judge_group(const settings::Scope& scope, const GroupPath& group,
                                          const FindContainer& find);
 

@@ -31,7 +31,8 @@ constexpr auto names_may_come_for = 20s;
 constexpr std::chrono::milliseconds look_again_interval{200};
 constexpr std::uint32_t wanted_events = IN_CREATE | IN_DELETE | IN_ONLYDIR;
 
-// Users and containers make groups in what is theirs, and have a share of the room for them each.
+// Groups created by users or in containers share a limited part of the table, for each user or
+// container.
 std::string sharer_of(const GroupPath& place) {
     if (place.root_bytes != std::string::npos) return "user " + std::to_string(place.maker);
     const std::string id = trace::container_of_group(place.path).id;
@@ -41,7 +42,7 @@ std::string sharer_of(const GroupPath& place) {
 
 }  // namespace
 
-// Fields of mountinfo: proc(5). The file system comes after " - ".
+// Fields of mountinfo, see proc(5). The file system type follows " - ".
 Result<std::filesystem::path> find_group_hierarchy() {
     TRY_ASSIGN(const std::string text, read_file("/proc/self/mountinfo", mounts_limit_bytes));
     std::istringstream lines(text);
@@ -87,7 +88,7 @@ void GroupScopes::note_problem(const std::string& problem) {
 
 void GroupScopes::add_all() { add("", 0); }
 
-// Whoever owns a folder above it can have made it.
+// The owner of any folder above the group may have created it.
 GroupPath GroupScopes::place_of(const std::string& path) const {
     GroupPath place{path, std::string::npos, 0};
     for (std::size_t at = 0; (at = path.find('/', at + 1)) != std::string::npos;) {
@@ -111,7 +112,7 @@ bool GroupScopes::has_room(const std::string& sharer) {
     return false;
 }
 
-// The watch first: what is made from then on is told, and what was made before is listed.
+// Watch first, then list: nothing that is created in between is missed.
 void GroupScopes::add(const std::string& path, int depth) {
     const std::string folder = root_.string() + path;
     const int watch = ::inotify_add_watch(inotify_.get(), folder.c_str(), wanted_events);

@@ -1,4 +1,4 @@
-// Who hits the markers of an event: one process, or all of a party's (core/party.hpp).
+// Whose hits: one process, or all processes of a party (core/party.hpp).
 #pragma once
 
 #include <compare>
@@ -13,12 +13,12 @@ namespace lagtrap::daemon {
 
 struct HitParty {
     Party party = root_party;
-    std::uint32_t pid = 0;  // 0: all of the party's
+    std::uint32_t pid = 0;  // 0: all processes of the party
 
     auto operator<=>(const HitParty&) const = default;
 };
 
-// Of those hits at which the cost was looked at.
+// Hits of one party, among the sampled ones.
 struct PartyHits {
     HitParty who;
     std::uint64_t paired = 0;
@@ -30,7 +30,7 @@ struct HitParties {
     std::vector<PartyHits> processes;
 };
 
-// Who has begun runs of one event, or of several.
+// The parties that have begun runs of one or more events.
 class SeenParties {
   public:
     void add(Party party) { parties_.insert(party); }
@@ -38,7 +38,7 @@ class SeenParties {
     void add(const SeenParties& others);
     void remove(Party party) { parties_.erase(party); }
 
-    // Beyond the room that BPF programs have for them there are always others.
+    // The BPF programs store a limited number of parties. If there are more, it is always true.
     [[nodiscard]] bool has_other_than(Party party) const;
 
   private:

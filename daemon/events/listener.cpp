@@ -13,7 +13,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Of a switch and its waking, in programs that pass over other threads (docs/performance.md).
+// Cost of one switch and its wakeup in programs that ignore the thread (docs/performance.md).
 constexpr std::uint64_t time_cost_ns = 65;
 
 }  // namespace
@@ -98,7 +98,7 @@ std::vector<EventStatus> Listener::status() const {
         status.counters.abandoned += status.open.abandoned;
         status.counters.left += status.open.left;
         status.counters.expired += status.open.expired;
-        // What was noticed while it was open counts from then on, and not again at its end.
+        // A delay noticed while it was open counts from then on, and not again at its end.
         const std::uint64_t counted_before = status.counters.told_delays + status.counters.withdrawn;
         const auto before_us = told_before_.find(index);
         const std::uint64_t told = status.open.told + (before_us == told_before_.end() ? 0 : before_us->second);
@@ -133,18 +133,18 @@ std::map<std::uint32_t, std::uint32_t> Listener::shared_events(const Listener& b
     return numbers;
 }
 
-// What the programs in both counted in the meantime, some microseconds, counts here.
+// The few microseconds during which both sets of programs count are counted here.
 std::uint64_t Listener::take_over(Listener& before) {
     auto takeover = RunTakeover::between({before.programs_->tags_fd(), before.programs_->slots_fd()},
                                          {programs_->tags_fd(), programs_->slots_fd()});
     const auto numbers = takeover ? shared_events(before) : std::map<std::uint32_t, std::uint32_t>{};
-    before.breaches_->sweep();  // here nobody knows which programs were replaced by others before now
+    before.breaches_->sweep();  // this listener cannot know of programs started by exec before now
     carried_ = before.all_totals();
     arming_->let_hits_count();
     if (takeover) takeover->copy(numbers, before.events_);
     before.arming_->hold_hits();
     const std::uint64_t told_until_ns = monotonic_ns();
-    // Programs that had begun before are through: the kernel lets none run across this.
+    // Running programs finish before membarrier returns.
     (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
     if (!takeover) return told_until_ns;
     takeover->settle();
@@ -153,7 +153,7 @@ std::uint64_t Listener::take_over(Listener& before) {
     return told_until_ns;
 }
 
-// Delays that were noticed while they were open are in the totals already, and are counted again when they end.
+// Delays noticed while open are in the totals already, and are counted again when they end.
 void Listener::carry(const Listener& before, const std::map<std::uint32_t, RunTakeover::Counts>& moved,
                      const std::map<std::uint32_t, std::uint32_t>& numbers) {
     for (const auto& [event, counts] : moved) {

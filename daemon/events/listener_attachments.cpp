@@ -1,4 +1,5 @@
-// Where the markers of events are attached: roles of markers come and go on their own, in each file.
+// Attaches and detaches markers of events. In each file, each role of markers is handled
+// separately.
 #include <algorithm>
 #include <chrono>
 
@@ -8,7 +9,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// One call to the kernel takes milliseconds; before there were links for many places, one place took 40.
+// One call to the kernel takes milliseconds. Before uprobe_multi links, each address took 40 ms.
 constexpr std::chrono::milliseconds attach_patience{20'000};
 constexpr std::chrono::milliseconds patience_of_place{100};
 
@@ -29,7 +30,7 @@ std::vector<ProbeKind> ListenerPrograms::kinds_of(const EventPlan& plan) {
     return kinds;
 }
 
-// In the order of attaching: the end before the begin.
+// In attach order: ends before the begin.
 Status ListenerPrograms::attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
                                         Links& links) {
     Links attached;
@@ -44,7 +45,7 @@ Status ListenerPrograms::attach_missing(SiteOwner owner, const EventPlan& plan, 
             requests.push_back(std::move(request));
         }
         if (requests.empty()) continue;
-        // The programs stay for as long as a call is on its way that was left behind.
+        // The programs must stay alive while an abandoned call is running.
         TRY_ASSIGN(attached[role],
                    call_within<std::vector<Link>>(
                        patience, "attach its markers",
@@ -59,7 +60,7 @@ void ListenerPrograms::take_role(Placed& placed, lagtrap_marker_role role, std::
     for (Link& link : std::exchange(placed.links[role], {})) taken.push_back(std::move(link));
 }
 
-// In the order of attaching: whoever ends them begins with the last.
+// In attach order. Callers destroy the links from the last to the first.
 void ListenerPrograms::take_all(Placed& placed, std::vector<Link>& taken) {
     for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN})
         take_role(placed, role, taken);
@@ -108,7 +109,7 @@ Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool
     return count_runs ? let_hits_count(index, true) : success();
 }
 
-// All markers have no effect from the same moment on, but for the begin.
+// All markers except the begin stop having an effect at the same time.
 std::vector<Link> ListenerPrograms::count_alone(std::uint32_t index) {
     (void)change_config(
         index, [](lagtrap_event_config& config) { config.flags |= LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED; });
@@ -189,7 +190,8 @@ void ListenerPrograms::note_go_places(std::uint32_t index, const EventPlan& plan
             attached.go_places.insert_or_assign(marker_id_of(index, marker), go_place_of(marker.places));
 }
 
-// The programs know of each marker once where Go keeps a goroutine's number, and of each event whether these are its keys.
+// The programs store the goroutine number's offset once per marker, and once per event whether
+// goroutines are the keys.
 Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& plan) {
     decltype(Attached::go_places) known;
     {
@@ -241,7 +243,8 @@ void ListenerPrograms::give_back_copy(std::uint32_t index, std::uint32_t copy) {
 }
 
 std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
-    std::shared_ptr<std::vector<Link>> run_queue;  // may be the last one, which goes without the lock
+    // May be the last reference; must be destroyed after the lock is released.
+    std::shared_ptr<std::vector<Link>> run_queue;
     const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
     if (found == attached_.end()) return {};

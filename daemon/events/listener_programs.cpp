@@ -26,7 +26,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// As run_report.bpf.h has it.
+// As in run_report.bpf.h.
 constexpr __u32 scratches_of_cpu = 4;
 
 lagtrap_nesting nesting_of(settings::Nesting nesting) {
@@ -80,8 +80,8 @@ lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
     return config;
 }
 
-// Ends the attachments of each event from the last to the first. Most of it is waiting for other CPUs, which many wait
-// for as quickly as one.
+// Destroys the links of each event from the last to the first, all events in parallel: it mostly
+// waits for other CPUs.
 void destroy_at_once(std::vector<std::vector<Link>> events) {
     do_at_once(events.size(), [&](std::size_t number) {
         while (!events[number].empty()) events[number].pop_back();
@@ -90,7 +90,7 @@ void destroy_at_once(std::vector<std::vector<Link>> events) {
 
 }  // namespace
 
-// An event keeps its markers' numbers, however often it is attached.
+// An event keeps its marker numbers, however often it is attached.
 ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
     : events_(settings.events), times_wanted_(settings.history.times) {
     std::uint32_t next = 0;
@@ -103,7 +103,7 @@ ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
 
 ListenerPrograms::~ListenerPrograms() { detach_all(); }
 
-// The verifier takes some 50 ms for each program.
+// Saves startup time: the verifier takes about 50 ms per program.
 void ListenerPrograms::leave_out_unused() {
     const auto& all = programs_->progs;
     const auto any_of_kind = [&](settings::MarkerKind kind) {
@@ -124,7 +124,7 @@ void ListenerPrograms::leave_out_unused() {
         bpf_program__set_autoload(program, run_queue);
 }
 
-// What only events with record="runs" need is as small as may be where there are none.
+// Without events with record="runs", their maps are as small as possible.
 Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads& threads) {
     const bool any_runs = std::any_of(events_.begin(), events_.end(),
                                       [](const auto& event) { return event.record == settings::RecordMode::Runs; });
@@ -192,7 +192,8 @@ void ListenerPrograms::name_run_queue_events() {
             programs_->rodata->run_queue_events[next++] = event + 1;
 }
 
-// The kernel takes a program once at a tracepoint, and it serves all events: the last one to go detaches it.
+// A program can be attached to a tracepoint once, so all events share it. The last event detaches
+// it.
 Result<std::shared_ptr<std::vector<Link>>> ListenerPrograms::attach_run_queue() {
     const std::lock_guard lock(attached_mutex_);
     if (auto attached = run_queue_.lock()) return attached;
@@ -225,7 +226,8 @@ Status ListenerPrograms::attach_times() {
     return success();
 }
 
-// The threads are forgotten, so that no run takes the difference of sums that were not kept in between.
+// Threads are removed from the table, so that no run computes differences with sums from before the
+// pause.
 Status ListenerPrograms::count_times(bool wanted) {
     if (!wants_any_times() || wanted == counts_times()) return success();
     if (wanted) TRY(attach_times());
@@ -290,13 +292,13 @@ bpf_program* ListenerPrograms::program_for(const MarkerPlan& plan) const {
         case settings::MarkerKind::Usdt:
         case settings::MarkerKind::Library: return plan.places.arguments.empty() ? all.on_site : all.on_usdt;
         case settings::MarkerKind::Tracepoint: return all.on_tracepoint;
-        case settings::MarkerKind::RunQueue: return nullptr;  // attach_run_queue()
+        case settings::MarkerKind::RunQueue: return nullptr;  // see attach_run_queue()
         case settings::MarkerKind::Function: break;
     }
     return plan.places.goid_offset != 0 ? all.on_go : all.on_function;
 }
 
-// As the constructor counts them: the end, stages, the begin, other ends.
+// In the order that the constructor counts: the end, stages, the begin, other ends.
 std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPlan& plan) const {
     const std::uint32_t first = first_markers_[event];
     const std::uint32_t begin = first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());

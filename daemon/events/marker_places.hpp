@@ -1,4 +1,4 @@
-// Where markers stand, of those that stand in one place alone: known without a stack.
+// The addresses of markers that have only one address, which are known without a stack.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,22 @@ namespace lagtrap::daemon {
 
 struct SolePlace {
     std::string binary;
-    std::string build_id;      // raw bytes; of the file that was read
+    std::string build_id;      // raw bytes, from the file that was read
     std::uint64_t offset = 0;  // in the file
     bool operator==(const SolePlace&) const = default;
 };
 
-// nullopt: the marker is in several places, at the ends of a function, or in the kernel.
+// nullopt if the marker has several addresses, is at function exits, or is in the kernel.
 [[nodiscard]] std::optional<SolePlace> sole_place_of(const MarkerPlan& plan);
 
-// Of the markers of a listener, as they were attached last. From any thread.
+// The addresses of a listener's markers, as last attached. Thread-safe.
 class MarkerPlaces {
   public:
     void note(std::uint32_t event, const EventPlan& plan);
-    // Markers of the event were attached in a further file: where that is another place, theirs is no longer the only one.
+    // Call it when markers of the event were attached in another file. A marker with another
+    // address there has no single address any more.
     void note_another(std::uint32_t event, const EventPlan& plan);
-    // `stage` counts with LAGTRAP_ROLE_STAGE alone.
+    // `stage` is used only with LAGTRAP_ROLE_STAGE.
     [[nodiscard]] std::optional<SolePlace> find(std::uint32_t event, lagtrap_marker_role role,
                                                 std::uint16_t stage) const;
 

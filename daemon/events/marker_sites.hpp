@@ -1,5 +1,5 @@
-// What the listener's programs are told of a place beside its marker: entries of a map of theirs, whose number is in the
-// probe's cookie.
+// Details about probe addresses for the listener's programs: entries of a BPF map. The probe's
+// cookie has the number of the entry.
 #pragma once
 
 #include <bpf/bpf.h>
@@ -17,7 +17,8 @@
 
 namespace lagtrap::daemon {
 
-// An event's markers in one file: those it was armed with are number 0, in each further copy of a file they have their own.
+// An event's markers in one file: copy 0 is what it was armed with; each further copy has its own
+// number.
 struct SiteOwner {
     std::uint32_t event = 0;
     std::uint32_t copy = 0;
@@ -30,8 +31,8 @@ class MarkerSites {
     static_assert(std::has_unique_object_representations_v<Site>, "compared byte by byte");
     MarkerSites(std::uint32_t limit, std::string what) : limit_(limit), what_(std::move(what)) {}
 
-    // The number of an entry with this content, new in `map` if there is none like it.
-    // ErrorKind::TooLarge: all are taken.
+    // Returns the number of an entry with this content; creates it in `map` if there is none.
+    // ErrorKind::TooLarge: the map is full.
     [[nodiscard]] Result<std::uint32_t> take(int map, SiteOwner owner, const Site& site) {
         const auto like_it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
             return !entry.owners.empty() && std::memcmp(&entry.site, &site, sizeof(site)) == 0;
@@ -51,11 +52,11 @@ class MarkerSites {
         return number;
     }
 
-    // All that the markers in this file have; they are met no more.
+    // Releases all entries of the markers in this file. They must be detached.
     void give_back(SiteOwner owner) {
         for (Entry& entry : entries_) entry.owners.erase(owner);
     }
-    // The same, in all files.
+    // Like give_back(), for all files.
     void give_back_all(std::uint32_t event) {
         for (Entry& entry : entries_)
             std::erase_if(entry.owners, [&](const auto& owner) { return owner.event == event; });
@@ -63,7 +64,7 @@ class MarkerSites {
 
   private:
     struct Entry {
-        std::set<SiteOwner> owners;  // none: it is free
+        std::set<SiteOwner> owners;  // empty: the entry is free
         Site site{};
     };
     std::uint32_t limit_;

@@ -13,20 +13,23 @@
 namespace lagtrap::daemon {
 namespace {
 
-// An event with no more open runs than these keeps them for as long as somebody may end them.
+// An event with up to this many open runs keeps them as long as something may end them.
 constexpr std::uint64_t open_runs_kept = 256;
-// Each look has a run that is past its early point, and asking for its frame takes a thread.
+// Each check reports a run past its early point, and reading a frame needs a helper thread. So read
+// frames less often.
 constexpr std::uint64_t early_frame_interval_ns = 10'000'000;
 
-// The programs leave the name to us for runs that are open: reading it here costs nothing in the watched program.
+// The BPF programs leave the thread name of open runs to us, because reading it here costs the
+// watched program nothing.
 void fill_name(lagtrap_run& run) {
     std::memset(run.comm, 0, sizeof(run.comm));
     const auto path = "/proc/" + std::to_string(run.begin_pid) + "/task/" + std::to_string(run.begin_tid) + "/comm";
     if (auto name = read_file(path, 64); name && !name->empty())
-        std::memcpy(run.comm, name->data(), std::min(name->size() - 1, sizeof(run.comm) - 1));  // ends in a newline
+        // It ends with a newline.
+        std::memcpy(run.comm, name->data(), std::min(name->size() - 1, sizeof(run.comm) - 1));
 }
 
-// As a recording has a run that is open, or was left.
+// Fills in the fields of an open or dropped run for a recording.
 void describe_open(lagtrap_run& run, std::uint64_t now_ns, bool reported) {
     run.end_ns = now_ns;
     run.header.at_ns = now_ns;
@@ -62,7 +65,8 @@ bool OpenRuns::abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& 
     return true;
 }
 
-// The answer took its time: meanwhile the thread may have begun another run in the same place, whose deadline is a later one.
+// Reading the frame takes time. Meanwhile the thread may have begun another run in the same slot,
+// with a later deadline.
 void OpenRuns::leave(std::size_t index, std::uint64_t tag, std::uint64_t deadline_ns, const lagtrap_run& run,
                      const std::vector<settings::Event>& events) {
     __u64 expected_ns = deadline_ns;
@@ -72,8 +76,8 @@ void OpenRuns::leave(std::size_t index, std::uint64_t tag, std::uint64_t deadlin
     if (abandon(index, tag, run, events)) ++counts_[run.event].left;
 }
 
-// Of a run that would begin a recording if it passed its threshold. One whose breach is seen at its end goes on to count after
-// that, unless it has been open for so long that it may have none.
+// For runs that would start a recording if they passed their threshold. A run whose breach is
+// noticed at its end still counts after its threshold, unless it is so old that it may have no end.
 void OpenRuns::look_early(std::size_t index, std::uint64_t tag, std::uint64_t now_ns,
                           const std::vector<settings::Event>& events, std::uint64_t point_ns, Look& result) {
     const lagtrap_slot& slot = table_.slot(index);
@@ -124,7 +128,7 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
         const FrameState frame = frame_of(*run, slot, events[event], frames_);
         if (frame == FrameState::Gone) return leave(index, tag, deadline_ns, *run, events);
         if (frame == FrameState::Unknown) return;
-        // Its end sees the bit, or has come before and is a breach itself.
+        // Its end sees this bit; or the end came first and is a breach itself.
         __u64 expected_ns = deadline_ns;
         if (!__atomic_compare_exchange_n(&slot.deadline_ns, &expected_ns, deadline_ns | LAGTRAP_DEADLINE_TOLD, false,
                                          __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
@@ -141,7 +145,7 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
 
 bool OpenRuns::is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const {
     for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
-        // One that is being ended may not be told yet.
+        // The slot of a run that is being ended may not have been reported yet.
         if (RunTable::is_spill_count(index) || load(table_.tag(index)) == 0) continue;
         const lagtrap_run& run = table_.slot(index).run;
         if (run.event == event && run.begin_tid == tid && load(run.begin_ns) == begin_ns) return true;

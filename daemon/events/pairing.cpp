@@ -9,11 +9,12 @@ namespace {
 
 using Kind = PairingFinding::Kind;
 
-// Fewer are no experience: a program that was running when the event was armed has an end or two without a begin.
+// Fewer are not enough: a program that was running when the event was armed has an end or two
+// without a begin.
 constexpr std::uint64_t enough = 8;
 constexpr std::uint64_t open_runs_limit = LAGTRAP_BUCKETS * LAGTRAP_BUCKET_TAGS;
 
-// Runs that passed their threshold and whose end was not seen, or seems not to come.
+// Runs over their threshold whose end was missed or seems not to come.
 std::uint64_t endless(const EventCounters& counters, const OpenRuns::Counts& runs) {
     return counters.unended_late + counters.expired + runs.expired + runs.stale;
 }

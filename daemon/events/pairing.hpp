@@ -1,4 +1,4 @@
-// What the counters of an event tell of its pairing: whether begins and ends belong together.
+// Evaluates the counters of an event: do its begins and ends belong together?
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace lagtrap::daemon {
 
-// Whether a run that passes its threshold while it is open is a slow one, as far as experience goes: not where no end of the
-// event was ever seen, nor where runs that passed it turned out too often to have lost their end. `counters` and `runs` since
-// the event was armed.
+// True if an open run over its threshold is probably slow. False if no end of the event was ever
+// seen, or if such runs too often turned out to have lost their end. Pass `counters` and `runs`
+// since the event was armed.
 [[nodiscard]] bool believes_deadlines(const EventCounters& counters, const OpenRuns::Counts& runs);
 
 struct PairingFinding {
@@ -22,10 +22,11 @@ struct PairingFinding {
     std::string sentence;
 };
 
-// What is wrong with the pairing, each kind at most once; empty where nothing is, or too little was seen.
+// Problems with the pairing, each kind at most once. Empty if there are none, or too few hits to
+// tell.
 [[nodiscard]] std::vector<PairingFinding> pairing_findings(const EventCounters& counters, const OpenRuns::Counts& runs);
 
-// What keeps markers of a file from being hit at all, though they are armed; nullopt: nothing that is known.
+// A reason why armed markers of a file cannot be hit; nullopt if none is known.
 [[nodiscard]] std::optional<PairingFinding> marker_finding(const EventPlan& plan);
 
 }  // namespace lagtrap::daemon

@@ -18,7 +18,7 @@ std::vector<Key> keys_of(int map) {
     for (const Key* at = nullptr; bpf_map_get_next_key(map, at, &next) == 0; at = &key) {
         keys.push_back(next);
         key = next;
-        if (keys.size() >= 2 * 2048) break;  // entries that come and go may make it go round for ever
+        if (keys.size() >= 2 * 2048) break;  // entries that come and go could make it loop forever
     }
     return keys;
 }

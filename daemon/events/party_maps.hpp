@@ -1,4 +1,4 @@
-// The maps by which the listener's programs tell whose hits there are and are told whose shall do nothing.
+// The maps in which the listener's programs count hits by party, and find the parties to ignore.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lagtrap::daemon {
 
-// The descriptors are the programs'. May be used from any thread.
+// The descriptors belong to the programs. Thread-safe.
 class PartyMaps {
   public:
     struct Descriptors {
@@ -18,14 +18,14 @@ class PartyMaps {
     };
     explicit PartyMaps(const Descriptors& maps) : maps_(maps) {}
 
-    // The hits since the last call, by event. Hits that come meanwhile may be lost.
+    // Returns the hits since the last call, by event. Hits during the call may be lost.
     [[nodiscard]] std::map<std::uint32_t, HitParties> take() const;
-    // Error: LAGTRAP_LIMITED_PARTIES are limited.
+    // Error: LAGTRAP_LIMITED_PARTIES are limited already.
     [[nodiscard]] Status limit(std::uint32_t event, const HitParty& who, bool wanted) const;
-    // Whether anybody is limited.
+    // True if any party is limited.
     [[nodiscard]] bool limits(std::uint32_t event) const;
     void release_all(std::uint32_t event) const;
-    // At most LAGTRAP_LIMITED_PARTIES of them.
+    // Uses at most LAGTRAP_LIMITED_PARTIES of them.
     void set_without_recordings(const std::set<Party>& parties) const;
 
   private:

@@ -6,7 +6,7 @@ namespace lagtrap::daemon {
 namespace {
 
 constexpr std::uint64_t enough_hits = 16;
-// What takes so many times as long as the median was interrupted.
+// A program that takes this multiple of the median was interrupted.
 constexpr std::uint64_t longest_of_median = 4;
 
 std::uint64_t middle_ns(std::size_t bucket) {

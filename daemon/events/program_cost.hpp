@@ -1,4 +1,4 @@
-// What the programs at the markers of one event take, from times that they measured themselves.
+// Cost of the programs at the markers of one event, from times that they measured themselves.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@ namespace lagtrap::daemon {
 
 using CostCounts = std::array<std::uint64_t, LAGTRAP_COST_BUCKETS>;
 
-// The mean time of those that were not interrupted: a program that was preempted took as long as others ran. Nothing
-// where too few were measured.
+// Mean time of uninterrupted programs; if a program is preempted, its time includes that of other
+// threads. nullopt if there are too few measurements.
 [[nodiscard]] std::optional<std::uint64_t> program_cost_ns(const CostCounts& counts);
 
 }  // namespace lagtrap::daemon

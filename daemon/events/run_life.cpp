@@ -12,8 +12,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-// A key of the whole machine may be ended by any process, so nothing shows that nobody will: this is how long one is waited
-// for whose process lives. A threshold's multiples, and no less than the time.
+// Any process may end a run with a machine-wide key, so nothing shows that it will not end. If its
+// process is alive, wait this long: a multiple of the threshold, and at least this time.
 constexpr std::uint64_t machine_run_thresholds = 1000;
 constexpr std::uint64_t machine_run_ns = 3'600'000'000'000;
 

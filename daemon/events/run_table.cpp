@@ -19,9 +19,10 @@ std::optional<lagtrap_run> RunTable::read(std::size_t index, std::uint64_t tag) 
     const std::uint64_t deadline_ns = load(slot.deadline_ns);
     if (deadline_ns == 0) return std::nullopt;
     lagtrap_run run = slot.run;
-    // The slot may have been freed, and even taken by another run, while it was copied.
+    // The slot may have been freed and even reused during the copy.
     if (load(this->tag(index)) != tag || load(slot.deadline_ns) != deadline_ns) return std::nullopt;
-    const auto stages = static_cast<std::uint32_t>(load(slot.stage_next));  // without whose they are
+    // Without the upper bits, which identify the run.
+    const auto stages = static_cast<std::uint32_t>(load(slot.stage_next));
     run.stage_count = static_cast<std::uint8_t>(std::min<std::uint32_t>(stages, LAGTRAP_MAX_STAGES));
     if ((run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0) run.stage_count = 0;
     return run;

@@ -1,5 +1,5 @@
-// The table of open runs, mapped from the kernel. Its bytes are written by BPF programs at the same time; see bpf/listener.h for the
-// order.
+// The table of open runs, mapped from the kernel. BPF programs write to it at the same time; see
+// bpf/listener.h for the order.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace lagtrap::daemon {
 
-// A value that a BPF program may write at the same time.
+// Reads a value that a BPF program may be writing.
 template <typename T>
 [[nodiscard]] T load(const T& value) {
     return __atomic_load_n(&value, __ATOMIC_ACQUIRE);
 }
 
-// Not for several threads at once.
+// Not thread-safe.
 class RunTable {
   public:
     [[nodiscard]] static Result<RunTable> map(int tags_fd, int slots_fd);
@@ -26,11 +26,11 @@ class RunTable {
     [[nodiscard]] std::uint64_t& tag(std::size_t index) const { return static_cast<std::uint64_t*>(tags_.at)[index]; }
     [[nodiscard]] lagtrap_slot& slot(std::size_t index) const { return static_cast<lagtrap_slot*>(slots_.at)[index]; }
 
-    // Words of the table that hold no tag.
+    // True for words of the table that hold no tag.
     [[nodiscard]] static bool is_spill_count(std::size_t index) {
         return index % LAGTRAP_BUCKET_SLOTS == LAGTRAP_BUCKET_TAGS;
     }
-    // Calls `each` with the index and the tag of every open run.
+    // Calls `each` with index and tag of every open run.
     template <typename Each>
     void for_each_open(Each each) const {
         for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
@@ -39,9 +39,9 @@ class RunTable {
         }
     }
 
-    // A copy; nothing: it ended, or gave way to another, while it was copied.
+    // Returns a copy; nullopt if the run ended or was replaced during the copy.
     [[nodiscard]] std::optional<lagtrap_run> read(std::size_t index, std::uint64_t tag) const;
-    // False: it ended, or gave way, before.
+    // False if the run ended or was replaced first.
     bool free(std::size_t index, std::uint64_t tag);
 
   private:

@@ -21,7 +21,7 @@ std::uint64_t& spilled_of(const RunTable& table, std::uint64_t tag) {
     return table.tag(slot_index(lagtrap_first_bucket(tag), LAGTRAP_BUCKET_TAGS));
 }
 
-// As tag_of() in run_pairing.bpf.h has it, of a run as its slot has it.
+// Like tag_of() in run_pairing.bpf.h, from the data in the run's slot.
 std::uint64_t tag_of(const lagtrap_slot& slot, const settings::Event& event, std::uint32_t number) {
     const lagtrap_run& run = slot.run;
     if (event.key == settings::KeyKind::Argument)
@@ -34,7 +34,7 @@ std::uint64_t tag_of(const lagtrap_slot& slot, const settings::Event& event, std
     return lagtrap_run_tag(run.begin_tid, 0, number, run.depth);
 }
 
-// nullopt: it is not whole, or changed while it was copied.
+// nullopt if it is incomplete or changed during the copy.
 std::optional<lagtrap_slot> read_slot(const std::uint64_t& tag_place, const lagtrap_slot& slot, std::uint64_t tag) {
     const std::uint64_t deadline_ns = load(slot.deadline_ns);
     lagtrap_slot copy;
@@ -93,7 +93,7 @@ bool RunTakeover::is_there(std::uint64_t tag) const {
     return false;
 }
 
-// Taken, so that nobody finds the run before all of it is there.
+// Marks the slot as taken, so that nobody finds the run before all of it is there.
 bool RunTakeover::claim_in(std::uint32_t bucket, std::size_t& index) {
     for (std::size_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place) {
         index = slot_index(bucket, place);
@@ -105,7 +105,7 @@ bool RunTakeover::claim_in(std::uint32_t bucket, std::size_t& index) {
     return false;
 }
 
-// The same count for the run with this tag (LAGTRAP_OWNED_COUNT_SHIFT).
+// The same count, for the run with this tag (LAGTRAP_OWNED_COUNT_SHIFT).
 static std::uint64_t owned_count(std::uint64_t tag, std::uint64_t count) {
     return tag >> LAGTRAP_OWNED_COUNT_SHIFT << LAGTRAP_OWNED_COUNT_SHIFT | static_cast<std::uint32_t>(count);
 }
@@ -142,7 +142,7 @@ void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
         Counts& counts = counts_[event];
         const auto number = numbers.find(event);
         Copied copied{index, 0, old_tag, 0, slot->run.begin_hit_ns, event, slot->reported != 0};
-        // A run whose tag is not what its key makes it would not be found by its end.
+        // The end of a run would not find it under a tag that does not follow from its key.
         if (number == numbers.end() || tag_of(*slot, events[event], event) != old_tag) {
             ++counts.left;
             continue;
@@ -150,8 +150,8 @@ void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
         copied.tag = tag_of(*slot, events[event], number->second);
         slot->run.event = number->second;
         for (__u64* const count : {&slot->open_depth, &slot->stage_next}) *count = owned_count(copied.tag, *count);
-        slot->times_generation = 0;  // the threads' time is counted anew by the other programs
-        // Those who are told of runs are told of stacks anew.
+        slot->times_generation = 0;  // the new programs start a new time breakdown
+        // The old programs' stack ids mean nothing in reports of the new ones.
         slot->report.begin_stack = slot->report.end_stack = 0;
         std::fill(std::begin(slot->report.stage_stacks), std::end(slot->report.stage_stacks), 0);
         if (!put(*slot, copied.tag, copied.to)) {

@@ -1,8 +1,9 @@
-// Open runs move from the table of one listener's programs to that of the next, while both sets of programs are in the
-// watched programs: a change of the settings ends no run of an event that did not change.
+// Moves open runs from the table of one listener's programs to that of the next, while both sets of
+// programs are attached. So a change of the settings ends no run of an event that did not change.
 //
-// The new programs count from before the runs are copied, the old ones until after, and what has ended meanwhile is taken back:
-// so no end is missed. A key that begins a run in this moment may lose the one around it, which counts as abandoned.
+// The new programs handle hits from before the copy, the old ones until after it, and runs that
+// ended in between are removed again. So no end is missed. A key that begins a run at this moment
+// may lose the enclosing run, which counts as abandoned.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@
 
 namespace lagtrap::daemon {
 
-// Whether two settings have the same hits make the same runs; where the file says it, and how a delay is recorded, does not
-// matter.
+// True if both events turn the same hits into the same runs. Their position in the file, and how
+// delays are recorded, do not matter.
 [[nodiscard]] bool make_the_same_runs(const settings::Event& one, const settings::Event& other);
 
 class RunTakeover {
@@ -25,21 +26,23 @@ class RunTakeover {
     // What became of the runs of one event.
     struct Counts {
         std::uint64_t taken = 0;
-        std::uint64_t told = 0;  // of these, delays that were noticed while they were open
-        std::uint64_t left = 0;  // open, and not taken
+        std::uint64_t told = 0;  // part of `taken`: delays noticed while open
+        std::uint64_t left = 0;  // open, but not taken
     };
 
-    // The maps of a listener's programs; the descriptors are used now alone.
+    // The maps of a listener's programs. The descriptors are used only during the call.
     struct Table {
         int tags_fd = -1, slots_fd = -1;
     };
     [[nodiscard]] static Result<RunTakeover> between(Table from, Table to);
 
-    // Copies the open runs of the events whose numbers there are given with their numbers here; `events` are those there.
+    // Copies the open runs of events: `numbers` maps their numbers in the old table to those in the
+    // new one; `events` are those of the old table.
     void copy(const std::map<std::uint32_t, std::uint32_t>& numbers, const std::vector<settings::Event>& events);
-    // Frees what was copied and has ended there since. When no program works on the table there any more.
+    // Removes copied runs that have ended in the old table since. Call it when no program uses the
+    // old table any more.
     void settle();
-    // By the events' numbers there.
+    // By number of the event in the old table.
     [[nodiscard]] const std::map<std::uint32_t, Counts>& counts() const { return counts_; }
 
   private:

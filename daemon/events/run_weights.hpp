@@ -1,4 +1,4 @@
-// For how many runs one stands of an event that is watched a part of the time.
+// How many runs each run represents, for events that are watched part of the time.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace lagtrap::daemon {
 
-// By event; of events that are not in it, 1. All functions may be called from any thread.
+// Weights by event, 1 for unknown events. Thread-safe.
 class RunWeights {
   public:
     explicit RunWeights(std::size_t events) : weights_(events) {

@@ -8,7 +8,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// As thread_times.bpf.h has it.
+// As in thread_times.bpf.h.
 std::uint32_t timed_set_of(std::uint32_t tid) { return (tid * 0x9e3779b1U) >> 21; }
 
 const lagtrap_thread_times* times_of(const lagtrap_timed_set* sets, const lagtrap_thread_times* times,
@@ -20,7 +20,8 @@ const lagtrap_thread_times* times_of(const lagtrap_timed_set* sets, const lagtra
     return nullptr;
 }
 
-// A copy that no switch of the thread fell into; nothing after a few attempts, for a thread that switches all the time.
+// A consistent copy, without a switch of the thread in between. nullopt after 100 attempts, for a
+// thread that switches all the time.
 std::optional<lagtrap_thread_times> copy_of(const lagtrap_thread_times& times) {
     for (int attempt = 0; attempt < 100; ++attempt) {
         const std::uint64_t since_ns = __atomic_load_n(&times.since_ns, __ATOMIC_ACQUIRE);
@@ -54,13 +55,13 @@ void take_off(lagtrap_time_parts& parts, const lagtrap_time_parts& at_hit) {
     for (std::size_t i = 0; i < LAGTRAP_WAIT_CLASSES; ++i) parts.blocked_ns[i] -= at_hit.blocked_ns[i];
 }
 
-// Makes room for the waits of the run: the thread may keep longer ones from before.
+// Frees space for the waits of the run; the thread may have kept longer ones from before it.
 void forget_waits_before(lagtrap_thread_times& times, std::uint64_t from_ns) {
     for (lagtrap_wait& wait : times.waits)
         if (wait.begin_ns + wait.length_ns <= from_ns) wait = {};
 }
 
-// What the slot says of its run's threads.
+// The time breakdown in a run's slot.
 struct Counted {
     std::uint64_t at_ns = 0;
     std::uint32_t tid = 0;
@@ -68,7 +69,7 @@ struct Counted {
     lagtrap_time_parts sums_at_hit{}, parts{};
 };
 
-// Nothing where the time is not counted, or a hit was being counted.
+// nullopt if the time is not measured, or a hit is being counted.
 std::optional<Counted> counted_of(const lagtrap_slot& slot) {
     const std::uint64_t at_ns = __atomic_load_n(&slot.counted_ns, __ATOMIC_ACQUIRE);
     const Counted counted{at_ns, slot.times_tid, slot.times_generation, slot.sums_at_hit, slot.parts};
@@ -88,7 +89,7 @@ lagtrap_run_so_far head_of(const lagtrap_run& run, std::uint64_t now_ns) {
     return one;
 }
 
-// Of a run that is a wait for a CPU: it was nothing else so far.
+// For a run that is a wait for a CPU, all the time so far is runnable.
 lagtrap_run_so_far waited_so_far(const lagtrap_run& run) {
     lagtrap_run_so_far one = head_of(run, monotonic_ns());
     one.parts.runnable_ns = one.until_ns - std::min(one.from_ns, one.until_ns);
@@ -126,7 +127,8 @@ std::vector<lagtrap_run_so_far> RunsSoFar::of(const RunTable& table, const std::
         one.from_ns = counted->at_ns;
         one.tid = counted->tid;
         one.parts = copy->parts;
-        // Where the thread is the key, there is one hit, and the slot's parts are not written yet.
+        // If the thread is the key, there is only one hit, and the slot's parts are not written
+        // yet.
         if (counted->at_ns != run->begin_hit_ns) one.earlier = counted->parts;
         one.wait_count = LAGTRAP_KEPT_WAITS;
         std::copy(std::begin(copy->waits), std::end(copy->waits), std::begin(one.waits));
@@ -151,7 +153,7 @@ std::vector<lagtrap_trace_text> trace_texts(const RunTable& table, const std::ve
         const auto run = table.read(index, tag);
         if (!run || run->event >= events.size() || !events[run->event].trace_id) return;
         const lagtrap_trace_text one = trace_text_of(*run, table.slot(index));
-        const auto again = table.read(index, tag);  // else the text may be another run's
+        const auto again = table.read(index, tag);  // otherwise the text may belong to another run
         if (again && again->begin_hit_ns == run->begin_hit_ns) texts.push_back(one);
     });
     return texts;

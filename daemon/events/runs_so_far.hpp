@@ -1,4 +1,4 @@
-// What is known of runs before they end.
+// What is known about runs before they end.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,15 @@
 
 namespace lagtrap::daemon {
 
-// What open runs have done so far, by the counts that the programs on the scheduler's tracepoints keep of their threads.
+// Time breakdown of open runs so far, from the counters that the scheduler programs keep for their
+// threads.
 class RunsSoFar {
   public:
-    // The tables of threads whose time is counted, as timed_sets and thread_times have them. Without, nothing is known of
-    // runs but of those that are waits for a CPU.
+    // Maps the tables of measured threads (timed_sets and thread_times). Without them, only runs
+    // that are waits for a CPU have data.
     [[nodiscard]] Status map(int sets_fd, int times_fd);
-    // Of each open run what its thread's counts know now; of one that is a wait for a CPU, that it was nothing else.
+    // For each open run, what its thread's counters show now. A wait for a CPU is runnable all the
+    // time.
     [[nodiscard]] std::vector<lagtrap_run_so_far> of(const RunTable& table,
                                                      const std::vector<settings::Event>& events) const;
 
@@ -25,9 +27,10 @@ class RunsSoFar {
     MappedMap sets_, times_;
 };
 
-// What the run's begin marker carried as id of a trace; `run` is a copy of what the slot held before and after.
+// The trace id that the run's begin marker carried. `run` must be a copy of what the slot held
+// before and after the call.
 [[nodiscard]] lagtrap_trace_text trace_text_of(const lagtrap_run& run, const lagtrap_slot& slot);
-// The same of all open runs of events that have it.
+// For all open runs of events with a trace id.
 [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts(const RunTable& table,
                                                           const std::vector<settings::Event>& events);
 

@@ -11,7 +11,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// As the programs declare them.
+// As declared in the BPF programs.
 Result<UniqueFd> make_array(const char* name, std::size_t value_bytes, std::uint32_t entries) {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
     UniqueFd map(

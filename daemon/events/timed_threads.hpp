@@ -1,4 +1,4 @@
-// The table of threads whose time is counted (bpf/timed_threads.bpf.h).
+// The table of threads whose time is measured (bpf/timed_threads.bpf.h).
 #pragma once
 
 #include "core/result.hpp"
@@ -7,14 +7,15 @@
 
 namespace lagtrap::daemon {
 
-// The maps themselves, made before either of those who share them is loaded: the listener's programs write them, the collector's
-// look into them. Where no event of the settings counts times they have one entry.
+// Owns these maps, which must exist before the programs that share them are loaded: the listener's
+// programs write them, the collector's read them. They have one entry if no event needs the time
+// breakdown.
 class TimedThreads {
   public:
     // Needs CAP_BPF.
     static Result<TimedThreads> create(const settings::Settings& settings);
 
-    // As long as this lives; whoever loads programs with them has descriptors of its own.
+    // Valid as long as this object lives. Programs loaded with them have their own descriptors.
     [[nodiscard]] int sets_fd() const { return sets_.get(); }
     [[nodiscard]] int times_fd() const { return times_.get(); }
 

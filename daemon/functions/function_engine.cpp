@@ -107,7 +107,7 @@ std::uint32_t FunctionEngine::count() const {
     return std::min<std::uint32_t>(std::max(probes_->functions(), all_totals()->next_number), LAGTRAP_TRACED_FUNCTIONS);
 }
 
-// Ends first, as FunctionProbes does.
+// Exits first, as in FunctionProbes.
 Status FunctionEngine::put_in(const PlannedRuntime& runtime, bool at_end) {
     const std::uint64_t epoch = all_totals()->runtime_epoch;
     std::vector<CallProbe> probes;

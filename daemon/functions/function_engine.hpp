@@ -1,4 +1,5 @@
-// Records the calls of many functions of one process (bpf/functions.bpf.c): probes in, calls and sums out.
+// Records calls of many functions of one process (bpf/functions.bpf.c): attaches probes and returns
+// calls and totals.
 #pragma once
 
 #include <sys/types.h>
@@ -24,18 +25,19 @@ struct ring_buffer;
 
 namespace lagtrap::daemon {
 
-// One thread's. Whatever ends it, kill -9 of this process included, takes the probes out.
+// Use it on one thread. The probes are detached when it is destroyed or this process ends, even by
+// kill -9.
 class FunctionEngine {
   public:
-    // `runtimes`: attach_runtimes() will be called. Errors: the kernel refuses the programs.
+    // `runtimes`: attach_runtimes() will follow. Errors: the kernel refuses the programs.
     [[nodiscard]] static Result<std::unique_ptr<FunctionEngine>> load(const TraceTarget& target, bool runtimes);
     ~FunctionEngine();
 
-    // What the probes of one call take; before it is attached.
+    // Sets the probe cost of one call. Call it before the function is attached.
     void set_cost(std::uint32_t function, const calls::ProbeCost& cost);
-    // From now on shorter calls are counted and not told.
+    // From now on, shorter calls are counted but not returned by take_calls().
     void set_least(std::chrono::nanoseconds least);
-    // As FunctionProbes.
+    // See FunctionProbes.
     [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const std::vector<CallFile>& files,
                                                                   const std::vector<PlannedFunction>& functions) {
         return probes_->attach(files, functions, LAGTRAP_TRACED_FUNCTIONS, 0);
@@ -43,33 +45,35 @@ class FunctionEngine {
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
     [[nodiscard]] bool is_taking_out() const { return probes_->is_taking_out(); }
 
-    // What runtimes tell, whose functions get numbers behind all others: once, when those are attached. `cost`: of the probes of
-    // one call. ErrorKind::Unsupported: the kernel takes none of them.
+    // Attaches probes to language runtimes, whose functions get numbers above all others. Call it
+    // once, after attach(). `cost` is the probe cost of one call. ErrorKind::Unsupported: the
+    // kernel refuses a probe.
     [[nodiscard]] Status attach_runtimes(const std::vector<CallFile>& files, std::vector<PlannedRuntime> runtimes,
                                          const calls::ProbeCost& cost);
-    // Puts them in, or takes them out. Calls that were open then are not known. Errors: none is in.
+    // Attaches or detaches these probes. Calls that are open at that time are lost. On error, none
+    // is attached.
     [[nodiscard]] Status watch_runtimes(bool watch);
     struct Named {
         lagtrap_runtime_function function;
         calls::Runtime runtime;
         bool in_c;
     };
-    // That runtimes told of for the first time.
+    // Functions that runtimes have reported for the first time since the last call.
     [[nodiscard]] std::vector<Named> take_named() { return std::exchange(named_, {}); }
-    // Is not counted from now on.
+    // Stops counting the function.
     void leave_out(std::uint32_t function);
-    // Of its begins and ends, so far; of a function of a runtime.
+    // Hits of entries and exits so far, for a function of a runtime.
     [[nodiscard]] std::uint64_t hits_of(std::uint32_t function) const;
-    // Those that ended and took the minimum; waits for the first, for so long at the most.
+    // Returns ended calls that took at least the minimum. Waits up to `wait` for the first.
     [[nodiscard]] std::vector<calls::TracedCall> take_calls(std::chrono::milliseconds wait);
-    // So far, of each function of machine code.
+    // Hits so far, by function; without functions of runtimes.
     [[nodiscard]] std::vector<std::uint64_t> hits() const;
-    // Of those that were called.
+    // Totals of all functions that were called.
     [[nodiscard]] std::vector<calls::FunctionTotals> functions() const;
-    // From now on `longest_ns` and its path are of calls that end later.
+    // Resets `longest_ns` and its path, which then cover only calls that end later.
     void forget_longest();
     [[nodiscard]] lagtrap_traced_totals totals() const;
-    // Returns when the kernel has taken all probes out.
+    // Returns when the kernel has removed all probes.
     void detach();
 
   private:
@@ -87,9 +91,10 @@ class FunctionEngine {
     std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring_{nullptr, nullptr};
     std::unique_ptr<FunctionProbes> probes_;
     std::unique_ptr<CallProbes> runtime_probes_;
-    std::vector<CallFile> runtime_files_;  // of all; by number
+    std::vector<CallFile> runtime_files_;  // all files, by number
     std::vector<PlannedRuntime> runtimes_;
-    std::vector<std::pair<calls::Runtime, bool>> runtime_sites_;  // by number: whose, and whether in C
+    // By site number: the runtime, and whether its function is in C.
+    std::vector<std::pair<calls::Runtime, bool>> runtime_sites_;
     Link scheduler_link_;
     MappedMap functions_, totals_;
     std::vector<calls::TracedCall> calls_;

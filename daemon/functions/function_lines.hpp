@@ -1,4 +1,4 @@
-// What a trace of functions tells, put into the lines of an answer, and counted.
+// Converts the results of a function trace to the lines of an answer, and counts them.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace lagtrap::daemon {
 
-// One thread's.
+// Use it on one thread.
 class FunctionLines {
   public:
-    // `answer` outlives it.
+    // `answer` must outlive it.
     explicit FunctionLines(AnswerLines& answer) : answer_(answer) {}
 
     void begin(const calls::FunctionsStarted& started);
     void tell(const std::vector<calls::Function>& more);
     void tell(const std::vector<calls::TracedCall>& calls);
     void tell(const std::vector<calls::TakenOut>& functions);
-    // What was sent, and what found no room, is added.
+    // Adds the number of calls that were sent, and of those that found no room.
     void end(calls::FunctionsEnded ended);
     [[nodiscard]] bool is_unwanted() const { return answer_.is_unwanted(); }
 

@@ -19,7 +19,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// An empty one where the text is.
+// Empty text gives an empty expression.
 Result<boost::regex> expression_of(const std::string& text) {
     try {
         return text.empty() ? boost::regex() : boost::regex(text);
@@ -66,7 +66,7 @@ class Planner {
         std::string name;
     };
 
-    // Of its program and its library one has the probes.
+    // The probes are in the runtime's program or in its library.
     Status find_runtime(std::uint32_t file) {
         TRY(code_.still_wanted());
         const auto runtime = calls::runtime_of_file(code_.files()[file].file.path);
@@ -99,7 +99,7 @@ class Planner {
         const std::string path = code_.files()[file].file.path;
         const auto reason =
             is_of_runtime(path) ? "language runtime" : calls::system_file_reason(path, code_.files().front().file.path);
-        // Libraries of the system are not read, unless a pattern may want what is in them.
+        // Read system libraries only if a pattern may match something in them.
         if (!reason.empty() && include_.empty()) {
             count(plan_.told.system_files, reason);
             return success();
@@ -113,7 +113,7 @@ class Planner {
         return add(file, wanted);
     }
 
-    // Of a file that cannot be read nothing is watched; without the program there is nothing to do.
+    // A file that cannot be read is skipped, unless it is the program itself.
     Result<std::vector<Wanted>> choose(std::uint32_t file, const std::string& path, calls::SystemReason file_reason) {
         auto code = code_.program(file);
         if (!code && file == 0) return code.error();
@@ -124,7 +124,7 @@ class Planner {
             return std::vector<Wanted>();
         }
         const std::string file_name = std::filesystem::path(path).filename().string();
-        std::map<std::uint64_t, Wanted> wanted;  // by place: of names for one function the first is taken
+        std::map<std::uint64_t, Wanted> wanted;  // by offset; of several names for one function, the first is used
         for (const binaries::Function& function : *functions) {
             if (wanted.contains(function.file_offset)) continue;
             std::string name = binaries::demangle(function.name);
@@ -195,7 +195,7 @@ class Planner {
     ProcessFiles code_;
     boost::regex include_, exclude_;
     std::vector<std::string> runtime_folders_;
-    std::map<calls::Runtime, std::string> missing_;  // why it tells nothing
+    std::map<calls::Runtime, std::string> missing_;  // why no function of the runtime can be watched
     FunctionPlan plan_;
 };
 
@@ -211,8 +211,8 @@ const calls::ProbeCost& runtime_cost(const CallCosts& costs) {
 }
 
 std::vector<calls::HookCount> hooks_of(const FunctionPlan& plan, const CallCosts& costs) {
-    std::map<std::pair<bool, bool>, calls::HookCount>
-        kinds;  // whether the entry is stepped, and the end a return probe
+    // Keys: the entry is single-stepped, the exit is a return probe.
+    std::map<std::pair<bool, bool>, calls::HookCount> kinds;
     for (const PlannedFunction& function : plan.functions) {
         const bool stepped = probe_kind_of(function.first_code) != ProbeKind::Simple;
         const bool by_return = function.exits.empty();

@@ -1,5 +1,6 @@
-// Which functions of a running process a trace of functions watches: sorted into the application's own and the system's
-// before anything is attached (calls/function_sorting.hpp), then by patterns.
+// Selects the functions that a function trace of a running process watches. Before anything is
+// attached, it sorts them into the application's and the system's (calls/function_sorting.hpp),
+// then applies patterns.
 #pragma once
 
 #include <atomic>
@@ -18,29 +19,31 @@ namespace lagtrap::daemon {
 
 struct FunctionWishes {
     std::uint32_t pid = 0;
-    std::optional<uid_t> owner;  // as TraceTarget has it
-    // Regular expressions of names of functions or files; empty: none. What both match is left out.
-    std::string include;  // watched too, though they are the system's
-    std::string exclude;  // not watched, though they are the application's own
+    std::optional<uid_t> owner;  // as in TraceTarget
+    // Regular expressions for names of functions or files; empty: no match. A function that matches
+    // both is excluded.
+    std::string include;  // watch these too, although they belong to the system
+    std::string exclude;  // do not watch these, although they belong to the application
 };
 
 struct FunctionPlan {
     std::vector<CallFile> files;
-    std::vector<PlannedFunction> functions;  // all of level 1
-    std::vector<PlannedRuntime> runtimes;    // which tell of others, that are known when they are called
-    std::vector<std::string> silent;         // runtimes that tell nothing, and why
+    std::vector<PlannedFunction> functions;  // all at level 1
+    std::vector<PlannedRuntime> runtimes;    // their functions are known once they are called
+    std::vector<std::string> silent;         // runtimes without probes, and the reason
     calls::FunctionsStarted told;            // without functions, hooks and times
 };
 
-// Errors: NotFound: no such process; Invalid: a regular expression; Unsupported: there is no function to watch, with the
-// reason and what to do. Ends soon once `given_up` is set.
+// Errors: NotFound (no such process), Invalid (a regular expression), Unsupported (no function can
+// be watched; the message has the reason and a remedy). Ends soon with an error once `given_up` is
+// set.
 [[nodiscard]] Result<FunctionPlan> plan_functions(const FunctionWishes& wishes, ProcessInspector& inspector,
                                                   const std::atomic<bool>& given_up);
 
-// How the functions are watched, most first, and why; then what runtimes tell.
+// How the functions are watched and why, most frequent first; runtimes follow.
 [[nodiscard]] std::vector<calls::HookCount> hooks_of(const FunctionPlan& plan, const CallCosts& costs);
 
-// Of one call that a runtime tells of.
+// Cost of one call reported by a runtime.
 [[nodiscard]] const calls::ProbeCost& runtime_cost(const CallCosts& costs);
 
 }  // namespace lagtrap::daemon

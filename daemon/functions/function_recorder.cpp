@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A standing trace wakes up no more often: its calls wait in the ring.
+// A standing trace wakes up no more often; meanwhile, calls stay in the ring.
 constexpr auto standing_pause = 50ms;
 constexpr std::uint64_t period_ns = 1'000'000'000;
 
@@ -41,7 +41,7 @@ void FunctionRecorder::run(ProcessInspector& inspector, const std::function<Call
         const std::lock_guard lock(mutex_);
         ended_.store(true);
     }
-    // Who asked between the last look and now.
+    // A request that came after the last check.
     if (auto late = taken_lines()) late->end(boost::json::serialize(refusal("its process has exited")));
 }
 
@@ -54,7 +54,7 @@ void FunctionRecorder::refuse(const std::string& reason) {
     if (!over_.load()) on_refused_(reason);
 }
 
-// Returns why it ends.
+// Returns the reason for the end.
 std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<bool>& stop) {
     for (;;) {
         const bool idle = window_length_.count() != 0 && !recorded_;
@@ -95,7 +95,7 @@ std::shared_ptr<AnswerLines> FunctionRecorder::taken_lines() {
     return std::exchange(wanted_, nullptr);
 }
 
-// Ends a period, so that what is counted and the calls begin at one moment.
+// Ends a period, so that totals and calls begin at the same time.
 void FunctionRecorder::begin_recording(FunctionWatch& functions, std::shared_ptr<AnswerLines> lines) {
     end_period(functions, monotonic_ns());
     AnswerLines& answer = *lines;

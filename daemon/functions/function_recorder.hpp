@@ -1,5 +1,5 @@
-// The trace of functions of one process that an event wants: a standing one, of which a recording gets the last seconds and what
-// follows, or one for a single recording.
+// The function trace of one process for an event: either a standing trace, which gives a recording
+// the last seconds and what follows, or a trace for a single recording.
 #pragma once
 
 #include <atomic>
@@ -21,31 +21,31 @@
 
 namespace lagtrap::daemon {
 
-// For `lagtrap status`.
+// Status for `lagtrap status`.
 struct FunctionRecorderStatus {
     std::string process;
-    std::uint64_t watched = 0;     // functions; 0: they are being looked for
-    std::uint64_t taken_out = 0;   // of these
-    std::uint64_t kept_calls = 0;  // of the last seconds, in memory
-    double budget = 0;             // of a CPU, for the probes
+    std::uint64_t watched = 0;     // functions; 0 while they are being selected
+    std::uint64_t taken_out = 0;   // part of these, detached because of their cost
+    std::uint64_t kept_calls = 0;  // calls of the last seconds in memory
+    double budget = 0;             // for the probes, in CPUs
     std::uint64_t least_ns = 0;    // shorter calls are only counted now
     bool recording = false;
 };
 
 class FunctionRecorder {
   public:
-    // `window`: of a standing trace; 0: it is one for the recording that record() begins. `on_refused` is called on the trace's
-    // thread if it cannot begin.
+    // `window` is the length that a standing trace keeps; 0: the trace is only for the recording
+    // that record() begins. `on_refused` is called on the trace's thread if the trace cannot begin.
     FunctionRecorder(FunctionRequest request, std::chrono::nanoseconds window,
                      std::function<void(const std::string& reason)> on_refused);
 
-    // The trace, on the calling thread; returns when all probes are out.
+    // Runs the trace on the calling thread; returns when all probes are detached.
     void run(ProcessInspector& inspector, const std::function<CallCosts()>& costs, const std::atomic<bool>& stop);
 
-    // The following may be called from any thread.
+    // The following is thread-safe.
 
-    // What is known of the last seconds, and what follows, goes into `lines` until they are unwanted. False: it has ended, or
-    // writes into others.
+    // Writes the last seconds and everything that follows to `lines` until they are unwanted. False
+    // if the trace has ended or is already writing to others.
     [[nodiscard]] bool record(const std::shared_ptr<AnswerLines>& lines);
     void end() { over_.store(true); }
     [[nodiscard]] bool has_ended() const { return ended_.load(); }
@@ -53,7 +53,7 @@ class FunctionRecorder {
     [[nodiscard]] std::uint32_t pid() const { return request_.wishes.pid; }
 
   private:
-    // Where it goes, while a recording wants it.
+    // A recording in progress.
     struct Recorded {
         std::shared_ptr<AnswerLines> answer;
         FunctionLines lines;
@@ -76,13 +76,13 @@ class FunctionRecorder {
     const std::function<void(const std::string&)> on_refused_;
     std::atomic<bool> over_{false}, ended_{false};
 
-    // The trace's thread.
+    // Only for the trace's thread:
     std::optional<FunctionWindow> window_;
     std::optional<Recorded> recorded_;
     std::vector<calls::TakenOut> taken_out_;
 
     mutable std::mutex mutex_;
-    std::shared_ptr<AnswerLines> wanted_;  // until the thread has it
+    std::shared_ptr<AnswerLines> wanted_;  // until the trace's thread takes it
     FunctionRecorderStatus status_;
 };
 

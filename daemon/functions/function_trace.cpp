@@ -16,7 +16,7 @@ namespace {
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-// Returns why it ends.
+// Returns the reason for the end.
 std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::nanoseconds length,
                   const std::atomic<bool>& stop) {
     for (;;) {

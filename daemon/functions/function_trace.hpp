@@ -1,4 +1,4 @@
-// One light trace of functions that a client asked for, from the request to its end.
+// Runs one function trace for a client.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@
 
 namespace lagtrap::daemon {
 
-// ErrorKind::Invalid: what is missing or out of its range, and what is allowed.
+// ErrorKind::Invalid: a field is missing or out of range; the message has the allowed values.
 [[nodiscard]] Result<FunctionRequest> parse_function_request(const boost::json::object& request);
 
-// As trace_calls().
+// See trace_calls().
 void trace_functions(const FunctionRequest& request, ProcessInspector& inspector,
                      const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop);
 

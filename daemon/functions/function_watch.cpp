@@ -45,7 +45,7 @@ Status FunctionWatch::attach(const CallCosts& costs) {
     for (std::uint32_t number = 0; number < plan_.functions.size(); ++number)
         engine_->set_cost(number, costs.of(plan_.functions[number]));
     const std::uint64_t loaded_ns = monotonic_ns();
-    // What is hit while probes are put in counts.
+    // Hits during attaching count too.
     (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {}, process_cpu_time(request_.wishes.pid));
     TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
     runtime_functions_.emplace(static_cast<std::uint32_t>(plan_.functions.size()), request_.wishes.include,
@@ -98,7 +98,8 @@ FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     if (seen.taken_out.empty()) return seen;
     std::set<std::uint32_t> numbers;
     for (const calls::TakenOut& one : seen.taken_out) numbers.insert(one.function);
-    // Those that could not be put in again are missed from now on, and so are their calls: nothing wrong is told.
+    // If a probe of another function cannot be attached again, its calls are missing from now on.
+    // The reported calls stay correct.
     (void)engine_->take_out(numbers);
     return seen;
 }
@@ -121,7 +122,7 @@ FunctionWatch::Seen FunctionWatch::take(std::chrono::milliseconds wait) {
     return seen;
 }
 
-// Functions that are not told of are forgotten.
+// Drops functions that are not reported.
 bool FunctionWatch::renumber(calls::TracedCall& call) const {
     const auto number = runtime_functions_->number_of(call.function);
     call.function = number.value_or(0);
@@ -145,7 +146,7 @@ void FunctionWatch::keep_runtimes_within(double share, std::uint64_t now_ns) {
     const std::uint64_t hit_ns = (runtime_cost_.inside_ns + runtime_cost_.around_ns) / 2;
     const bool in = runtime_pauses_.look(now_ns, totals.runtime_ns + totals.runtime_hits * hit_ns, share);
     if (in == runtimes_in_) return;
-    // Where they cannot be put in again nothing more is seen, which `watched_ns` shows.
+    // If they cannot be attached again, nothing more is recorded; `watched_ns` shows that.
     runtimes_in_ = engine_->watch_runtimes(in).ok() && in;
 }
 

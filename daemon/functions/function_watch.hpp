@@ -1,5 +1,5 @@
-// The functions of one running process under watch: finds them, puts the probes in, keeps them within their two bounds. Who
-// asked for it says where the calls go.
+// Watches functions of one running process: selects them, attaches probes, and keeps two limits,
+// CPU cost and data rate. Callers decide where the calls go.
 #pragma once
 
 #include <atomic>
@@ -26,18 +26,19 @@ namespace lagtrap::daemon {
 
 struct FunctionRequest {
     FunctionWishes wishes;
-    std::chrono::nanoseconds least = std::chrono::microseconds(20);  // shorter calls are counted, not told
+    std::chrono::nanoseconds least = std::chrono::microseconds(20);  // shorter calls are counted only
     std::chrono::nanoseconds length{0};                              // 0: until the lines are unwanted
-    double budget = 0.1;                                             // of a CPU, for the probes
-    std::shared_ptr<const std::atomic<std::size_t>> shared_by;  // traces that have it together; null: this one alone
-    std::uint64_t bytes_per_second = 200'000;                   // of calls that are told
+    double budget = 0.1;                                             // for the probes, in CPUs
+    // Number of traces that share the budget; null: this trace alone.
+    std::shared_ptr<const std::atomic<std::size_t>> shared_by;
+    std::uint64_t bytes_per_second = 200'000;  // limit for reported calls
 };
 
-// One thread's. Its end takes the probes out.
+// Use it on one thread. Its destructor detaches the probes.
 class FunctionWatch {
   public:
-    // `costs` are asked for when the functions are found. Ends soon once `stop` is set. Errors: as plan_functions() has them,
-    // and what the kernel refuses.
+    // `costs` is called once the functions are selected. Ends soon with an error once `stop` is
+    // set. Errors: see plan_functions(), or the kernel refuses something.
     [[nodiscard]] static Result<std::unique_ptr<FunctionWatch>> begin(const FunctionRequest& request,
                                                                       ProcessInspector& inspector,
                                                                       const std::function<CallCosts()>& costs,
@@ -47,17 +48,18 @@ class FunctionWatch {
     [[nodiscard]] std::uint64_t began_ns() const { return began_ns_; }  // CLOCK_MONOTONIC
 
     struct Seen {
-        std::vector<calls::Function> more;       // that a runtime told of: their numbers go on
-        std::vector<calls::TracedCall> calls;    // that ended, as many as may be told
-        std::vector<calls::TakenOut> taken_out;  // from now on
+        // Functions that a runtime reported; their numbers continue the previous ones.
+        std::vector<calls::Function> more;
+        std::vector<calls::TracedCall> calls;    // ended calls, within the data rate
+        std::vector<calls::TakenOut> taken_out;  // detached now, because of their cost
     };
-    // As long as callers that have nothing else to do wait for a call.
+    // How long callers without other work wait for a call.
     static constexpr std::chrono::milliseconds call_wait{20};
-    // Waits for the first call, for so long at the most. To be called all the time: it keeps the bounds.
+    // Waits up to `wait` for the first call. Call it continuously: it also enforces the limits.
     [[nodiscard]] Seen look(std::chrono::milliseconds wait);
-    // What is there now.
+    // Like look(), without enforcing the limits.
     [[nodiscard]] Seen take(std::chrono::milliseconds wait);
-    // What was counted since the last time.
+    // Totals since the last call.
     [[nodiscard]] std::vector<calls::FunctionTotals> take_totals();
     [[nodiscard]] bool process_has_ended() const;
 
@@ -70,11 +72,11 @@ class FunctionWatch {
     // So far.
     [[nodiscard]] std::vector<calls::RuntimeEnd> runtimes() const;
     [[nodiscard]] std::uint64_t unnamed() const { return engine_->totals().runtime_unnamed; }
-    // Of a CPU, for the probes, as it is now.
+    // Current budget for the probes, in CPUs.
     [[nodiscard]] double budget() const;
-    // The minimum as it is now.
+    // Current minimum duration of reported calls.
     [[nodiscard]] std::uint64_t least_ns() const { return engine_->totals().least_ns; }
-    // Returns when the kernel has taken the probes out, with how long that took.
+    // Detaches the probes. Returns how long the kernel took to remove them.
     [[nodiscard]] std::uint64_t detach();
 
   private:
@@ -99,7 +101,7 @@ class FunctionWatch {
     bool runtimes_in_ = false;
     calls::ProbeCost runtime_cost_;
     std::uint64_t began_ns_ = 0, beyond_rate_ = 0;
-    std::vector<calls::FunctionTotals> taken_;  // by function, as they were when they were taken last
+    std::vector<calls::FunctionTotals> taken_;  // by function: totals at the last take_totals()
 };
 
 }  // namespace lagtrap::daemon

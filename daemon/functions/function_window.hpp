@@ -1,5 +1,5 @@
-// What a standing trace of functions knows of its last seconds: the calls that were long, and what was counted, period by
-// period. Its size is bounded.
+// The last seconds of a standing function trace: long calls, and totals by period. Its size is
+// limited.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace lagtrap::daemon {
 
-// Sums by function, with the longest call of all.
+// Totals by function, with the longest call of all.
 class FunctionSums {
   public:
     void add(const std::vector<calls::FunctionTotals>& totals);
@@ -23,14 +23,14 @@ class FunctionSums {
     std::map<std::uint32_t, calls::FunctionTotals> sums_;
 };
 
-// One thread's. Times are CLOCK_MONOTONIC.
+// Use it on one thread. Times are CLOCK_MONOTONIC.
 class FunctionWindow {
   public:
     struct Limits {
         std::size_t calls = 65'536;
-        std::size_t totals = 65'536;  // of all periods together
+        std::size_t totals = 65'536;  // in all periods together
     };
-    // It begins now. `length`: what is kept at least, as far as the limits allow.
+    // It begins now and keeps at least `length`, as far as the limits allow.
     FunctionWindow(std::chrono::nanoseconds length, std::uint64_t now_ns) : FunctionWindow(length, now_ns, Limits{}) {}
     FunctionWindow(std::chrono::nanoseconds length, std::uint64_t now_ns, const Limits& limits)
         : length_ns_(static_cast<std::uint64_t>(length.count())),
@@ -38,19 +38,20 @@ class FunctionWindow {
           from_ns_(now_ns),
           period_ns_(now_ns) {}
 
-    // Of those that find no room the oldest go.
+    // Beyond the limit, the oldest calls are discarded.
     void add(std::vector<calls::TracedCall> calls);
-    // What was counted since the last period ended; it ends now. Drops what is older than the length.
+    // Ends the current period, with the totals since the previous one. Discards what is older than
+    // the length.
     void end_period(std::uint64_t now_ns, std::vector<calls::FunctionTotals> totals);
-    // The last one's end.
+    // End of the last period.
     [[nodiscard]] std::uint64_t period_ns() const { return period_ns_; }
 
-    // What is known begins here.
+    // Start of the window.
     [[nodiscard]] std::uint64_t from_ns() const { return from_ns_; }
-    // Those that ended since.
+    // Calls that ended in the window.
     [[nodiscard]] std::vector<calls::TracedCall> calls() const;
     [[nodiscard]] std::size_t kept() const { return calls_.size(); }
-    // Calls that ended since, and had to go.
+    // Number of calls that ended in the window and were discarded.
     [[nodiscard]] std::uint64_t dropped() const;
     [[nodiscard]] FunctionSums sums() const;
 
@@ -65,10 +66,10 @@ class FunctionWindow {
     const std::uint64_t length_ns_;
     const Limits limits_;
     std::uint64_t from_ns_, period_ns_;
-    std::deque<calls::TracedCall> calls_;  // in the order in which they were told
+    std::deque<calls::TracedCall> calls_;  // in the order they were reported
     std::deque<Period> periods_;
     std::size_t totals_ = 0;
-    std::uint64_t dropped_ = 0;  // in the period that goes on
+    std::uint64_t dropped_ = 0;  // in the current period
 };
 
 }  // namespace lagtrap::daemon

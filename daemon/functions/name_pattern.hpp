@@ -1,4 +1,4 @@
-// Whether a name is among those that somebody asked for with a regular expression.
+// Matches names against a user's regular expression.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace lagtrap::daemon {
 
-// Of a name so much counts.
+// Longer names are cut before matching.
 inline constexpr std::size_t most_name_bytes = 4096;
 
-// An empty expression matches nothing, and what takes too long to compare does not match.
+// An empty expression matches nothing. A comparison that becomes too expensive counts as no match.
 [[nodiscard]] inline bool matches(const boost::regex& expression, const std::string& name) {
     try {
         return !expression.empty() && boost::regex_search(name.substr(0, most_name_bytes), expression);

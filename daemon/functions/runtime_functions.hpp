@@ -1,5 +1,5 @@
-// The functions that runtimes told of, as they come: sorted into the application's own and the language's, and numbered for
-// those who are told of them.
+// The functions that language runtimes report: sorted into the application's and the language's,
+// and renumbered for clients.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,20 @@
 
 namespace lagtrap::daemon {
 
-// One thread's.
+// Use it on one thread.
 class RuntimeFunctions {
   public:
-    // `first`: the number of the first one, here and in the kernel. Patterns as in FunctionWishes, which are sound.
+    // `first` is the number of the first function, here and in the kernel. The patterns are as in
+    // FunctionWishes and must be valid.
     RuntimeFunctions(std::uint32_t first, const std::string& include, const std::string& exclude);
 
-    // nullopt: it is not watched. `told` is the kernel's, and of the program's texts.
+    // nullopt if the function is not watched. `told` comes from the kernel; its texts come from the
+    // program.
     [[nodiscard]] std::optional<calls::Function> take(const lagtrap_runtime_function& told, calls::Runtime runtime,
                                                       bool in_c);
-    // Under which it is told; nullopt: it is not.
+    // The number for clients; nullopt if the function is not reported.
     [[nodiscard]] std::optional<std::uint32_t> number_of(std::uint32_t kernel_number) const;
-    // Numbers of the kernel, of all of one runtime.
+    // Kernel numbers of all functions of a runtime.
     [[nodiscard]] std::vector<std::uint32_t> all_of(calls::Runtime runtime) const;
     [[nodiscard]] std::vector<calls::ReasonCount> left_out(calls::Runtime runtime) const;
 
@@ -41,7 +43,7 @@ class RuntimeFunctions {
     };
     std::uint32_t first_, next_;
     boost::regex include_, exclude_;
-    std::map<std::uint32_t, Known> known_;  // by the kernel's number
+    std::map<std::uint32_t, Known> known_;  // by kernel number
 };
 
 }  // namespace lagtrap::daemon

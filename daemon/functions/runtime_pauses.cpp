@@ -5,7 +5,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-// What may be owed before they go out, in seconds' shares: long enough for calls to begin and end.
+// Cost beyond the share that is tolerated, in seconds of the share. Long enough for calls to begin
+// and end.
 constexpr double most_owed_s = 1;
 
 }  // namespace

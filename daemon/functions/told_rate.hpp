@@ -1,4 +1,5 @@
-// How much a trace of functions tells a second: a bound that holds, and a minimum of calls that follows it.
+// Limits how many calls a function trace reports per second, and adapts the minimum duration of
+// reported calls.
 #pragma once
 
 #include <chrono>
@@ -9,27 +10,27 @@
 
 namespace lagtrap::daemon {
 
-// One thread's.
+// Use it on one thread.
 class ToldRate {
   public:
-    // What a call takes in a line, at most, on average.
+    // Average upper bound for the size of a call in a line.
     static constexpr std::uint64_t bytes_of_call = 90;
 
     ToldRate(std::chrono::nanoseconds least, std::uint64_t bytes_per_second)
         : wanted_(least), least_(least), calls_per_second_(bytes_per_second / bytes_of_call) {}
 
-    // Whether this call may still be told; up to a second's share at once.
+    // True if this call may be reported. Up to one second's share may be used at once.
     [[nodiscard]] bool take(const calls::TracedCall& call);
-    // The minimum from now on, where it changes: doubled while more comes than may be told, halved, down to what was wanted,
-    // while less than a fourth does.
+    // The new minimum duration, if it changes. It doubles while more calls arrive than may be
+    // reported, and halves, down to the configured one, while less than a quarter does.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> look(std::uint64_t now_ns);
 
   private:
     std::chrono::nanoseconds wanted_, least_;
     std::uint64_t calls_per_second_;
     std::uint64_t looked_ns_ = 0, filled_ns_ = 0;
-    double room_ = 0;         // calls that may be told now
-    std::uint64_t came_ = 0;  // since the last look
+    double room_ = 0;         // calls that may be reported now
+    std::uint64_t came_ = 0;  // since the last look()
 };
 
 }  // namespace lagtrap::daemon

@@ -1,11 +1,11 @@
-// How often the machine's CPUs changed threads.
+// Counts the machine's context switches.
 #pragma once
 
 #include <cstdint>
 
 namespace lagtrap::daemon {
 
-// Since the machine runs (/proc/stat); 0 where the kernel does not say.
+// Number since boot (/proc/stat); 0 if unknown.
 [[nodiscard]] std::uint64_t context_switches();
 
 }  // namespace lagtrap::daemon

@@ -1,4 +1,4 @@
-// What the kernel tells of its own types and variables (BTF).
+// The kernel's types and variables (BTF).
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@ struct btf;
 
 namespace lagtrap::daemon {
 
-// Read by the first who asks, and shared by all who ask while somebody holds it: to read it takes a tenth of a second and some 12 MB.
-// nullptr where the kernel has none. Any thread.
+// Loads the types, or shares those that somebody still holds: loading takes a tenth of a second and
+// about 12 MB. nullptr if the kernel has no BTF. Thread-safe.
 [[nodiscard]] std::shared_ptr<const btf> kernel_types();
 
 }  // namespace lagtrap::daemon

@@ -19,7 +19,7 @@ std::string& thread_messages() {
     return messages;
 }
 
-// The verifier's log comes as one message, and its reason at the log's end: so the end is what is kept.
+// The verifier's log is one message with the reason at its end, so keep the end.
 int keep_message(libbpf_print_level level, const char* format, std::va_list arguments) {
     if (level != LIBBPF_WARN) return 0;
     std::va_list again;
@@ -37,7 +37,7 @@ int keep_message(libbpf_print_level level, const char* format, std::va_list argu
     return 0;
 }
 
-// The fault makes any kernel one that has none, for tests of what is done without.
+// The fault point lets tests behave as if the kernel had no such links.
 Status ask_uprobe_multi() {
     FAULT_POINT("kernel.uprobe_multi");
     return bpf::has_uprobe_multi() ? success()

@@ -1,4 +1,4 @@
-// What the daemon needs around libbpf: its messages as text for our errors, and questions to the kernel.
+// Helpers around libbpf: its messages as text for our errors, and tests for kernel features.
 #pragma once
 
 #include <initializer_list>
@@ -12,17 +12,19 @@ struct bpf_program;
 
 namespace lagtrap::daemon {
 
-// From now on libbpf's warnings of a thread gather for take_libbpf_messages() instead of going to stderr.
+// From now on, each thread collects libbpf's warnings for take_libbpf_messages() instead of writing
+// them to stderr.
 void keep_libbpf_messages();
-// The last warnings of this thread (4 KiB at most), one line; forgets them.
+// Returns and clears the last warnings of this thread, at most 4 KiB, as one line.
 [[nodiscard]] std::string take_libbpf_messages();
 
-// An error from a negative errno as libbpf returns it, with its messages.
+// Makes an error from a negative errno as libbpf returns it, with libbpf's messages.
 [[nodiscard]] Error libbpf_error(const std::string& doing, int negative_errno);
 
-// Whether the kernel attaches many uprobes by one link (Linux 6.6). Asked once by trying.
+// True if the kernel can attach many uprobes with one link (Linux 6.6). Tried once, then cached.
 [[nodiscard]] bool has_uprobe_multi();
-// Before they are loaded: these programs run at uprobes, and the links will be those of has_uprobe_multi().
+// Call it before loading these programs if they run at uprobes: it prepares them for the links of
+// has_uprobe_multi().
 void expect_uprobes(std::initializer_list<bpf_program*> programs);
 
 struct DestroyLink {

@@ -1,4 +1,4 @@
-// A map of BPF programs that is mapped into this process.
+// A BPF map that is mapped into this process.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct MappedMap {
     void* at = nullptr;
     std::size_t bytes = 0;
 
-    // An array whose values are `values` times `value_bytes`. Errors name `what`.
+    // Maps an array of `values` elements of `value_bytes` each. Errors contain `what`.
     [[nodiscard]] static Result<MappedMap> map(int map, std::size_t value_bytes, std::size_t values, const char* what);
     MappedMap() = default;
     MappedMap(MappedMap&& other) noexcept : at(std::exchange(other.at, nullptr)), bytes(other.bytes) {}

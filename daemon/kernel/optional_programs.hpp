@@ -1,4 +1,4 @@
-// BPF programs on tracepoints that not every kernel has.
+// BPF programs for tracepoints that not every kernel has.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@ struct bpf_program;
 
 namespace lagtrap::daemon {
 
-// Keeps from being loaded those of the programs (sections "tp_btf/NAME") whose tracepoint the kernel does not describe.
-// As dear as kernel_types().
+// Prevents the loading of programs (sections "tp_btf/NAME") whose tracepoint the kernel does not
+// have. Costs as much as kernel_types().
 void leave_out_missing(std::span<bpf_program* const> programs);
 
-// Attaches those that are loaded. Errors: the kernel refuses one.
+// Attaches the loaded ones. Errors: the kernel refuses one.
 [[nodiscard]] Result<std::vector<Link>> attach_loaded(std::span<bpf_program* const> programs);
 
-// Descriptors of those that are loaded.
+// Descriptors of the loaded ones.
 [[nodiscard]] std::vector<int> loaded_fds(std::span<bpf_program* const> programs);
 
 }  // namespace lagtrap::daemon

@@ -1,4 +1,4 @@
-// Where this program's own functions lie in its file, for probing them.
+// Finds the file offsets of this program's own functions, for probing them.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace lagtrap::daemon {
 
-// Of an address in the program itself; nullopt: it is in no part that the file holds.
+// nullopt if no file-backed segment of the program contains the function.
 [[nodiscard]] std::optional<std::uint64_t> own_file_offset(void (*function)());
 
 }  // namespace lagtrap::daemon

@@ -10,7 +10,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Of a member, also of structs and unions without a name within.
+// Byte offset of a member, including members of anonymous structs and unions.
 std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t id, std::string_view name, int depth = 0) {
     const btf_type* type = ::btf__type_by_id(types, id);
     if (type == nullptr || !::btf_is_composite(type) || depth > 4) return std::nullopt;
@@ -27,7 +27,8 @@ std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t id,
 
 }  // namespace
 
-// Symbols would say it too, but a kernel's list of them may leave out its data. All variables of a CPU lie as in the image.
+// kallsyms would also tell, but may omit data symbols. All per-CPU variables have the layout of the
+// image.
 std::optional<std::int64_t> preempt_count_after_run_queue() {
     const auto types = kernel_types();
     if (!types) return std::nullopt;

@@ -1,4 +1,4 @@
-// Where the kernel keeps what tells interrupts from threads.
+// Finds the kernel's preempt counter, which distinguishes interrupts from threads.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace lagtrap::daemon {
 
-// How many bytes after a CPU's run queue its preempt count is, from the kernel's BTF. Nothing where that does not tell: no
-// BTF, another architecture. As dear as kernel_types().
+// Distance from a CPU's run queue to its preempt counter in bytes, from the kernel's BTF. nullopt
+// if unknown: there is no BTF, or this is another architecture. Costs as much as kernel_types().
 [[nodiscard]] std::optional<std::int64_t> preempt_count_after_run_queue();
 
 }  // namespace lagtrap::daemon

@@ -1,4 +1,4 @@
-// Maps of BPF programs that are others' too.
+// Shares maps between BPF programs.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ struct bpf_map;
 
 namespace lagtrap::daemon {
 
-// Before the programs are loaded: each of these maps will be the one that the descriptor stands for. `doing` begins the error.
+// Call it before loading the programs: each map will be the one that its descriptor refers to.
+// Errors begin with `doing`.
 [[nodiscard]] Status share_maps(const std::vector<std::pair<bpf_map*, int>>& maps, const std::string& doing);
 
 }  // namespace lagtrap::daemon

@@ -46,7 +46,7 @@ Status renew_folder(const fs::path& capture) {
     const fs::path fresh = hidden_beside(capture, renewed_suffix);
     std::error_code failed;
     fs::remove_all(fresh, failed);
-    // The files stay the same ones, by a second name each.
+    // Hard links: the files stay the same.
     if (!failed) fs::copy(capture, fresh, fs::copy_options::recursive | fs::copy_options::create_hard_links, failed);
     if (!failed) fs::permissions(fresh, fs::status(capture, failed).permissions(), failed);
     if (failed) {

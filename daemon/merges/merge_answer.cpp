@@ -19,7 +19,7 @@ Result<MergedBundle> parse_merge_answer(std::string_view text, const std::filesy
     };
     std::string_view line = text;
     while (line.ends_with('\n')) line.remove_suffix(1);
-    line.remove_prefix(line.rfind('\n') + 1);  // npos + 1 is the beginning
+    line.remove_prefix(line.rfind('\n') + 1);  // npos + 1 is 0
     boost::json::error_code failure;
     const auto value = boost::json::parse(boost::json::string_view(line.data(), line.size()), failure);
     const auto* object = failure ? nullptr : value.if_object();

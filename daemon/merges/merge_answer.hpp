@@ -1,4 +1,4 @@
-// What lagtrap-merge says of the bundle that it made.
+// Parses what lagtrap-merge reports about the bundle that it made.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,12 @@ struct MergedBundle {
     std::string digest;  // SHA-256, 64 hexadecimal digits
 };
 
-// How a program's output is put into a sentence: its beginning, printable, in one line.
+// The beginning of a program's output as one printable line, for a sentence.
 [[nodiscard]] std::string shown_output(std::string_view text);
 
-// What a merge that ended well has printed: its last line, a JSON object with the bundle's path, which must be an entry of the
-// spool in `output`, and its digest. The text is not trusted. ErrorKind::Invalid: anything else, shown so that it can be
-// logged.
+// Parses the output of a successful merge. Its last line is a JSON object with the bundle's path,
+// which must be a spool entry in `output`, and its digest. The text is not trusted.
+// ErrorKind::Invalid if it is anything else; the message shows the text.
 [[nodiscard]] Result<MergedBundle> parse_merge_answer(std::string_view text, const std::filesystem::path& output);
 
 }  // namespace lagtrap::daemon

@@ -24,13 +24,13 @@ namespace lagtrap::daemon {
 namespace {
 
 constexpr std::size_t text_limit_bytes = 64 * 1024;
-// A merge begins at the lowest priority and gains a step as often as this, up to the normal one: on a busy machine the lowest would
-// never end (decision 15).
+// A merge begins at the lowest priority, which would never finish on a busy machine. So it is
+// raised by one step per interval, up to the normal one (decision 15).
 constexpr int lowest_priority = 19;
 constexpr std::chrono::milliseconds priority_step{250};
-// So long a killed process may take to end before it counts as one that hangs in the kernel.
+// A killed process that has not ended after this time counts as hung in the kernel.
 constexpr std::chrono::seconds end_grace{5};
-// And so long what it wrote may take to arrive; who inherited its output may hold it open.
+// How long to wait for the rest of its output; a process that inherited the pipe may keep it open.
 constexpr std::chrono::seconds drain_grace{1};
 
 Result<MergedBundle> outcome_of(int wait_status, const std::string& text, const std::filesystem::path& output) {
@@ -42,8 +42,9 @@ Result<MergedBundle> outcome_of(int wait_status, const std::string& text, const 
     return parse_merge_answer(text, output);
 }
 
-// The child leads a process group of its own, so that one signal reaches its helper too. A helper that outlives a killed daemon
-// must not hold the daemon's sockets: the next one could not take them.
+// The child leads its own process group, so that one signal also reaches its helper. A helper that
+// outlives a killed daemon must not hold the daemon's sockets, because the next daemon could not
+// bind to them.
 Result<pid_t> spawn(const std::string& program, const MergeTask& task, int output) {
     ChildOptions options;
     options.arguments = {program};
@@ -110,7 +111,7 @@ void MergeJob::watch() {
     raise_priority();
 }
 
-// Better, not needed: where it is refused, the priority stays.
+// Optional: if refused, the priority does not change.
 void MergeJob::set_nice(int nice) {
     nice_ = nice;
     (void)::setpriority(PRIO_PGRP, static_cast<id_t>(pid_), nice);
@@ -125,7 +126,7 @@ void MergeJob::raise_priority() {
     });
 }
 
-// A pipe that nobody drained would hold the merge up.
+// Keep reading even beyond the limit: a full pipe would block the merge.
 void MergeJob::read_more() {
     output_.async_read_some(boost::asio::buffer(chunk_),
                             [self = shared_from_this()](const auto& failure, std::size_t bytes) {
@@ -146,7 +147,7 @@ void MergeJob::kill_for_limit() {
     });
 }
 
-// However late it comes, nothing stays behind.
+// Reaps the process, however late it ends.
 void MergeJob::note_end() {
     wait_status_ = wait_for_end(pid_);
     priority_timer_.cancel();

@@ -1,5 +1,5 @@
-// Runs lagtrap-merge on a finished capture: a process of its own, so that what reads other people's files and
-// needs memory is not the daemon.
+// Runs lagtrap-merge on a finished capture. It is a separate process because it reads untrusted
+// files and needs much memory.
 #pragma once
 
 #include <chrono>
@@ -21,20 +21,21 @@ namespace lagtrap::daemon {
 struct MergeTask {
     std::filesystem::path capture;
     std::filesystem::path output;
-    // Functions get names, for which the files of watched programs are opened.
+    // Look up function names, for which the files of watched programs are opened.
     bool with_names = true;
-    // By the wall clock: a merge that waits for a file system that does not answer uses no CPU time.
+    // Wall-clock time, because a merge that waits for a hung file system uses no CPU time.
     std::chrono::nanoseconds limit = std::chrono::minutes(10);
 };
 
-// Used on one thread, the io_context's.
+// Use it only on the io_context's thread.
 class MergeJob : public std::enable_shared_from_this<MergeJob> {
   public:
     using OnDone = std::function<void(Result<MergedBundle>)>;
 
-    // Starts `program [--without-names] CAPTURE OUTPUT`; `on_done` is called once, on the io_context, when it has ended, or
-    // with ErrorKind::Timeout when it has been killed for its limit, whether the kernel could end it or it hangs in a call
-    // that nothing interrupts. Errors: nothing was started.
+    // Starts `program [--without-names] CAPTURE OUTPUT`. `on_done` is called once, on the
+    // io_context, when it has ended. If it was killed because of its limit, the error is
+    // ErrorKind::Timeout, even if it hangs in the kernel and cannot end. Errors: nothing was
+    // started.
     [[nodiscard]] static Status start(boost::asio::io_context& context, const std::string& program,
                                       const MergeTask& task, OnDone on_done);
 
@@ -57,12 +58,12 @@ class MergeJob : public std::enable_shared_from_this<MergeJob> {
     MergeTask task_;
     int pid_ = -1;
     int nice_ = 0;
-    bool killed_ = false;             // for its limit
-    bool drained_ = false;            // all it wrote is in text_
-    std::optional<int> wait_status_;  // once it has ended
+    bool killed_ = false;             // because of its limit
+    bool drained_ = false;            // text_ has its whole output
+    std::optional<int> wait_status_;  // set once it has ended
     std::string text_;
     std::string chunk_;
-    OnDone on_done_;  // empty: told
+    OnDone on_done_;  // empty once called
 };
 
 }  // namespace lagtrap::daemon

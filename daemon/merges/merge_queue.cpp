@@ -72,7 +72,7 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
         ++counts_.waiting;
         options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}", work.session,
                                   work.capture.string(), merged.error().message));
-        if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked room
+        if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked space
         return try_again_later();
     }
     KILL_POINT("merge.done");
@@ -85,8 +85,8 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
     if (options_.on_spool_change) options_.on_spool_change();
 }
 
-// What held it up is a file of a watched program, most likely, on a file system that does not answer: without names none is
-// opened. Where that does not end either, no further attempt would.
+// Most likely it waited for a file of a watched program on a hung file system. Without names, it
+// opens no such files. If that does not end either, no other attempt would.
 void MergeQueue::take_over_limit(const Work& work, const Error& error) {
     ++counts_.failed;
     ++counts_.over_limit;
@@ -96,7 +96,7 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
                               awaited->uid ? fmt::format("user {}", *awaited->uid) : "an unknown user");
         held_up_ = HeldUp{work.session, std::move(*awaited)};
     }
-    // The one that hangs may hold the capture's lock as long as the machine runs.
+    // A hung merge may hold the capture's lock until the next boot.
     if (const Status renewed = renew_folder(work.capture); !renewed)
         options_.warn(fmt::format("capture {} is still held by the merge that took too long: {}", work.session,
                                   renewed.error().message));
@@ -144,7 +144,7 @@ void MergeQueue::look_at(const fs::path& capture) {
         return add({capture, session->id, known ? session->events[session->trigger.event].name : "", true, nullptr});
     }
     if (session.error().kind == ErrorKind::NotFound) {
-        // The session is written before the logs are made.
+        // The session is written before the logs, so there are none.
         options_.inform("capture " + capture.string() + " had not started when its daemon exited; removed");
         return drop(capture);
     }
@@ -171,7 +171,7 @@ void MergeQueue::take_what_waits() {
     for (const fs::path& capture : oldest_within_limits(waiting)) look_at(capture);
 }
 
-// Captures that cannot be merged, the disk being full or their files damaged, must not fill the disk either.
+// Captures that cannot be merged (disk full, or damaged files) must not fill the disk.
 std::vector<fs::path> MergeQueue::oldest_within_limits(const std::vector<fs::path>& waiting) {
     std::vector<std::pair<fs::file_time_type, fs::path>> newest_first;
     newest_first.reserve(waiting.size());

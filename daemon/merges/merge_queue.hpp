@@ -1,5 +1,5 @@
-// Recorded captures on their way to bundles: one merge at a time, tried again whatever fails in between, within the spool's
-// limits. Knows folders, not recordings.
+// Turns recorded captures into bundles: one merge at a time, repeated after failures, within the
+// spool's limits. It knows about folders, not about recordings.
 #pragma once
 
 #include <chrono>
@@ -23,17 +23,17 @@
 
 namespace lagtrap::daemon {
 
-// What is to be told to people, each as one line.
+// Receives messages for people, one line each.
 using Say = std::function<void(const std::string&)>;
 
 struct MergeCounts {
     std::uint64_t done = 0;
-    std::uint64_t failed = 0;         // attempts; the capture waits for the next
-    std::uint64_t over_limit = 0;     // of these, those that took longer than they may
-    std::uint64_t without_names = 0;  // of those done, after a merge with names had taken too long
+    std::uint64_t failed = 0;         // attempts; the capture waits for the next one
+    std::uint64_t over_limit = 0;     // part of `failed`: took too long
+    std::uint64_t without_names = 0;  // part of `done`: a merge with names had taken too long
     std::uint64_t waiting = 0;        // now
-    std::uint64_t set_aside = 0;      // now; no merge of them ends, and none is tried
-    std::uint64_t removed = 0;        // waiting ones that outgrew the spool's limits
+    std::uint64_t set_aside = 0;      // now; not retried, because no merge of them ends
+    std::uint64_t removed = 0;        // waiting captures beyond the spool's limits
 };
 
 struct LastBundle {
@@ -43,13 +43,13 @@ struct LastBundle {
     std::string event;
 };
 
-// What the last merge that took too long was waiting for.
+// The file that the last merge over its time limit was waiting for.
 struct HeldUp {
     std::string session;
     trace::AwaitedFile file;
 };
 
-// Used on one thread, the io_context's.
+// Use it only on the io_context's thread.
 class MergeQueue {
   public:
     struct Work {
@@ -57,26 +57,27 @@ class MergeQueue {
         std::string session;
         std::string event;
         bool with_names = true;
-        std::shared_ptr<const void> kept{};  // lives until the merge has ended: what it may look for
+        std::shared_ptr<const void> kept{};  // what the merge needs; kept alive until it has ended
     };
     struct Options {
         std::string merge_program;  // path of lagtrap-merge
         Say inform;
         Say warn;
-        std::function<void()> on_spool_change{};                                // a bundle more, or room was missing
-        std::function<bool(const std::filesystem::path& capture)> is_in_use{};  // captures that are still written
+        std::function<void()> on_spool_change{};  // there is a new bundle, or space was lacking
+        std::function<bool(const std::filesystem::path& capture)> is_in_use{};  // captures that are still being written
         std::chrono::milliseconds first_pause{1000}, longest_pause{600'000};    // after failures: 1 s, 4 s, 16 s ...
     };
 
     MergeQueue(boost::asio::io_context& context, spool::Spool spool, Options options);
 
-    // From now on: how long a merge may take, and how large the captures that wait may be together.
+    // Limits from now on: the duration of a merge, and the total size of waiting captures.
     void set_limits(std::chrono::nanoseconds merge_limit, std::uint64_t size_limit_bytes);
     void add(Work work);
-    // Queues what lies in the spool's captures/, the oldest first: what an earlier daemon left, and what failed. Removes what is
-    // beyond the size limit, what never began, and what was done.
+    // Queues the captures in the spool's captures/, oldest first: those of an earlier daemon and
+    // those that failed. Removes captures beyond the size limit, and the remains of captures that
+    // never began or were finished.
     void take_what_waits();
-    // While it is held, no merge begins.
+    // While held, no merge begins.
     void hold(bool held);
 
     [[nodiscard]] bool is_running() const { return running_; }
@@ -100,12 +101,12 @@ class MergeQueue {
     Options options_;
     std::chrono::nanoseconds merge_limit_ = std::chrono::minutes(10);
     std::uint64_t size_limit_bytes_ = UINT64_MAX;
-    std::deque<Work> queue_;  // the first one runs: several at once would need more memory than a unit allows
+    std::deque<Work> queue_;  // the first is running; several at once would need more memory than the unit allows
     bool running_ = false;
     bool held_ = false;
     std::uint64_t failed_in_row_ = 0;
     boost::asio::steady_timer again_timer_;
-    std::set<std::filesystem::path> unreadable_;  // or set aside; it was said already
+    std::set<std::filesystem::path> unreadable_;  // or set aside; already reported
     MergeCounts counts_;
     std::optional<LastBundle> last_bundle_;
     std::optional<HeldUp> held_up_;

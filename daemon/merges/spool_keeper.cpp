@@ -76,7 +76,8 @@ void SpoolKeeper::keep(const spool::RetentionLimits& limits) {
     bool is_new = false;
     {
         const std::lock_guard lock(mutex_);
-        // Who holds the lock is read after it was found held: where it is let go in between the text is another.
+        // The lock's holder is read after the lock was found held, so the text differs if it was
+        // released in between.
         is_new = !problem.empty() && kept_.problem != problem && !(is_held && was_held_);
         kept_.problem = problem;
         if (outcome) kept_.removed.add(*outcome);

@@ -1,5 +1,5 @@
-// Keeps the spool within its limits. On a thread of its own, as going over a full spool and removing files takes its time;
-// where no uploader runs nobody else would do it.
+// Keeps the spool within its limits on its own thread, because scanning a full spool and removing
+// files takes time. Without an uploader, nobody else would do it.
 #pragma once
 
 #include <chrono>
@@ -13,26 +13,28 @@
 
 namespace lagtrap::daemon {
 
-// What the daemon itself has removed since it began, and what hinders it.
+// What this daemon has removed since its start, and what prevents it from removing more.
 struct SpoolKept {
     spool::RetentionOutcome removed;
-    std::string problem;  // of the last time; empty: none
+    std::string problem;  // at the last check; empty if there is none
 };
 
-// Functions may be called from any thread.
+// Thread-safe.
 class SpoolKeeper {
   public:
     using Now = std::function<std::chrono::steady_clock::time_point()>;
-    // Begins at once. `warn` is told of what was removed, and of a problem when it is a new one; from any thread. A problem is
-    // also that another process has held the spool's lock for a minute, by the clock `now`.
+    // Starts at once. `warn` gets a message about removed files and about new problems, on any
+    // thread. If another process holds the spool's lock for a minute, by the clock `now`, that is a
+    // problem too.
     SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits, std::function<void(const std::string&)> warn,
                 Now now = std::chrono::steady_clock::now);
-    // Ends the thread; what it removes at the moment is removed.
+    // Stops the thread after finishing the current removal.
     ~SpoolKeeper();
     SpoolKeeper(const SpoolKeeper&) = delete;
     SpoolKeeper& operator=(const SpoolKeeper&) = delete;
 
-    // Looks now: a bundle has come, or limits have changed. Without it, once a minute.
+    // Checks now, because there is a new bundle or the limits changed. It also checks once a
+    // minute.
     void look();
     void set_limits(spool::RetentionLimits limits);
     [[nodiscard]] SpoolKept kept() const;
@@ -42,11 +44,11 @@ class SpoolKeeper {
     void keep(const spool::RetentionLimits& limits);
 
     spool::Spool spool_;
-    spool::RetentionLock lock_;  // of the thread's own, as the next
-    bool was_held_ = false;      // by another, for a minute, when it looked last
+    spool::RetentionLock lock_;  // only for the keeper's thread, like was_held_
+    bool was_held_ = false;      // at the last check, another process had held it for a minute
     std::function<void(const std::string&)> warn_;
     Now now_;
-    mutable std::mutex mutex_;  // over what follows
+    mutable std::mutex mutex_;  // protects the following members
     std::condition_variable more_;
     spool::RetentionLimits limits_;
     SpoolKept kept_;

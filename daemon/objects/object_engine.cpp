@@ -22,7 +22,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Nothing counts the probes of exceptions: they are rare.
+// The rare probes of exceptions are not counted.
 constexpr std::uint32_t no_function = LAGTRAP_OBJECT_FUNCTIONS - 1;
 
 template <std::size_t bytes>
@@ -30,12 +30,12 @@ std::string text_of(const char (&text)[bytes]) {
     return printable(std::string_view(text, ::strnlen(text, bytes)));
 }
 
-// "std::runtime_error: no such page"
+// For example "std::runtime_error: no such page".
 std::string thrown_text(const lagtrap_object_call_texts& texts) {
     std::string type = text_of(texts.thrown_type);
     if (type.starts_with('*')) type.erase(0, 1);
     if (type.empty()) return {};
-    // Names of types lack what makes a symbol of them.
+    // The type name lacks the prefix of a symbol.
     std::string name = binaries::demangle("_ZTS" + type);
     constexpr std::string_view prefix = "typeinfo name for ";
     name = name.starts_with(prefix) ? name.substr(prefix.size()) : type;
@@ -125,7 +125,8 @@ void ObjectEngine::sweep_stacks() {
         if (const auto known = stack(one); known && known->objects == 0) (void)bpf_map_delete_elem(map, &one);
 }
 
-// The allocator first: what a call that is seen from its begin takes is seen whole.
+// The allocator first, so that what a call allocates is complete for every call that is seen to
+// begin.
 Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(const ObjectPlan& plan,
                                                               const std::vector<calls::ProbeCost>& costs) {
     watched_ = static_cast<std::uint32_t>(plan.functions.size());
@@ -203,7 +204,7 @@ Status ObjectEngine::take_out(const std::set<std::uint32_t>& functions) {
         __atomic_store_n(&totals->memory_is_out, 1, __ATOMIC_RELAXED);
         for (std::uint32_t at = 0; at < memory_; ++at) memory.insert(watched_ + at);
     }
-    memory.insert(watched.begin(), watched.end());  // and their jumps to it
+    memory.insert(watched.begin(), watched.end());  // including their jumps to the allocator
     if (!memory.empty()) TRY(other_probes_->take_out(memory));
     return watched.empty() ? success() : probes_->take_out(watched);
 }
@@ -230,7 +231,7 @@ bool ObjectEngine::speak_of_one(std::uint32_t failed, std::uint32_t told) const 
     return files_[failed] == files_[told] || class_numbers_[failed] == class_numbers_[told];
 }
 
-// It belongs to the thread's last failure of those that it may speak of.
+// Adds the text to the thread's last failure that it may be about.
 void ObjectEngine::take_message(const lagtrap_object_message& record) {
     const std::string text = shown_text(text_of(record.text), texts_);
     for (auto call = taken_.calls.rbegin(); call != taken_.calls.rend(); ++call) {
@@ -298,7 +299,8 @@ template <typename Take>
 void for_each_alive(int map, const Take& take) {
     lagtrap_object_key key{}, next{};
     const lagtrap_object_key* before = nullptr;
-    // A key that goes meanwhile makes the kernel begin anew: bounded by what may live, twice.
+    // If a key is removed meanwhile, the kernel starts again from the first. So limit the loop to
+    // twice the number of possible objects.
     for (std::uint32_t looked = 0; looked < 2 * LAGTRAP_OBJECTS_ALIVE && bpf_map_get_next_key(map, before, &next) == 0;
          ++looked) {
         key = next;

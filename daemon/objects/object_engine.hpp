@@ -1,4 +1,4 @@
-// Follows objects of one process (bpf/objects.bpf.c): probes in, calls and counts out.
+// Follows objects of one process (bpf/objects.bpf.c): attaches probes and returns calls and counts.
 #pragma once
 
 #include <sys/types.h>
@@ -25,56 +25,60 @@ struct ring_buffer;
 
 namespace lagtrap::daemon {
 
-// One thread's. Whatever ends it, kill -9 of this process included, takes the probes out.
+// Use it on one thread. The probes are detached when it is destroyed or this process ends, even by
+// kill -9.
 class ObjectEngine {
   public:
-    // `tables`, by which stacks are walked, outlive it. Errors: the kernel refuses the programs.
+    // Stacks are walked with `tables`, which must outlive it. Errors: the kernel refuses the
+    // programs.
     [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(const TraceTarget& target, const ObjectPlan& plan,
                                                                     const UnwindStore& tables);
     ~ObjectEngine();
 
-    // How texts of the program are shown: before the first is taken.
+    // How texts of the program are shown. Call it before the first take().
     void show_texts(CommandLines mode) { texts_ = mode; }
-    // From now on shorter uses that succeed are counted and not told.
+    // From now on, shorter uses that succeed are counted but not returned by take().
     void set_least(std::chrono::nanoseconds least);
-    // From now on so many calls, and failures, may be told.
+    // Allows this many more calls, including failures, to be reported.
     void set_room(std::uint64_t calls);
-    // From now on so many creations may have their stacks walked whose call has one already.
+    // Allows this many more stack walks for creations whose caller has a stack already.
     void set_stack_room(std::uint64_t stacks);
-    // Forgets stacks from which nothing lives any more, where room for others grows short.
+    // Removes stacks without living objects if the table is nearly full.
     void sweep_stacks();
-    // `costs`: of each function of the plan, then of each of the allocator's. Tells which could not be watched. Errors:
-    // Vanished; none of them could be.
+    // `costs` has one entry per function of the plan, then one per function of the allocator.
+    // Returns the functions that cannot be watched. Errors: Vanished, Unsupported (none of them can
+    // be watched).
     [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const ObjectPlan& plan,
                                                                   const std::vector<calls::ProbeCost>& costs);
-    // As CallProbes, of functions; the allocator's go all together.
+    // See CallProbes. Functions of the allocator are detached all together.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
 
     struct Taken {
-        std::vector<calls::ObjectMessage> messages;  // of failures that were taken before
+        std::vector<calls::ObjectMessage> messages;  // about failures that were returned before
         std::vector<calls::ObjectCall> calls;
     };
-    // After `wait`: nobody is woken up for a call.
+    // Sleeps for `wait`, then reads the ring; calls do not wake it up.
     [[nodiscard]] Taken take(std::chrono::milliseconds wait);
-    // Whether a text that a function gave may be about a failure of another: they are of one file, or about the same objects,
-    // as a library may have the texts of its errors in another one.
+    // True if a text from function `told` may be about a failure of function `failed`: both are in
+    // one file or concern the same class. A library may have the texts of its errors in another
+    // file.
     [[nodiscard]] bool speak_of_one(std::uint32_t failed, std::uint32_t told) const;
-    // So far, of each function.
+    // Hits so far, by function.
     [[nodiscard]] std::vector<std::uint64_t> hits() const;
     [[nodiscard]] std::vector<calls::ObjectFunctionTotals> totals_of_functions() const;
-    // What lives is counted, which takes a moment for each of them.
+    // Counts living objects, which takes some time for each of them.
     [[nodiscard]] std::vector<calls::ClassCounts> counts(std::size_t classes) const;
     struct Old {
         calls::OldObject object;
-        std::uint64_t caller = 0;  // address that had it created
-        std::uint64_t stack = 0;   // its number; 0: not known
+        std::uint64_t caller = 0;  // address of the code that created it
+        std::uint64_t stack = 0;   // its number; 0 if unknown
     };
-    // Alive; of each class the oldest, at most `most` each.
+    // Living objects: the oldest of each class, at most `most` each.
     [[nodiscard]] std::vector<Old> oldest(std::size_t most) const;
-    // nullopt: it was forgotten.
+    // nullopt if it was removed.
     [[nodiscard]] std::optional<lagtrap_object_stack> stack(std::uint64_t number) const;
     [[nodiscard]] lagtrap_object_totals totals() const;
-    // Returns when the kernel has taken all probes out.
+    // Returns when the kernel has removed all probes.
     void detach();
 
   private:
@@ -89,12 +93,12 @@ class ObjectEngine {
     std::unique_ptr<objects_bpf, void (*)(objects_bpf*)> programs_{nullptr, nullptr};
     std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring_{nullptr, nullptr};
     std::unique_ptr<FunctionProbes> probes_;
-    std::unique_ptr<CallProbes> other_probes_;  // of the allocator and of exceptions
+    std::unique_ptr<CallProbes> other_probes_;  // for the allocator and exceptions
     Link scheduler_link_;
     MappedMap functions_, classes_, totals_;
-    std::uint32_t watched_ = 0, memory_ = 0;  // functions
+    std::uint32_t watched_ = 0, memory_ = 0;  // number of functions
     bool memory_is_out_ = false;
-    std::vector<std::uint32_t> files_, class_numbers_;  // of each function
+    std::vector<std::uint32_t> files_, class_numbers_;  // by function
     Taken taken_;
     CommandLines texts_ = CommandLines::Masked;
 };

@@ -12,7 +12,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Where a direct jump leads to, conditional or not, in the same file; nullopt: it is none.
+// Target of a direct jump, conditional or not, in the same file; nullopt if it is not a direct
+// jump.
 std::optional<std::uint64_t> jump_target(std::string_view code, std::uint64_t offset) {
     const auto byte = [&](std::size_t at) {
         return at < code.size() ? static_cast<std::uint8_t>(code[at]) : std::uint8_t{0};
@@ -38,7 +39,7 @@ bool is_return(std::string_view code) {
     return code.size() > at && (code[at] == '\xc3' || code[at] == '\xc2');
 }
 
-// The address of the pointer through which `jmp *slot(%rip)` jumps; nullopt: it is none.
+// The address of the pointer in `jmp *slot(%rip)`; nullopt if it is another instruction.
 std::optional<std::uint64_t> slot_in(std::string_view code, std::uint64_t address) {
     static constexpr std::string_view landing("\xf3\x0f\x1e\xfa", 4), jump("\xff\x25", 2);
     std::size_t at = code.starts_with(landing) ? landing.size() : 0;
@@ -50,7 +51,7 @@ std::optional<std::uint64_t> slot_in(std::string_view code, std::uint64_t addres
     return address + at + jump.size() + sizeof distance + static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
-// Follows exits to those where control goes back to the caller.
+// Follows jumps to the exits that return to the caller.
 class ExitSearch {
   public:
     ExitSearch(ProcessFiles& code, std::uint32_t file, const binaries::ProgramFile& program, bool all)
@@ -86,7 +87,8 @@ class ExitSearch {
                follow(found->front(), true);
     }
 
-    // A library calls its own functions through slots too, where others may take their place: in the same file, and nowhere else.
+    // A library also calls its own functions through slots, which other files may override. Follow
+    // them only if the function is in this file and no other has it.
     [[nodiscard]] std::optional<std::uint64_t> behind(const binaries::FunctionCalls& from, std::uint64_t slot) {
         const auto known =
             std::find_if(from.slots.begin(), from.slots.end(), [&](const auto& one) { return one.address == slot; });

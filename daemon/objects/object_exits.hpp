@@ -1,4 +1,4 @@
-// Where functions end that end by a jump.
+// Finds where functions end that end with a jump.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace lagtrap::daemon {
 
-// The exits of a function of this file, with those of the functions to which it jumps in place of the jumps. False: a jump
-// cannot be followed. Those through pointers cannot; without `all` they are left out.
+// The exits of a function, with each jump replaced by the exits of the function that it jumps to.
+// False if a jump cannot be followed. Jumps through pointers cannot; they are ignored if `all` is
+// false.
 [[nodiscard]] bool follow_exits(ProcessFiles& code, std::uint32_t file, const binaries::FunctionCalls& from, bool all,
                                 std::vector<binaries::FunctionExit>& exits);
 
-// The address, as linked, of the pointer through which the jump at this offset leads, itself or by a jump through one (the
-// procedure linkage table); nullopt: it leads through none.
+// The link-time address of the pointer that the jump at this offset uses, directly or through the
+// procedure linkage table; nullopt if it uses none.
 [[nodiscard]] std::optional<std::uint64_t> jump_slot(const binaries::ProgramFile& program, std::uint64_t offset);
 
 }  // namespace lagtrap::daemon

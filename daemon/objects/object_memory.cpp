@@ -20,7 +20,7 @@ namespace {
 struct MemoryName {
     std::string_view name;
     lagtrap_memory_kind kind;
-    __u8 size_from = 7;       // rdi; 6 is rsi, 2 rdx
+    __u8 size_from = 7;       // rdi; 6 is rsi, 2 is rdx
     bool size_times = false;  // rsi
     bool throws = false;
 };
@@ -29,7 +29,7 @@ constexpr MemoryName memory_names[] = {
     {"memalign", LAGTRAP_MEMORY_TAKE, 6}, {"aligned_alloc", LAGTRAP_MEMORY_TAKE, 6},
     {"valloc", LAGTRAP_MEMORY_TAKE},      {"realloc", LAGTRAP_MEMORY_CHANGE, 6},
     {"free", LAGTRAP_MEMORY_GIVE},        {"posix_memalign", LAGTRAP_MEMORY_TAKE_BEHIND, 2}};
-// Of allocators that have the operators of C++ themselves: they need not come to malloc.
+// For allocators that implement the C++ operators themselves, without malloc.
 constexpr MemoryName operator_names[] = {{"_Znwm", LAGTRAP_MEMORY_TAKE, 7, false, true},
                                          {"_Znam", LAGTRAP_MEMORY_TAKE, 7, false, true},
                                          {"_ZnwmSt11align_val_t", LAGTRAP_MEMORY_TAKE, 7, false, true},
@@ -90,7 +90,7 @@ class MemorySearch {
         return found->front();
     }
 
-    // Whose malloc it is: the program's own, that of a library that is no libc, else libc's.
+    // The allocator: malloc of the program, of a library that is not libc, or else of libc.
     std::optional<std::uint32_t> find_allocator() {
         std::optional<std::uint32_t> libc;
         for (std::uint32_t file = 0; file < code_.files().size(); ++file)
@@ -108,12 +108,12 @@ class MemorySearch {
         const bool is_known = std::any_of(plan_.memory.begin(), plan_.memory.end(),
                                           [&](const auto& one) { return one.entry == found->file_offset; });
         const auto program = code_.program(plan_.memory_file);
-        if (is_known || !program) return;  // free is operator delete too, in some
+        if (is_known || !program) return;  // in some allocators, free is also operator delete
         auto first_code = (*program)->code_at(found->file_offset);
         if (!first_code) return;
         MemoryFunction one{found->file_offset, std::string(name.name), name.kind, std::move(*first_code),
                            name.size_from,     name.size_times,        {}};
-        // No return probe is put on what exceptions may leave.
+        // Return probes are not safe where exceptions may pass.
         if (name.throws && !find_exits(one)) {
             note(fmt::format("memory from {} is not counted: its returns cannot be probed",
                              binaries::demangle(one.name)));
@@ -125,7 +125,7 @@ class MemorySearch {
     bool find_exits(MemoryFunction& function) {
         const auto calls = code_.calls_of(plan_.memory_file, {function.entry});
         return calls && !calls->empty() && calls->front().problem.empty() &&
-               // A jump through a pointer leads to what is done when there is no memory.
+               // A jump through a pointer leads to the out-of-memory handler.
                follow_exits(code_, plan_.memory_file, calls->front(), false, function.exits);
     }
 

@@ -1,4 +1,4 @@
-// Whose allocator a process uses, and which of its functions are watched.
+// Finds a process's allocator and its functions to watch.
 #pragma once
 
 #include "daemon/objects/object_plan.hpp"
@@ -8,7 +8,8 @@ namespace lagtrap::daemon {
 
 inline constexpr std::size_t most_memory_functions = 32;
 
-// Fills what the plan has of memory; where it is not counted, or not all of it, the plan says why.
+// Fills the plan's memory fields. If memory is not counted, or only in part, the plan has the
+// reason.
 void find_memory(ProcessFiles& code, bool wanted, ObjectPlan& plan);
 
 }  // namespace lagtrap::daemon

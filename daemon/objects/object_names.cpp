@@ -3,7 +3,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// The last "::" outside of angle brackets and parentheses; npos: none.
+// The last "::" outside angle brackets and parentheses, or npos.
 std::size_t last_scope(std::string_view name) {
     int depth = 0;
     for (std::size_t at = name.size(); at-- > 1;) {
@@ -15,7 +15,7 @@ std::size_t last_scope(std::string_view name) {
     return std::string_view::npos;
 }
 
-// Outside of angle brackets and parentheses; 0: there is none.
+// Position after the last space outside angle brackets and parentheses; 0 if there is none.
 std::size_t after_last_blank(std::string_view name) {
     std::size_t after = 0;
     int depth = 0;
@@ -37,7 +37,7 @@ std::string_view without_arguments(std::string_view name) {
 std::optional<MemberName> member_name(std::string_view name) {
     for (const std::string_view no_method : {"thunk to ", "{lambda", "guard variable", "[clone", "(.cold", ".cold"})
         if (name.find(no_method) != std::string_view::npos) return std::nullopt;
-    // "operator<", "operator->" and others have brackets that open nothing.
+    // "operator<", "operator->" and others contain brackets that open nothing.
     const std::size_t call_operator = name.find("::operator");
     const std::size_t scope = call_operator != std::string_view::npos ? call_operator : last_scope(name);
     if (scope == std::string_view::npos || scope == 0) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<MemberName> member_name(std::string_view name) {
     const std::size_t outer = last_scope(class_name);
     const std::string_view last =
         without_arguments(outer == std::string_view::npos ? class_name : class_name.substr(outer + 2));
-    // A template's return type comes first: "void ns::Box<int>::put<long>".
+    // A template's name begins with its return type: "void ns::Box<int>::put<long>".
     MemberName found{std::string(class_name.substr(after_last_blank(class_name))), calls::ObjectRole::Use};
     if (member.starts_with('~')) {
         found.role = calls::ObjectRole::Release;

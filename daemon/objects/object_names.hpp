@@ -1,4 +1,4 @@
-// Names of C++ as objects need them: the class, the member, and whether it creates or releases.
+// Splits C++ names into class and member, and tells whether the member creates or releases objects.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 namespace lagtrap::daemon {
 
 struct MemberName {
-    std::string class_name;  // "ns::Box<int>"
+    std::string class_name;  // for example "ns::Box<int>"
     calls::ObjectRole role = calls::ObjectRole::Use;
 };
 
-// Of a demangled name without parameters: "ns::Box<int>::Box". nullopt: it is no member of anything, or one that has no
-// object of its own (thunks, lambdas, parts of functions).
+// `name` is demangled, without parameters: "ns::Box<int>::Box". nullopt if it is not a member, or
+// has no object of its own (thunks, lambdas, parts of functions).
 [[nodiscard]] std::optional<MemberName> member_name(std::string_view name);
 
 }  // namespace lagtrap::daemon

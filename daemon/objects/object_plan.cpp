@@ -37,7 +37,7 @@ Result<boost::regex> expression_of(const std::string& text) {
     }
 }
 
-// What takes too long to compare is not found.
+// A comparison that becomes too expensive counts as no match.
 bool finds(const boost::regex& expression, std::string_view name) {
     try {
         return !expression.empty() && boost::regex_search(std::string(name.substr(0, most_name_bytes)), expression);
@@ -58,7 +58,7 @@ bool fits(const std::string& pattern, const std::string& name) {
     return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-// Numbers of registers as usdt_argument.bpf.h has them, by the argument (System V ABI for x86-64).
+// Register number, as in usdt_argument.bpf.h, of an argument (System V ABI for x86-64).
 __u8 register_of(const calls::ValuePlace& place) {
     static constexpr __u8 registers[calls::most_arguments] = {7, 6, 2, 1, 8, 9};
     return place.argument ? registers[*place.argument] : LAGTRAP_FROM_RESULT;
@@ -76,7 +76,8 @@ __u8 failure_of(calls::Failure failure) {
     return LAGTRAP_FAILS_MINUS_ONE;
 }
 
-// What gives memory back and is jumped to by what releases an object: free, operator delete of any kind.
+// Functions that free memory and that a function which releases an object may jump to at its end:
+// free and any operator delete.
 bool gives_back(std::string_view symbol) {
     symbol = symbol.substr(0, symbol.find('@'));
     return symbol == "free" || symbol.starts_with("_ZdlPv") || symbol.starts_with("_ZdaPv");
@@ -154,7 +155,7 @@ struct ObjectPlanner::Search {
         return success();
     }
 
-    // "Cart", or "Cart and 12 more"; of at least one.
+    // "Cart", or "Cart and 12 more". `classes` must not be empty.
     [[nodiscard]] static std::string first_of(const std::vector<std::string>& classes) {
         if (classes.size() == 1) return classes.front();
         return fmt::format("{} and {} more", classes.front(), classes.size() - 1);
@@ -202,7 +203,7 @@ struct ObjectPlanner::Search {
                address - std::prev(next)->mapping.start < std::prev(next)->mapping.length;
     }
 
-    // In the file's own code; nullopt: it is not there.
+    // Offset of an address in the file's code; nullopt if it is not there.
     [[nodiscard]] std::optional<std::uint64_t> offset_in(std::uint32_t file, std::uint64_t address) const {
         for (const ProcessFiles::Part& part : code.parts())
             if (part.file == file && address >= part.mapping.start &&
@@ -211,7 +212,7 @@ struct ObjectPlanner::Search {
         return std::nullopt;
     }
 
-    // Of classes without symbols: those that virtual tables have.
+    // For classes without symbols: finds their functions in virtual tables.
     Status add_virtual_functions(std::uint32_t file, std::uint32_t rule) {
         constexpr std::size_t maps_limit = 16 << 20;
         TRY_ASSIGN(const std::string maps, read_file(fmt::format("/proc/{}/maps", pid), maps_limit));
@@ -243,14 +244,15 @@ struct ObjectPlanner::Search {
         return add(file, wanted);
     }
 
-    // Of two in a row, the second of which calls the first and gives the object's memory back.
+    // Of two adjacent functions, the second is a deleting destructor if it calls the first and
+    // frees the object's memory.
     [[nodiscard]] std::set<std::uint64_t> destructors_among(std::uint32_t file,
                                                             const std::vector<VirtualFunction>& functions) {
         struct Pair {
             std::uint64_t first_offset, first_address, second_address;
         };
         std::vector<Pair> pairs;
-        std::vector<std::uint64_t> seconds;  // of these, in the file
+        std::vector<std::uint64_t> seconds;  // file offsets of the second functions
         for (std::size_t at = 1; at < functions.size(); ++at) {
             const auto first = offset_in(file, functions[at - 1].address),
                        second = offset_in(file, functions[at].address);
@@ -259,7 +261,7 @@ struct ObjectPlanner::Search {
             seconds.push_back(*second);
         }
         std::set<std::uint64_t> addresses;
-        // Many at once: each question has the whole file's functions looked up.
+        // In batches, because each query parses the whole file's functions.
         for (std::size_t from = 0; from < pairs.size(); from += binaries::max_call_queries) {
             const std::size_t count = std::min(pairs.size() - from, binaries::max_call_queries);
             const auto begin = seconds.begin() + static_cast<std::ptrdiff_t>(from);
@@ -300,7 +302,7 @@ struct ObjectPlanner::Search {
         return described;
     }
 
-    // The library's own calls of its functions do not cross its boundary.
+    // Calls within the library do not cross its boundary.
     void set_inner(std::uint32_t file, lagtrap_object_function& described) const {
         if (file == 0 || described.is_method != 0) return;
         for (const ProcessFiles::Part& part : code.parts()) {
@@ -345,7 +347,8 @@ struct ObjectPlanner::Search {
         return success();
     }
 
-    // Without what creates or releases objects their count says little: that is told with its name.
+    // If functions that create or release objects are not watched, the count is unreliable; report
+    // their names.
     void refuse(const Wanted& wanted, const std::string& reason) {
         (void)refuse(reason);
         const auto role = wanted.described.role;
@@ -391,7 +394,8 @@ struct ObjectPlanner::Search {
         set_inner(file, made.described.back());
     }
 
-    // What ends by a jump to the allocator ends when that one does, as far as memory is counted.
+    // A function that ends with a jump to the allocator ends when the allocator does, if memory is
+    // counted.
     bool take_jumps(std::uint32_t file, binaries::FunctionCalls& function) {
         if (made.memory.empty() || function.exits.empty()) return false;
         const auto program = code.program(file);
@@ -414,8 +418,8 @@ struct ObjectPlanner::Search {
                described.object_behind != 0 || described.role == LAGTRAP_OBJECT_MESSAGE;
     }
 
-    // A function that ends by a jump to another one has its result when that one ends: there it is watched. Where that cannot
-    // be told, the kernel's return probe serves, as far as exceptions do not pass.
+    // If a function ends with a jump to another, its result is known where that one ends. If that
+    // place is unknown, use the kernel's return probe, unless exceptions may pass.
     bool see_result(std::uint32_t file, binaries::FunctionCalls& function) {
         auto program = code.program(file);
         if (!program) return false;
@@ -435,7 +439,7 @@ struct ObjectPlanner::Search {
         if (made.told.notes.size() < most) made.told.notes.push_back(std::move(text));
     }
 
-    // A program that is linked statically has them itself.
+    // A statically linked program contains them itself.
     void find_exceptions() {
         for (std::uint32_t file = 0; file < code.files().size(); ++file) {
             if (file != 0 && !fits("libstdc++*", file_name(file)) && !fits("libc++*", file_name(file))) continue;
@@ -459,7 +463,8 @@ struct ObjectPlanner::Search {
         return 0;
     }
 
-    // glibc's __errno_location() loads the distance of errno from the thread's base: mov slot(%rip),%rax; add %fs:0,%rax.
+    // glibc's __errno_location() loads the offset of errno from the thread pointer: mov
+    // slot(%rip),%rax; add %fs:0,%rax.
     void find_errno() {
         static constexpr std::string_view landing("\xf3\x0f\x1e\xfa", 4), load("\x48\x8b\x05", 3);
         const auto libc = file_with("libc.so*");
@@ -550,7 +555,7 @@ struct ObjectPlanner::Search {
     std::uint32_t pid = 0;
     boost::regex include, exclude, class_expression;
     std::set<std::pair<std::uint32_t, std::uint64_t>> taken;
-    std::set<std::uint32_t> created;  // classes of the rule that have a function which creates them
+    std::set<std::uint32_t> created;  // classes of the rule with a function that creates them
     std::map<std::uint32_t, std::vector<binaries::Function>> symbols;
     ObjectPlan made;
 };

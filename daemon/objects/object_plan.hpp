@@ -1,4 +1,5 @@
-// Which functions of a running process create, use and release objects, by rules; and where its allocator and its exceptions are.
+// Selects the functions of a running process that create, use and release objects, according to
+// rules, and finds its allocator and exception handling.
 #pragma once
 
 #include <atomic>
@@ -20,12 +21,12 @@ namespace lagtrap::daemon {
 
 struct ObjectWishes {
     std::uint32_t pid = 0;
-    std::optional<uid_t> owner;  // as TraceTarget has it
+    std::optional<uid_t> owner;  // as in TraceTarget
     std::vector<calls::ObjectRule> rules;
-    std::string include;                        // a regular expression of names of functions; empty: all
-    std::string exclude;                        // the same; empty: none
-    bool memory = true;                         // count what calls take and give back
-    CommandLines texts = CommandLines::Masked;  // of titles, errors and messages (shown_text())
+    std::string include;                        // regular expression for function names; empty: all
+    std::string exclude;                        // likewise; empty: none
+    bool memory = true;                         // count memory that calls allocate and free
+    CommandLines texts = CommandLines::Masked;  // for titles, errors and messages (shown_text())
 };
 
 struct MemoryFunction {
@@ -33,18 +34,18 @@ struct MemoryFunction {
     std::string name;
     lagtrap_memory_kind kind = LAGTRAP_MEMORY_TAKE;
     std::string first_code;
-    __u8 size_from = 0;                         // register with the size that is asked for
-    bool size_times = false;                    // times the second argument
-    std::vector<binaries::FunctionExit> exits;  // of what exceptions may leave; empty: a return probe serves
+    __u8 size_from = 0;                         // register with the requested size
+    bool size_times = false;                    // multiply by the second argument
+    std::vector<binaries::FunctionExit> exits;  // if exceptions may pass; empty: use a return probe
 };
 
 struct ObjectPlan {
     std::vector<CallFile> files;
-    std::vector<PlannedFunction> functions;          // all of level 1
-    std::vector<lagtrap_object_function> described;  // as many
+    std::vector<PlannedFunction> functions;          // all at level 1
+    std::vector<lagtrap_object_function> described;  // in the order of `functions`
     std::uint32_t memory_file = 0;
-    std::vector<MemoryFunction> memory;  // empty: it is not counted
-    bool memory_by_request = false;      // its blocks do not tell their size
+    std::vector<MemoryFunction> memory;  // empty if not counted
+    bool memory_by_request = false;      // the allocator's blocks do not have their size
     struct Place {
         std::uint32_t file = 0;
         std::uint64_t entry = 0;
@@ -54,21 +55,22 @@ struct ObjectPlan {
         std::uint32_t function = 0;
         std::uint64_t offset = 0;  // in the function's file
     };
-    std::vector<Jump> jumps;       // to the allocator, by which functions end
-    std::uint64_t errno_slot = 0;  // address in the process; 0: not known
+    std::vector<Jump> jumps;       // jumps to the allocator that end functions
+    std::uint64_t errno_slot = 0;  // address in the process; 0 if unknown
     calls::ObjectsStarted told;    // without times
 };
 
 class ObjectPlanner {
   public:
-    // Both outlive it. Once `given_up` is set, what is asked ends soon, with an error.
+    // Both must outlive it. Once `given_up` is set, running calls soon end with an error.
     ObjectPlanner(ProcessInspector& inspector, const std::atomic<bool>& given_up);
     ~ObjectPlanner();
 
-    // Errors: NotFound: no such process; Invalid: a regular expression; Unsupported: no function of the rules is there, or none
-    // can be watched, with the reason.
+    // Errors: NotFound (no such process), Invalid (a regular expression), Unsupported (no function
+    // matches the rules or can be watched; the message has the reason).
     [[nodiscard]] Result<ObjectPlan> plan(const ObjectWishes& wishes);
-    // Function and file of an address of the process's code: "load_page (shop)"; empty: not known. After plan().
+    // Function and file at an address in the process: "load_page (shop)"; empty if unknown. Call it
+    // after plan().
     [[nodiscard]] std::string name_of(std::uint64_t address);
 
   private:

@@ -115,7 +115,7 @@ class ObjectTrace {
             PlannedFunction alike;
             alike.first_code = function.first_code;
             calls::ProbeCost cost = measured.of(alike);
-            // Either end alone is watched, but of two kinds; or both, which count each.
+            // Only one end is watched, or both ends count as hits. So a hit has half of the cost.
             if (function.kind == LAGTRAP_MEMORY_GIVE || plan_.memory_by_request)
                 cost = {cost.inside_ns / 2, cost.around_ns / 2};
             costs.push_back(cost);
@@ -136,7 +136,7 @@ class ObjectTrace {
         told.began_realtime_ns = now.realtime_ns;
     }
 
-    // Returns why it ends.
+    // Returns the reason for the end.
     std::string watch() {
         std::uint64_t counted_ns = began_ns_;
         for (;;) {
@@ -160,7 +160,7 @@ class ObjectTrace {
         }
     }
 
-    // A class without its creations, or its releases, would be counted wrongly: both go.
+    // Without all of its creations and releases, a class would be counted wrongly, so detach both.
     void thin(std::uint64_t now_ns) {
         std::vector<calls::TakenOut> out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), thinned_,
                                                           process_cpu_time(request_.wishes.pid));
@@ -181,7 +181,8 @@ class ObjectTrace {
         (void)answer_.say(json::serialize(calls::to_json(out)));
     }
 
-    // Calls wait for one look: what the program is told of a failure mostly comes with the next one.
+    // Hold calls until the next check: the program often asks for the text of a failure only after
+    // it.
     void take(std::chrono::milliseconds wait) {
         ObjectEngine::Taken taken = engine_->take(wait);
         std::vector<calls::ObjectMessage> late;
@@ -191,7 +192,7 @@ class ObjectTrace {
         if (!late.empty()) (void)answer_.say(json::serialize(calls::to_json(late)));
     }
 
-    // To the thread's last failure that is held, of those that it may speak of.
+    // Adds the text to the thread's last held failure that it may be about.
     bool attach(const calls::ObjectMessage& message) {
         for (auto call = held_.rbegin(); call != held_.rend(); ++call) {
             if (call->tid != message.tid || !call->failed || !engine_->speak_of_one(call->function, message.function))
@@ -203,7 +204,7 @@ class ObjectTrace {
     }
 
     void tell_oldest(calls::ObjectsEnded& ended) {
-        std::map<std::uint64_t, std::uint32_t> told;  // numbers of stacks, by the engine's
+        std::map<std::uint64_t, std::uint32_t> told;  // reported numbers of stacks, by the engine's numbers
         for (ObjectEngine::Old& old : engine_->oldest(oldest_of_class)) {
             if (old.object.class_number >= plan_.told.classes.size()) continue;
             old.object.caller = name_of_caller(old.caller);
@@ -231,14 +232,15 @@ class ObjectTrace {
         return described;
     }
 
-    // The byte before a return address belongs to the call, which may be its function's last instruction.
+    // The byte before a return address belongs to the call, even if the call is the last
+    // instruction of its function.
     const std::string& name_of_caller(std::uint64_t return_address) {
         auto [known, is_new] = names_.try_emplace(return_address);
         if (is_new && return_address != 0) known->second = planner_.name_of(return_address - 1).substr(0, frame_bytes);
         return known->second;
     }
 
-    // A second's share at once, at the most.
+    // Up to one second's share at once.
     void fill(std::uint64_t now_ns) {
         const std::uint64_t elapsed_ns = std::min(now_ns - filled_ns_, second_ns);
         const auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(engine_->totals().room, 0));

@@ -1,4 +1,4 @@
-// Objects of one process under watch for a client, from the request to its end.
+// Runs one trace of a process's objects for a client.
 #pragma once
 
 #include <atomic>
@@ -19,18 +19,19 @@ namespace lagtrap::daemon {
 
 struct ObjectRequest {
     ObjectWishes wishes;
-    std::chrono::nanoseconds least{0};       // shorter uses that succeed are counted, not told
+    std::chrono::nanoseconds least{0};       // shorter uses that succeed are counted only
     std::chrono::nanoseconds length{0};      // 0: until the lines are unwanted
-    double budget = 0.1;                     // of a CPU, for the probes
-    std::uint64_t calls_per_second = 5'000;  // that are told
-    // For tables of the process, before the watch begins: until they are there stacks of creations end early.
+    double budget = 0.1;                     // for the probes, in CPUs
+    std::uint64_t calls_per_second = 5'000;  // limit of reported calls
+    // How long to wait for unwind tables before watching. Without them, stacks of creations end
+    // early.
     std::chrono::milliseconds patience{5'000};
 };
 
-// ErrorKind::Invalid: what is missing or out of its range, and what is allowed.
+// ErrorKind::Invalid: a field is missing or out of range; the message has the allowed values.
 [[nodiscard]] Result<ObjectRequest> parse_object_request(const boost::json::object& request);
 
-// As trace_calls(); `unwinder` outlives it.
+// See trace_calls(). `unwinder` must outlive the call.
 void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, Unwinder& unwinder,
                    const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop);
 

@@ -19,10 +19,11 @@ constexpr std::size_t name_words = 32;
 constexpr std::size_t most_slots = 1024;
 constexpr unsigned most_bases = 64;
 
-// Itanium C++ ABI, 2.9.4: the type's own virtual table, its name, and of a class with one base that one's type.
+// A type_info object (Itanium C++ ABI, 2.9.4): pointer to its own virtual table, name, and for a
+// class with one base, that base's type.
 struct Type {
     std::uint64_t name_address = 0, base = 0;
-    std::string name;  // empty: it is no class
+    std::string name;  // empty if it is not a class
 };
 
 struct Table {
@@ -48,7 +49,7 @@ Result<std::vector<std::uint64_t>> read_all(ProcessInspector& inspector, std::ui
     return words;
 }
 
-// An offset to the top of 0, a type, and at least one function.
+// Tables have an offset to top of 0, a type, and at least one function.
 std::vector<Table> tables_in(const std::vector<std::uint64_t>& words,
                              const std::function<bool(std::uint64_t)>& is_code) {
     std::vector<Table> tables;
@@ -64,13 +65,13 @@ std::vector<Table> tables_in(const std::vector<std::uint64_t>& words,
     return tables;
 }
 
-// "shop::Item"; empty: what stands there is no name of a class.
+// "shop::Item"; empty if the words are not the name of a class.
 std::string class_name_of(const std::vector<std::uint64_t>& words, std::size_t first) {
     char text[name_words * word_bytes];
     std::memcpy(text, words.data() + first, sizeof text);
     std::string_view mangled(text, ::strnlen(text, sizeof text));
     if (mangled.size() == sizeof text) return {};
-    if (mangled.starts_with('*')) mangled.remove_prefix(1);  // of one file alone
+    if (mangled.starts_with('*')) mangled.remove_prefix(1);  // the name is local to one file
     constexpr std::string_view prefix = "typeinfo name for ";
     const std::string name = binaries::demangle("_ZTS" + std::string(mangled));
     return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string();
@@ -129,14 +130,14 @@ std::vector<AddressRange> relocated_data(const std::string& maps, std::uint64_t 
             code_came = true;
             only_read = {};
         } else if (code_came && rights[1] != 'w') {
-            only_read = one;  // of several the last: the loader has made it so when it had written to it
+            only_read = one;  // the last of several: the loader protects it after writing to it
         } else if (code_came) {
             if (only_read.end == one.begin) ranges.push_back(only_read);
             ranges.push_back(one);
             only_read = {};
         }
     }
-    // All of it, where nothing can be written.
+    // All of it, if nothing is writable.
     if (ranges.empty() && only_read.end != 0) ranges.push_back(only_read);
     return ranges;
 }

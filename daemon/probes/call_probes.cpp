@@ -14,13 +14,15 @@
 namespace lagtrap::daemon {
 namespace {
 
-// About what the kernel needs for a probe that goes, where nobody else puts any in or takes any out.
+// Approximate time that the kernel needs to remove one probe if nobody else attaches or detaches
+// any.
 constexpr std::chrono::microseconds taking_out_takes(3);
 
 using Moment = std::chrono::steady_clock::time_point;
 
-// The kernel takes out one probe after the other of the whole machine, then waits for other CPUs, some tens of milliseconds for each
-// link. Links that waited for each other at every probe would take many times as long; those that follow each other share the wait.
+// The kernel removes the machine's probes one by one, then waits for other CPUs, some tens of
+// milliseconds per link. If links waited for each other at every probe, that would take many times
+// as long. Links that follow each other share the wait.
 void destroy_in_turn(std::vector<Link>& links, const std::vector<Moment>& begins) {
     do_at_once(links.size(), [&](std::size_t number) {
         std::this_thread::sleep_until(begins[number]);
@@ -34,7 +36,8 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
                              std::vector<ProbeLink>& links) const {
     const std::string binary = path_of_descriptor(group.file->get()).string();
     if (!has_uprobe_multi()) {
-        // One process alone would be one thread alone here: the programs look whose hit it is.
+        // A filter for one process would select a single thread here, so the programs check whose
+        // hit it is.
         for (std::size_t i = first; i < first + count; ++i) {
             LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = group.probes[i].semaphore,
                         .bpf_cookie = group.probes[i].cookie, .retprobe = group.at_return);
@@ -65,7 +68,8 @@ Status CallProbes::link(Group& group) const {
     return group.probes.empty() ? success() : link_some(group, 0, group.probes.size(), group.links);
 }
 
-// One that the kernel does not take makes it refuse all that are asked for with it: they are halved until it is alone.
+// If the kernel refuses one probe, it refuses all that are attached with it. So halve the set until
+// the refused one is alone.
 Status CallProbes::link_what_works(Group& group, std::vector<Refused>& refused) const {
     std::vector<std::pair<std::size_t, std::size_t>> open{{0, group.probes.size()}};
     std::set<std::size_t> out;
@@ -98,7 +102,7 @@ Status CallProbes::link_what_works(Group& group, std::vector<Refused>& refused) 
 Result<std::vector<CallProbes::Refused>> CallProbes::attach(bpf_program* program, std::shared_ptr<const UniqueFd> file,
                                                             std::vector<CallProbe> probes, bool at_return) {
     std::vector<Refused> refused;
-    // One by one they are taken out one by one.
+    // Probes attached one by one are detached one by one.
     const std::size_t size = has_uprobe_multi() ? probes.size() : 1;
     for (std::size_t at = 0; at < probes.size(); at += size) {
         Group group{program, file, at_return, {}, {}};
@@ -164,7 +168,7 @@ void CallProbes::bury(std::vector<ProbeLink> links) {
 
 void CallProbes::detach() {
     take_out_all();
-    on_their_way_out_.clear();  // waits for them
+    on_their_way_out_.clear();  // waits until they are removed
 }
 
 }  // namespace lagtrap::daemon

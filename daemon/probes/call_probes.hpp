@@ -1,4 +1,4 @@
-// Probes in many functions of one process: put in, and taken out function by function while the process runs.
+// Probes in many functions of one process, which can be detached one by one while the process runs.
 #pragma once
 
 #include <sys/types.h>
@@ -21,43 +21,45 @@ struct bpf_program;
 
 namespace lagtrap::daemon {
 
-// Where the kernel has no links for many probes, each is put in, and taken out, for itself: that takes a tenth of a second.
+// Without links for many probes, the kernel attaches and detaches each probe separately, which
+// takes a tenth of a second.
 inline constexpr std::size_t most_functions_one_by_one = 200;
 
-// After take_out() what stays may be hit twice for so long, generously.
+// Upper bound for how long remaining probes may be hit twice after take_out().
 inline constexpr std::uint64_t relinking_takes_ns = 1'000'000'000;
 
 struct CallProbe {
     std::uint64_t offset = 0;  // in the file
     std::uint64_t cookie = 0;
-    std::vector<std::uint32_t> functions;  // whose calls it sees
-    std::uint64_t semaphore = 0;           // in the file; 0: none
+    std::vector<std::uint32_t> functions;  // functions whose calls it sees
+    std::uint64_t semaphore = 0;           // in the file; 0 if there is none
 };
 
-// One thread's.
+// Use it on one thread.
 class CallProbes {
   public:
     explicit CallProbes(pid_t pid) : pid_(pid) {}
-    // Takes them all out.
+    // Calls detach().
     ~CallProbes() { detach(); }
 
     struct Refused {
         std::uint32_t function = 0;
         std::string reason;
     };
-    // Puts as many of them in as the kernel takes; tells whose it does not take. The same probe must not be there yet.
-    // ErrorKind::Vanished: the process is gone.
+    // Attaches as many of the probes as the kernel accepts; returns the functions of the others.
+    // None may be attached already. ErrorKind::Vanished: the process is gone.
     [[nodiscard]] Result<std::vector<Refused>> attach(bpf_program* program, std::shared_ptr<const UniqueFd> file,
                                                       std::vector<CallProbe> probes, bool at_return);
-    // Takes out the probes that see calls of these functions alone; the kernel has done so some tens of milliseconds after the
-    // return. Others in the same links may be hit twice meanwhile, and none is missed. Errors: some could not be put in again,
-    // and go too.
+    // Detaches probes that serve only these functions. The kernel removes them some tens of
+    // milliseconds later. Meanwhile, other probes in the same links may be hit twice, and none is
+    // missed. Errors: some other probes could not be attached again and are gone too.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
-    // Whether the kernel still is at it, as far as can be told: what is put in or taken out meanwhile takes much longer.
+    // True while the kernel is probably still removing probes. Attaching or detaching takes much
+    // longer then.
     [[nodiscard]] bool is_taking_out() const;
-    // The same of all.
+    // Detaches all probes, like take_out().
     void take_out_all();
-    // Returns when the kernel has taken them all out.
+    // Like take_out_all(), but returns when the kernel has removed them.
     void detach();
 
   private:
@@ -80,7 +82,7 @@ class CallProbes {
     void bury(std::vector<ProbeLink> links);
 
     pid_t pid_;
-    std::chrono::steady_clock::time_point taking_out_until_{};  // about
+    std::chrono::steady_clock::time_point taking_out_until_{};  // approximately
     std::vector<Group> groups_;
     std::vector<std::future<void>> on_their_way_out_;
 };

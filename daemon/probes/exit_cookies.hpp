@@ -1,4 +1,4 @@
-// What the programs in the kernel are told of an instruction by which a function may be left.
+// Encodes for the BPF programs how an instruction may leave a function.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,14 @@
 
 namespace lagtrap::daemon {
 
-// Where a jump or a call through a pointer leads to.
+// Where to find the target of a jump or call through a pointer.
 [[nodiscard]] lagtrap_argument target_argument(const binaries::JumpTarget& target);
 
-// Where an indirect jump leads to, and what counts as staying.
+// The target of an indirect jump, and which targets stay within the function.
 [[nodiscard]] lagtrap_exit_site exit_site_of(const binaries::FunctionExit& exit);
 
-// The upper 32 bits of the probe's cookie. `site`: the number of exit_site_of() in the programs' map, of an exit by_target.
+// The upper 32 bits of the probe's cookie. `site` is the number of exit_site_of() in the programs'
+// map, for an exit with by_target.
 [[nodiscard]] std::uint64_t exit_cookie_of(const binaries::FunctionExit& exit, std::uint64_t site);
 
 }  // namespace lagtrap::daemon

@@ -23,7 +23,7 @@
 
 #if defined(__x86_64__)
 extern "C" {
-// One for each probe: two probes in one function would share its breakpoint.
+// One function for each probe, because two probes in one function would share its breakpoint.
 void lagtrap_measured_nop();
 void lagtrap_measured_lea();
 void lagtrap_measured_return();
@@ -78,7 +78,8 @@ UniqueFd probe_many(int program, std::uint64_t offset, bool at_return) {
     return UniqueFd(::bpf_link_create(program, -1, static_cast<bpf_attach_type>(bpf::trace_uprobe_multi), &options));
 }
 
-// The same by the older interface. The descriptor is the event's, which the program's attachment goes with.
+// Does the same with the older interface. The descriptor belongs to the perf event; closing it
+// detaches the program.
 UniqueFd probe_one(int program, std::uint64_t offset, bool at_return) {
     const auto text = read_file("/sys/bus/event_source/devices/uprobe/type", 64);
     std::uint32_t type = 0;
@@ -95,7 +96,7 @@ UniqueFd probe_one(int program, std::uint64_t offset, bool at_return) {
     return event;
 }
 
-// The least over some rounds: what interrupts a round is not the probe's.
+// The minimum of several rounds, because others may be interrupted.
 std::uint64_t time_of_call_ns(void (*function)()) {
     constexpr int rounds = 12, calls = 16;
     std::uint64_t least_ns = UINT64_MAX;
@@ -143,7 +144,7 @@ ProbeKind probe_kind_of(std::string_view code) {
     if (code.size() < 2) return ProbeKind::Stepped;
     const auto first = static_cast<unsigned char>(code[0]), second = static_cast<unsigned char>(code[1]);
     const auto is_push = [](unsigned char byte) { return byte >= 0x50 && byte <= 0x57; };
-    // What arch/x86/kernel/uprobes.c emulates: nop, push, and relative jumps and calls.
+    // Instructions that arch/x86/kernel/uprobes.c emulates: nop, push, relative jumps and calls.
     const bool nop = first == 0x90 || (first == 0x66 && second == 0x90) || (first == 0x0f && second == 0x1f);
     const bool push = is_push(first) || (first == 0x41 && is_push(second));
     const bool jump = first == 0xe8 || first == 0xe9 || first == 0xeb || (first >= 0x70 && first <= 0x7f) ||

@@ -1,4 +1,5 @@
-// What one hit of a marker costs the program that makes it, before any program of ours runs: the kernel's own part.
+// Measures what the kernel's part of one marker hit costs the watched program, without the BPF
+// program.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@ namespace lagtrap::daemon {
 
 // What the kernel does at a marker.
 enum class ProbeKind {
-    Simple,      // an instruction that it steps over or emulates: nops of USDT probes, push at a function's entry
-    Stepped,     // any other instruction: it is copied and single-stepped
-    Return,      // a function's return, beside the probe of its entry
+    Simple,      // skips or emulates the instruction: nop of a USDT probe, push at a function's entry
+    Stepped,     // copies and single-steps any other instruction
+    Return,      // a function's return, in addition to the probe at its entry
     Tracepoint,  // in the kernel
-    Scheduler,   // a program at the scheduler's own tracepoints
+    Scheduler,   // a program at the scheduler's tracepoints
 };
 
 struct ProbeCosts {
@@ -21,19 +22,21 @@ struct ProbeCosts {
     std::uint64_t stepped_ns = 3000;
     std::uint64_t return_ns = 500;
     std::uint64_t tracepoint_ns = 250;
-    std::uint64_t scheduler_ns = 100;  // with a look at the scope
-    bool measured = false;             // else those above, of no machine in particular
+    std::uint64_t scheduler_ns = 100;  // including the check of the scope
+    bool measured = false;             // false: the defaults above, typical values of no particular machine
 
     [[nodiscard]] std::uint64_t of(ProbeKind kind) const;
-    // The mean over the markers of an event; of none: simple_ns.
+    // Mean over the markers of an event; simple_ns if `kinds` is empty.
     [[nodiscard]] std::uint64_t mean(const std::vector<ProbeKind>& kinds) const;
 };
 
-// By the bytes of the instruction; Stepped where they are not known. x86-64; elsewhere Simple.
+// Judges the first instruction in `code`; Stepped if it is unknown. On architectures other than
+// x86-64 always Simple.
 [[nodiscard]] ProbeKind probe_kind_of(std::string_view code);
 
-// Probes functions of this program itself and calls them some hundred times: some milliseconds, and up to a second where
-// the kernel detaches slowly. What cannot be measured (other processors, probes refused) stays as above.
+// Probes functions of this program and calls them some hundred times. Takes some milliseconds, or
+// up to a second if the kernel detaches slowly. If something cannot be measured (other
+// architectures, refused probes), the defaults remain.
 [[nodiscard]] ProbeCosts measure_probe_costs();
 
 }  // namespace lagtrap::daemon

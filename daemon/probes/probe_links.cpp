@@ -16,7 +16,7 @@ Status attach_tracepoint(const ProbeRequest& request, std::vector<Link>& links) 
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_TRACEPOINT;
     attributes.config = request.tracepoint_id;
-    // A program on a tracepoint's event runs on every CPU, whichever the event was opened for.
+    // A program on a tracepoint event runs on every CPU, regardless of the event's CPU.
     UniqueFd event = open_perf_event(attributes, -1, 0);
     if (!event.valid()) return system_error(request.doing);
     LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = request.cookies.front());
@@ -38,7 +38,7 @@ Status attach_at_once(const ProbeRequest& request, const std::string& binary, st
     return success();
 }
 
-// The kernel is given a file and offsets: libbpf, given the name of a function, would read the file itself.
+// Pass offsets to the kernel: given a function name, libbpf would parse the file itself.
 Status attach_to_file(const ProbeRequest& request, std::vector<Link>& links) {
     const std::string binary = request.file->descriptor_path();
     if (has_uprobe_multi()) return attach_at_once(request, binary, links);

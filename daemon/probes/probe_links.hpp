@@ -1,4 +1,4 @@
-// Puts probes into files and on tracepoints.
+// Attaches probes to files and tracepoints.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@ struct bpf_program;
 
 namespace lagtrap::daemon {
 
-// One marker's.
+// The probes of one marker.
 struct ProbeRequest {
     bpf_program* program = nullptr;
     std::string doing;                        // for errors
-    std::shared_ptr<const WatchedFile> file;  // nullptr: a tracepoint
+    std::shared_ptr<const WatchedFile> file;  // nullptr for a tracepoint
     std::vector<unsigned long> offsets;       // in the file
-    std::vector<unsigned long> semaphores;    // as ProbePlaces has them
-    std::vector<std::uint64_t> cookies;       // one for each offset; of a tracepoint its only one
+    std::vector<unsigned long> semaphores;    // see ProbePlaces
+    std::vector<std::uint64_t> cookies;       // one per offset; exactly one for a tracepoint
     bool return_probe = false;
     std::uint64_t tracepoint_id = 0;
 };
 
-// All of them in this order, or none. The kernel may read the files: waits for their file systems.
+// Attaches all probes in this order, or none. The kernel may read the files, so the call can block
+// on their file systems.
 [[nodiscard]] Result<std::vector<Link>> attach_probes(const std::vector<ProbeRequest>& requests);
 
 }  // namespace lagtrap::daemon

@@ -15,7 +15,7 @@ struct Site {
     lagtrap_site arguments{};
 };
 
-// Zero where the site does not have it.
+// Zero if the site does not have this argument.
 Result<lagtrap_argument> wanted_argument(const binaries::UsdtProbe& probe, std::uint16_t number) {
     if (number == LAGTRAP_NO_ARGUMENT || number >= probe.places.size()) return lagtrap_argument{};
     const binaries::UsdtArgument& argument = probe.places[number];
@@ -64,7 +64,7 @@ void ProbePlanner::expect(const settings::Event& event) {
 
 Result<ProbePlanner::OpenProgram> ProbePlanner::open(const std::string& binary) const {
     TRY_ASSIGN(auto file, open_(binary));
-    // The planner's own descriptor: ProgramFile closes what it is given.
+    // The planner needs its own descriptor, because ProgramFile closes the one it gets.
     UniqueFd descriptor(::fcntl(file->fd(), F_DUPFD_CLOEXEC, 0));
     if (!descriptor.valid()) return system_error(binary);
     TRY_ASSIGN(auto program, binaries::ProgramFile::open(std::move(descriptor), binary, budget_));
@@ -116,7 +116,7 @@ Result<ProbePlaces> ProbePlanner::function_places(const settings::Marker& marker
 Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker, WantedArguments wanted) {
     TRY_ASSIGN(const OpenProgram* const opened, program(marker.binary));
     TRY_ASSIGN(const auto found, binaries::usdt_sites(opened->program, marker.provider, marker.name));
-    std::map<unsigned long, Site> sites;  // the kernel refuses a place given twice
+    std::map<unsigned long, Site> sites;  // the kernel refuses duplicate offsets
     bool any_argument = false;
     for (const auto& [offset, semaphore, probe] : found) {
         Site site{semaphore, {}};

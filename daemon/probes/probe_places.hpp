@@ -1,4 +1,4 @@
-// Where a marker in a program or library is probed.
+// Finds the addresses to probe for a marker in a program or library.
 #pragma once
 
 #include <cstdint>
@@ -21,45 +21,47 @@
 namespace lagtrap::daemon {
 
 struct ProbePlaces {
-    std::shared_ptr<const WatchedFile> file;    // that was read, and that the offsets are good for
-    std::string build_id;                       // of it, in lower-case hexadecimal
+    std::shared_ptr<const WatchedFile> file;    // the file that was read; the offsets belong to it
+    std::string build_id;                       // of the file, in lower-case hexadecimal
     std::vector<unsigned long> offsets;         // in the file
-    std::vector<unsigned long> semaphores;      // in the file, one for each offset, 0: none; empty: none at all
-    bool semaphore_writable_twice = false;      // of one of them: ProgramFile::is_writable_twice()
-    std::vector<lagtrap_site> arguments;        // one for each offset; empty: none has an argument that is wanted
-    std::vector<binaries::FunctionExit> exits;  // one for each offset; empty: each counts each time
-    bool return_probe = false;                  // of the kernel's, at the entries; else plain probes
-    ProbeKind kind = ProbeKind::Simple;         // of the first one
-    // Of a function of Go, as FunctionPlaces has them; 0: another function.
+    std::vector<unsigned long> semaphores;      // in the file, one per offset, 0 for none; empty if no probe has one
+    bool semaphore_writable_twice = false;      // true for any of them; see ProgramFile::is_writable_twice()
+    std::vector<lagtrap_site> arguments;        // one per offset; empty if no argument is wanted
+    std::vector<binaries::FunctionExit> exits;  // one per offset; empty if every hit counts
+    bool return_probe = false;                  // the kernel's return probes at the entries; false: plain probes
+    ProbeKind kind = ProbeKind::Simple;         // of the first probe
+    // For Go functions, see FunctionPlaces; 0 for others.
     std::uint32_t goid_offset = 0, frame_offset = 0;
     bool arguments_on_stack = false;
 };
 
-// What the programs in the kernel are told of it. It is readable().
+// Encodes an argument for the BPF programs. It must be readable().
 [[nodiscard]] lagtrap_argument argument_at(const binaries::UsdtArgument& argument);
 
-// Which arguments of a USDT probe are wanted, counted from 0; LAGTRAP_NO_ARGUMENT: none.
+// The wanted arguments of a USDT probe, counted from 0; LAGTRAP_NO_ARGUMENT if none.
 struct WantedArguments {
     std::uint16_t key = LAGTRAP_NO_ARGUMENT;
     std::uint16_t begin_time = LAGTRAP_NO_ARGUMENT;
     std::uint16_t trace = LAGTRAP_NO_ARGUMENT;
 };
 
-// Whatever is asked of one file is read at once. What was read is kept: for one arming, as files change.
+// Reads each file once for all expected questions, and caches the answers. Use it for one arming
+// only, because files change.
 class ProbePlanner {
   public:
-    // Gives the file of a path as it is to be probed. The same one for as long as the planner is used.
+    // Opens the file of a path for probing. Must return the same file as long as the planner is
+    // used.
     using OpenFile = std::function<Result<std::shared_ptr<const WatchedFile>>(const std::string& path)>;
     explicit ProbePlanner(OpenFile open) : open_(std::move(open)) {}
 
-    // The markers of this event will be asked for.
+    // Announces that the markers of this event will be queried.
     void expect(const settings::Event& event);
-    // What is asked from now on may use so much.
+    // Limits the time of the following queries.
     void use(const binaries::ReadBudget& budget) { budget_ = budget; }
 
     [[nodiscard]] Result<ProbePlaces> function_places(const settings::Marker& marker);
-    // A site that has fewer arguments than are wanted tells 0 for those. ErrorKind::Unsupported: one that is wanted is of
-    // a kind that is not read.
+    // For sites with fewer arguments than wanted, the others are 0. ErrorKind::Unsupported: a
+    // wanted argument is of a kind that cannot be read.
     [[nodiscard]] Result<ProbePlaces> usdt_places(const settings::Marker& marker, WantedArguments wanted);
 
   private:
@@ -71,7 +73,7 @@ class ProbePlanner {
     [[nodiscard]] Result<OpenProgram*> program(const std::string& binary);
     [[nodiscard]] Result<binaries::FunctionPlaces> answer_to(const settings::Marker& marker);
 
-    using Query = std::pair<std::string, bool>;  // a function's name, and whether its return is meant
+    using Query = std::pair<std::string, bool>;  // function name; whether its return is probed
     struct Binary {
         std::vector<Query> expected;
         std::map<Query, Result<binaries::FunctionPlaces>> answers;

@@ -33,7 +33,8 @@ Result<std::unique_ptr<RealFiles>> RealFiles::load() {
     return self;
 }
 
-// The program does not wait for another thread of this process that maps something just now: it says EBUSY.
+// The program does not wait for the memory lock of this process while another thread maps
+// something; it returns EBUSY.
 Result<RealFile> RealFiles::look_at(const void* address) {
     const std::lock_guard lock(mutex_);
     auto* const shared = reinterpret_cast<lagtrap_mapped_file*>(&program_->bss->mapped_file);
@@ -53,7 +54,7 @@ Result<RealFile> RealFiles::look_at(const void* address) {
     return make_error(ErrorKind::Busy, "identify the mapped file: the process's memory keeps changing");
 }
 
-// Nothing can be read by this mapping, not by mistake either.
+// PROT_NONE, so that nothing can be read through this mapping by mistake.
 Result<RealFile> RealFiles::of(int fd) {
     void* const address = ::mmap(nullptr, page_bytes, PROT_NONE, MAP_PRIVATE, fd, 0);
     if (address == MAP_FAILED) return system_error("map a file");

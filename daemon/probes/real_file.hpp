@@ -1,5 +1,5 @@
-// Which file the kernel probes: of an overlay, as containers have them, the file in one of its layers, which all containers of
-// an image share.
+// Finds the file that the kernel probes. For a file in an overlay, as in containers, that is the
+// file in one of its layers, which all containers of an image share.
 #pragma once
 
 #include <compare>
@@ -15,17 +15,17 @@ namespace lagtrap::daemon {
 
 struct RealFile {
     std::uint64_t inode = 0;
-    std::uint32_t device = 0;  // kernel's dev_t
+    std::uint32_t device = 0;  // the kernel's dev_t
     auto operator<=>(const RealFile&) const = default;
 };
 
-// Asks the kernel, by a program of its own (bpf/mapped_file.bpf.c). Free to be used from any thread.
+// Asks the kernel by a BPF program (bpf/mapped_file.bpf.c). Thread-safe.
 class RealFiles {
   public:
     // Errors: the kernel refuses the program.
     [[nodiscard]] static Result<std::unique_ptr<RealFiles>> load();
 
-    // Of a file that is open for reading. Reads nothing of it.
+    // The real file behind a file that is open for reading. Does not read it.
     [[nodiscard]] Result<RealFile> of(int fd);
 
   private:
@@ -33,7 +33,7 @@ class RealFiles {
     [[nodiscard]] Result<RealFile> look_at(const void* address);
 
     std::shared_ptr<mapped_file_bpf> program_;
-    std::mutex mutex_;  // one question at a time
+    std::mutex mutex_;  // one query at a time
 };
 
 }  // namespace lagtrap::daemon

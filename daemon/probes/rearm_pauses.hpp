@@ -1,12 +1,12 @@
-// How often a file that changes again and again has its events armed anew.
+// Limits how often a frequently changing file has its events armed again.
 #pragma once
 
 #include <chrono>
 
 namespace lagtrap::daemon {
 
-// Of one file. The first change is answered at once; those that follow after pauses, each twice as long as the one before,
-// up to the longest. A file that is left alone for as long as its last pause has the shortest again.
+// For one file. The first change is handled at once, later ones after pauses that double up to the
+// longest. The pause is reset if the file does not change for as long as its last pause.
 class RearmPauses {
   public:
     using Clock = std::chrono::steady_clock;
@@ -14,11 +14,11 @@ class RearmPauses {
     static constexpr std::chrono::seconds longest{3600};
 
     [[nodiscard]] bool over(Clock::time_point now) const { return now >= next_; }
-    // 0 s: it may be armed now.
+    // 0 s if it may be armed now.
     [[nodiscard]] std::chrono::seconds left(Clock::time_point now) const;
-    // Its events are armed anew, now.
+    // Call it when the events are armed again.
     void begin(Clock::time_point now);
-    // How often that was.
+    // How often begin() was called.
     [[nodiscard]] unsigned count() const { return count_; }
 
   private:

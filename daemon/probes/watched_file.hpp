@@ -1,5 +1,6 @@
-// A program or library with markers, open from when it is read until its probes are out. It is read, leased and probed
-// by its descriptor: whatever comes to lie under its name meanwhile, the kernel puts the probes into what was read.
+// A program or library with markers, open from when it is read until its probes are detached. It is
+// read, leased and probed through its descriptor, so the kernel probes exactly the file that was
+// read, even if its path is replaced.
 #pragma once
 
 #include <sys/types.h>
@@ -17,13 +18,13 @@ struct stat;
 
 namespace lagtrap::daemon {
 
-// What tells a file, and a state of it, from another.
+// Identifies a file and the version of its content.
 struct FileIdentity {
     std::uint64_t device = 0, inode = 0, size_bytes = 0;
     std::int64_t modified_s = 0, modified_ns = 0;
 
     [[nodiscard]] static FileIdentity of(const struct stat& facts);
-    // Of what lies under the path; nullopt: nothing does. May wait for the file system.
+    // Identity of the file at the path; nullopt if there is none. Can block on the file system.
     [[nodiscard]] static std::optional<FileIdentity> at(const std::string& path);
     bool operator==(const FileIdentity&) const = default;
     [[nodiscard]] bool same_file(const FileIdentity& other) const {
@@ -31,30 +32,30 @@ struct FileIdentity {
     }
 };
 
-// Immutable; free to be used from any thread.
+// Immutable and thread-safe.
 class WatchedFile {
   public:
-    // Errors as open_regular_file() has them. May wait for the file system.
+    // Errors as in open_regular_file(). Can block on the file system.
     [[nodiscard]] static Result<std::shared_ptr<const WatchedFile>> open(const std::string& path);
 
-    // One that somebody opened already, as a process sees it under `path`, which has to be the name of no other file: it is
-    // found again by its descriptor alone. Waits for no file system.
+    // Takes over an open file that a process sees as `path`. No other file may use that name; only
+    // the descriptor identifies the file. Does not block on a file system.
     [[nodiscard]] static Result<std::shared_ptr<const WatchedFile>> adopt(UniqueFd fd, std::string path);
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
-    // When it was opened.
+    // At the time of opening.
     [[nodiscard]] const FileIdentity& identity() const { return identity_; }
     [[nodiscard]] uid_t owner() const { return owner_; }
-    // As other_writers() has it, when it was opened.
+    // See other_writers(), at the time of opening.
     [[nodiscard]] const std::string& other_writers() const { return other_writers_; }
-    // By this name the kernel, asked by this process, finds this very file.
+    // A path that leads to this very file, for kernel interfaces used by this process.
     [[nodiscard]] std::string descriptor_path() const;
-    // Whether it is still what was opened. May wait for the file system.
+    // True if the file is unchanged since it was opened. Can block on the file system.
     [[nodiscard]] bool unchanged() const;
 
   private:
-    // Which the owner cannot set, as that of the last modification.
+    // Unlike the modification time, the owner cannot set the change time.
     using ChangeTime = std::pair<std::int64_t, std::int64_t>;
     [[nodiscard]] static Result<std::shared_ptr<WatchedFile>> look_at(UniqueFd fd, std::string path);
     WatchedFile(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}

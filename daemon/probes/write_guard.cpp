@@ -19,9 +19,9 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Sent to the guard's thread alone, which has them blocked. The second, which ends a process that does not block it, comes
-// without a descriptor where the first finds no room among the queued signals of the user (send_sigio_to_task() in
-// fs/fcntl.c).
+// These signals are sent only to the guard's thread, which blocks them. The kernel sends the second
+// one without a descriptor if the user's signal queue is full (send_sigio_to_task() in fs/fcntl.c).
+// It would end a process that does not block it.
 int lease_signal() { return SIGRTMIN + 4; }
 constexpr int overflow_signal = SIGIO;
 
@@ -70,7 +70,7 @@ void WriteGuard::give_back(const std::string& path) {
     });
 }
 
-// Under the mutex from before the lease is taken: its break finds the file noted.
+// Locks the mutex before taking the lease, so that a lease break finds the file in the table.
 WriteGuard::Lease WriteGuard::hold(std::shared_ptr<const WatchedFile> file) {
     const std::lock_guard lock(mutex_);
     give_back(file->path());
@@ -121,7 +121,8 @@ void WriteGuard::leave(int fd) {
     {
         const std::lock_guard lock(mutex_);
         const auto found = leases_.find(fd);
-        // A lease that is being broken is told as none; the signal may be about an earlier file of this number.
+        // F_GETLEASE does not return F_RDLCK while a lease is being broken. The signal may also be
+        // about an earlier file with this descriptor.
         if (found == leases_.end() || ::fcntl(fd, F_GETLEASE) == F_RDLCK) return;
         file = std::move(found->second);
         leases_.erase(found);

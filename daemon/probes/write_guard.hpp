@@ -1,5 +1,6 @@
-// Notices that somebody opens a watched file for writing, before they can: a probe placed by the old content would break
-// instructions of the new one. Read leases (F_SETLEASE, fcntl(2)) hold the opening up until the probes are out.
+// Notices that somebody opens a watched file for writing before they can write, because a probe
+// placed by the old content would break instructions of the new one. Read leases (F_SETLEASE,
+// fcntl(2)) delay the open until the probes are detached.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +20,8 @@ namespace lagtrap::daemon {
 
 class WriteGuard {
   public:
-    // Called on the guard's thread while the writer waits; whoever opens the file goes on when it returns.
+    // Called on the guard's thread while the writer waits; the writer's open() continues when it
+    // returns.
     using OnWrite = std::function<void(const std::string& path)>;
 
     explicit WriteGuard(OnWrite on_write);
@@ -27,20 +29,23 @@ class WriteGuard {
     WriteGuard(const WriteGuard&) = delete;
     WriteGuard& operator=(const WriteGuard&) = delete;
 
-    // The following may be called from any thread.
+    // The following is thread-safe.
 
     enum class Lease {
-        Held,            // nobody can write to the file, or has it open for that
-        OpenForWriting,  // by somebody; written() holds
-        None,            // there is none for it: other file systems, files of other users without CAP_LEASE
+        Held,            // nobody has it open for writing, and an attempt to open it for writing is delayed
+        OpenForWriting,  // somebody has it open for writing; written() is true
+        None,            // leases are not available: other file systems, or other users' files without CAP_LEASE
     };
-    // Guards the file, in place of the one of its path before. May wait for the file system.
+    // Starts guarding the file, in place of an earlier file with the same path. Can block on the
+    // file system.
     Lease hold(std::shared_ptr<const WatchedFile> file);
-    // Guards the file of this path no longer, and lets go of it.
+    // Stops guarding the file with this path and closes it.
     void release(const std::string& path);
-    // Whether the file of this path was open for writing when hold() was called, or was opened so since.
+    // True if the file with this path was open for writing at hold(), or has been opened for
+    // writing since.
     [[nodiscard]] bool written(const std::string& path) const;
-    // Whether it has had a lease ever since hold(): not a byte of it has changed, whatever its times say.
+    // True if the lease has been held ever since hold(): the content cannot have changed, whatever
+    // its times say.
     [[nodiscard]] bool holds(const std::string& path) const;
 
   private:

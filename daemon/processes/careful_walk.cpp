@@ -13,7 +13,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr int links_limit = 40;  // as the kernel's
+constexpr int links_limit = 40;  // the kernel's limit
 constexpr std::size_t link_limit_bytes = 4096;
 
 bool is_link(int place) {
@@ -68,7 +68,7 @@ class Walk {
 
     const MayEnter& may_enter_;
     std::deque<std::filesystem::path> names_;
-    std::vector<UniqueFd> folders_;  // the way from the root
+    std::vector<UniqueFd> folders_;  // the folders from the root to the current one
     int links_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Follows a path that somebody else shaped, and asks no file system for a name before that was agreed to.
+// Follows a path that an untrusted user may have shaped, and approves each file system before it is
+// asked for a name.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +10,10 @@
 
 namespace lagtrap::daemon {
 
-// What lies at `path` below the folder `root`, to be looked at alone (O_PATH). One name at a time; each folder, and what it ends
-// at, is shown to `may_enter` first, whose error ends the walk. Links stay below `root`, as for who has it as its root folder;
-// of those of /proc the text alone counts. An automount is not triggered. Errors: NotFound, Denied (too many links), System.
+// Opens `path` below the folder `root` with O_PATH, one name at a time. Passes each folder and the
+// result to `may_enter` first, whose error ends the walk. Symlinks stay below `root`, as for a
+// process with this root folder. Magic links of /proc are followed by their text only. Automounts
+// are not triggered. Errors: NotFound, Denied (too many links), System.
 using MayEnter = std::function<Status(int place)>;
 [[nodiscard]] Result<UniqueFd> walk_to(UniqueFd root, const std::filesystem::path& path, const MayEnter& may_enter);
 

@@ -31,7 +31,7 @@ Result<FollowedProcess> DirectCodeFileCopier::follow(std::uint32_t pid) {
     if (tmp) {
         process.tmp = std::move(tmp).value();
     } else {
-        // Where there is no /tmp there is no map; one that is not looked into may have held it.
+        // If there is no /tmp, there is no map file. A refused one may have had one.
         process.tmp_was_refused = tmp.error().kind == ErrorKind::Denied;
     }
     return process;
@@ -55,7 +55,7 @@ Result<OpenedCodeFile> DirectCodeFileCopier::open_code_file(Owner, int place, co
     return opened;
 }
 
-// In the kernel: no byte of it comes into this process.
+// The kernel copies; the data does not pass through this process.
 Result<std::uint64_t> DirectCodeFileCopier::copy(Owner, int from, int to, std::uint64_t limit_bytes) {
     constexpr std::uint64_t piece_bytes = 1 << 20;
     off_t copied = 0;

@@ -1,5 +1,5 @@
-// Opens and copies the files in which processes tell of the code that they make. Their owners shape them at will, so lagtrapd
-// lets the inspector pool do it (inspector_pool.hpp).
+// Opens and copies the files in which processes describe generated code. Because their owners
+// control these files, lagtrapd leaves this to the inspector pool (inspector_pool.hpp).
 #pragma once
 
 #include <cstdint>
@@ -16,40 +16,42 @@ namespace lagtrap::daemon {
 
 struct FollowedProcess {
     ProcessFacts facts;
-    UniqueFd tmp;                  // its own /tmp (O_PATH); not valid where it has none
-    bool tmp_was_refused = false;  // there is one, but not to be looked into
+    UniqueFd tmp;                  // its own /tmp (O_PATH); invalid if there is none
+    bool tmp_was_refused = false;  // there is one, but it must not be accessed
 };
 
 struct OpenedCodeFile {
-    UniqueFd file;  // for reading
+    UniqueFd file;  // open for reading
     std::uint32_t uid = 0;
     std::int64_t written_realtime_ns = 0;
     std::uint64_t size_bytes = 0;
 };
 
-// Errors: NotFound, Vanished (the process is gone), Denied (something else lies there, or on no local file system), System;
-// and of a pool Timeout and Busy.
+// Errors: NotFound, Vanished (the process is gone), Denied (something else is there, or not on a
+// local file system), System. A pool also returns Timeout and Busy.
 class CodeFileCopier {
   public:
     virtual ~CodeFileCopier() = default;
 
-    // Called while the process lives; what it gives can be used afterwards.
+    // Call it while the process is alive. The result remains valid afterwards.
     [[nodiscard]] virtual Result<FollowedProcess> follow(std::uint32_t pid) = 0;
-    // What the process has mapped there, for reading.
+    // Opens for reading what the process has mapped there.
     [[nodiscard]] virtual Result<UniqueFd> open_mapped(const lagtrap_mapping& mapping) = 0;
 
-    // Whose file it is; the process may be gone.
+    // The process that owns a file; it may be gone.
     struct Owner {
         std::uint32_t pid = 0;
         Party party = root_party;
     };
-    // The plain file `name` in the folder `place`; without a name `place` itself, opened once more.
+    // Opens the regular file `name` in the folder `place`. With an empty name, opens `place` itself
+    // again.
     [[nodiscard]] virtual Result<OpenedCodeFile> open_code_file(Owner owner, int place, const std::string& name) = 0;
-    // The first `limit_bytes` into `to`; gives how many. After an error something of it may be there, and more may come.
+    // Copies the first `limit_bytes` into `to` and returns how many were copied. After an error,
+    // `to` may have a part of the file, and may still be written to.
     [[nodiscard]] virtual Result<std::uint64_t> copy(Owner owner, int from, int to, std::uint64_t limit_bytes) = 0;
 };
 
-// In this process. One thread's.
+// Does this in the calling process. Use it on one thread.
 class DirectCodeFileCopier : public CodeFileCopier {
   public:
     [[nodiscard]] Result<FollowedProcess> follow(std::uint32_t pid) override;
@@ -61,8 +63,8 @@ class DirectCodeFileCopier : public CodeFileCopier {
     MountFinder mounts_;
 };
 
-// Who copies for this process; nullptr: the one who wants it does, which only a test may. It outlives its use; to be set
-// before there are threads.
+// Sets the copier for this process. nullptr (the default) means that callers copy directly, which
+// only tests may do. It must outlive its use. Call it before threads start.
 void copy_code_files_by(CodeFileCopier* copier);
 [[nodiscard]] CodeFileCopier* code_file_copier();
 

@@ -1,5 +1,6 @@
-// The executable memory of one address space, in pieces that do not overlap, as the kernel tells of new ones. It tells nothing
-// of what is unmapped: such pieces stay until something is mapped over them, or all are read anew.
+// The executable memory of one address space as pieces that do not overlap, updated from the
+// kernel's mmap events. There are no events for munmap, so unmapped pieces stay until something is
+// mapped over them, or until all are read again.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,14 @@ namespace lagtrap::daemon {
 
 struct CodeModule;
 
-// What was told of a mapped file; pieces share it.
+// A mapped file as an event described it; shared by pieces.
 struct ToldFile {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    std::string build_id;  // hexadecimal; empty: none was told
+    std::string build_id;  // hexadecimal; empty if the event had none
     std::string path;
-    // All of it, as a key; empty without a build id, as then nothing of it tells what the file holds.
+    // All fields as a key. Empty without a build id, because nothing else identifies the file's
+    // content.
     [[nodiscard]] std::string key() const;
 };
 
@@ -30,11 +32,11 @@ struct CodePiece {
     std::uint64_t end = 0;
     std::uint64_t file_offset = 0;
     PieceKind kind = PieceKind::RuntimeCode;
-    bool identified = false;               // its file was looked at: until then `module` is what it is taken for
-    std::shared_ptr<const ToldFile> file;  // nullptr: of RuntimeCode
+    bool identified = false;               // its file was inspected; before, `module` is an assumption
+    std::shared_ptr<const ToldFile> file;  // nullptr for RuntimeCode
     std::shared_ptr<CodeModule> module;
 
-    // In memory, and written out for a capture.
+    // Approximate size in memory, and in the log of a capture.
     [[nodiscard]] std::uint64_t cost_bytes() const { return 256 + (file ? file->path.size() : 0); }
     [[nodiscard]] lagtrap_mapping mapping_in(std::uint32_t pid) const;
 };
@@ -43,9 +45,10 @@ class CodePieces {
   public:
     using Map = std::map<std::uint64_t, CodePiece>;  // by start
 
-    // What is mapped over a place takes what was there before off the map.
+    // Adds a piece and removes what it overlaps.
     void put(CodePiece piece);
-    // Whether this piece would change nothing: compilers at run time make the same memory executable again and again.
+    // True if adding this piece would change nothing: just-in-time compilers make the same memory
+    // executable again and again.
     [[nodiscard]] bool covers(const CodePiece& piece) const;
 
     [[nodiscard]] Map& all() { return pieces_; }

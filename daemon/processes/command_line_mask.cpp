@@ -13,7 +13,7 @@ constexpr std::string_view mask = "***";
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 bool is_of_name(char c) { return is_letter_or_digit(c) || c == '_' || c == '-' || c == '.'; }
 
-// Lower-case letters and digits alone: "API_Key" and "--api-key" are "apikey".
+// Keeps lower-case letters and digits only: "API_Key" and "--api-key" both become "apikey".
 std::string bare(std::string_view name) {
     std::string letters;
     for (const char c : name)
@@ -27,7 +27,7 @@ bool is_secret_name(std::string_view name) {
         "apikey",   "accesskey", "privatekey", "authorization", "masterauth", "requirepass"};
     constexpr std::array<std::string_view, 5> whole{"pass", "pwd", "userpass", "dbpass", "cookie"};
     const std::string letters = bare(name);
-    if (letters.ends_with("file")) return false;  // where it lies may be seen
+    if (letters.ends_with("file")) return false;  // the path of a secret may be shown
     return std::any_of(parts.begin(), parts.end(),
                        [&](std::string_view part) { return letters.find(part) != std::string::npos; }) ||
            std::find(whole.begin(), whole.end(), letters) != whole.end();
@@ -43,7 +43,7 @@ std::vector<std::string> parted(std::string_view command_line) {
     return arguments;
 }
 
-// "scheme://user:password@host" to "scheme://***@host".
+// Changes "scheme://user:password@host" to "scheme://***@host".
 void mask_url(std::string& text) {
     for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 3)) {
         const std::size_t begin = at + 3;
@@ -53,7 +53,8 @@ void mask_url(std::string& text) {
     }
 }
 
-// Where the value that begins at `begin` ends. One that is the rest of an argument after its own name may hold anything.
+// End of the value at `begin`. If the value is the rest of the argument after its own name, it may
+// contain any character.
 std::size_t end_of_value(std::string_view text, std::size_t begin, bool is_rest) {
     if (is_rest) return text.size();
     if (begin < text.size() && (text[begin] == '"' || text[begin] == '\''))
@@ -61,7 +62,8 @@ std::size_t end_of_value(std::string_view text, std::size_t begin, bool is_rest)
     return std::min(text.find_first_of("&;,} \t\n\"'", begin), text.size());
 }
 
-// Behind a name that ends at `at`: where its value begins, after "=", or after ":" as headers and JSON have it.
+// Start of the value that follows a name ending at `at`: after "=", or after ":" as in headers and
+// JSON.
 std::optional<std::size_t> begin_of_value(std::string_view text, std::size_t at) {
     if (at < text.size() && (text[at] == '"' || text[at] == '\'')) ++at;
     if (at >= text.size() || (text[at] != '=' && text[at] != ':')) return std::nullopt;
@@ -70,7 +72,7 @@ std::optional<std::size_t> begin_of_value(std::string_view text, std::size_t at)
     return value == std::string_view::npos ? std::nullopt : std::optional(value);
 }
 
-// "name=value" and "name: value" anywhere in an argument.
+// Masks "name=value" and "name: value" anywhere in an argument.
 void mask_assignments(std::string& text) {
     for (std::size_t at = 0; at < text.size();) {
         if (!is_of_name(text[at])) {
@@ -96,13 +98,13 @@ bool is_client_of_mysql(std::string_view program) {
 
 bool is_option(std::string_view argument) { return argument.size() > 1 && argument[0] == '-'; }
 
-// Whether the argument after this one is a secret as a whole.
+// True if the whole next argument is a secret.
 bool announces_secret(std::string_view argument) {
     return argument == "-p" ||
            (is_option(argument) && argument.find('=') == std::string_view::npos && is_secret_name(argument));
 }
 
-// `last`: the argument before it.
+// `last` is the previous argument.
 void mask_argument(std::string_view program, std::string_view last, std::string& argument) {
     if (announces_secret(last) && !is_option(argument)) {
         argument = mask;
@@ -120,7 +122,7 @@ void mask_argument(std::string_view program, std::string_view last, std::string&
     mask_url(argument);
 }
 
-// "--password VALUE" anywhere in a text.
+// Masks "--password VALUE" anywhere in a text.
 void mask_options(std::string& text) {
     bool is_secret = false;
     for (std::size_t at = 0; at < text.size();) {

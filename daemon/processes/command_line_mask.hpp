@@ -1,4 +1,4 @@
-// Command lines without the passwords and keys that people put into them: recordings leave the machine.
+// Removes passwords and keys from command lines, because recordings leave the machine.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@ namespace lagtrap::daemon {
 
 enum class CommandLines : std::uint32_t {
     Masked,   // without secrets
-    Program,  // the first argument alone
-    All,      // as they are
+    Program,  // only the first argument
+    All,      // unchanged
 };
 
-// The arguments of `command_line`, each but the last with a '\0' behind it as in /proc/PID/cmdline, parted by spaces.
-// With Masked "***" stands for: values of options and assignments whose names speak of a password, token, secret or key
-// (--password=, --token VALUE, DB_PASSWORD=, "secret": in JSON, password= in a connection string), what follows -p, mysql's
-// -pVALUE, what follows "user:" after curl's -u, credentials in headers, and user names and passwords in URLs. A secret
-// without such a name is not known as one.
+// Formats `command_line`, whose arguments are separated by '\0' as in /proc/PID/cmdline, with
+// spaces. Masked replaces these by "***": values of options and assignments whose names suggest a
+// password, token, secret or key (--password=, --token VALUE, DB_PASSWORD=, "secret": in JSON,
+// password= in a connection string), what follows -p, mysql's -pVALUE, what follows "user:" after
+// curl's -u, credentials in headers, and user names and passwords in URLs. A secret without such a
+// name is not recognized.
 [[nodiscard]] std::string shown_command_line(std::string_view command_line, CommandLines mode);
 
-// The same of a text of a program's own, a title or message: masked unless all is shown. A word alone says of no other that
-// it is a secret, but for options as above.
+// Masks a program's own text, a title or a message, unless the mode is All. Here, a word does not
+// make the next word a secret, except for options as above.
 [[nodiscard]] std::string shown_text(std::string text, CommandLines mode);
 
 }  // namespace lagtrap::daemon

@@ -33,7 +33,7 @@ void fill_in(ContainerFacts& facts, const ContainerFacts& more) {
     facts.has_labels = facts.has_labels || more.has_labels;
 }
 
-// Names of files are made of it.
+// Checked because file names are made from it.
 bool is_id(const std::string& id) {
     return !id.empty() && id.size() <= 128 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
 }

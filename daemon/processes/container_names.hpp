@@ -1,5 +1,5 @@
-// What is known of containers beside their ids: names, images, pods, labels, from the files of docker, containerd, CRI-O and
-// podman on this machine. Nobody is asked over a socket or the network.
+// What is known about containers besides their ids: names, images, pods, labels, from the files of
+// docker, containerd, CRI-O and podman on this machine. Does not use sockets or the network.
 #pragma once
 
 #include <chrono>
@@ -19,20 +19,20 @@ namespace lagtrap::daemon {
 
 struct KnownContainer {
     binaries::ContainerFacts facts;
-    bool found = false;  // some file was about it
+    bool found = false;  // some file describes it
 };
 
-// Free to be used from any thread.
+// Thread-safe.
 class ContainerNames {
   public:
     explicit ContainerNames(std::filesystem::path root = machine_root()) : root_(std::move(root)) {}
 
-    // May wait for file systems, for a while. What was not found is looked for again later.
+    // Can block on file systems for a limited time. Retries containers that were not found.
     [[nodiscard]] KnownContainer find(const std::string& id);
     [[nodiscard]] trace::ContainerName name_of(const std::string& id);
-    // As trace::group_words(), whole, with the container's name where it is known.
+    // The full text of trace::group_words(), with the container's name if it is known.
     [[nodiscard]] std::string words_for(const std::string& control_group);
-    // The same, brief.
+    // The brief text, otherwise the same.
     [[nodiscard]] std::string brief_words_for(const std::string& control_group);
 
   private:

@@ -18,7 +18,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::size_t start_field = 22;  // of /proc/PID/stat, counted from 1 (proc(5))
+constexpr std::size_t start_field = 22;  // in /proc/PID/stat, counted from 1 (proc(5))
 
 std::vector<std::string_view> split(std::string_view text, std::string_view blanks = " \t") {
     std::vector<std::string_view> words;
@@ -40,7 +40,7 @@ Result<std::uint64_t> number(std::string_view text, std::string_view what) {
     return value;
 }
 
-// The words after `label` in its line of a status file.
+// The words after `label` on its line of a status file.
 std::vector<std::string_view> status_words(std::string_view status, std::string_view label) {
     const std::size_t at = status.find(label);
     if (at == std::string_view::npos) return {};
@@ -54,7 +54,7 @@ std::int64_t clock_ns(clockid_t clock) {
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-// Refused, as what lies elsewhere than it should is: it is no failure of ours.
+// Returns Denied, as for files in unexpected places, because this is not a failure of ours.
 Status check_local(MountFinder& mounts, int place, const std::filesystem::path& process) {
     const auto checked = mounts.check_local(place, process);
     return checked ? checked : make_error(ErrorKind::Denied, checked.error().message);
@@ -78,7 +78,8 @@ Result<ProcessFacts> read_process_facts(const std::filesystem::path& process) {
     const auto uids = status_words(status, "\nUid:");
     if (inner.empty() || uids.size() < 2) return make_error(ErrorKind::Invalid, "status has no NSpid or no Uid");
     TRY_ASSIGN(const std::string stat, read_file(process / "stat", 64 * 1024));
-    // The name, in brackets, may hold anything; the fields after it are numbers, the first of them the third.
+    // The name in parentheses may contain anything. The fields after its last parenthesis are
+    // numbers, starting with the third field.
     const auto fields = split(std::string_view(stat).substr(std::min(stat.rfind(')') + 1, stat.size())));
     if (fields.size() <= start_field - 3) return make_error(ErrorKind::Invalid, "stat is too short");
     TRY_ASSIGN(const std::uint64_t inner_pid, number(inner.back(), "NSpid"));
@@ -102,13 +103,13 @@ Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, MountFinder&
     return tmp;
 }
 
-// Opening something else than a plain file may already have an effect; so it is looked at before it is opened.
+// Opening anything other than a regular file may have effects, so check it before opening.
 Result<UniqueFd> reopen_plain_file(int place) {
     struct stat facts {};
     if (::fstat(place, &facts) != 0) return system_error("stat");
     if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Denied, "is not a plain file");
     if (facts.st_nlink > 1) return make_error(ErrorKind::Denied, "has other hard links");
-    // O_NONBLOCK: who holds a lease on the file is not waited for.
+    // O_NONBLOCK: do not wait for the holder of a lease.
     return open_file("/proc/self/fd/" + std::to_string(place), O_RDONLY | O_NONBLOCK);
 }
 

@@ -1,5 +1,5 @@
-// Opens files that lie in a watched process's own view of the file system, which its owner may shape at will: other
-// mounts, links, pipes, files of others, file systems that never answer.
+// Opens files in a watched process's own view of the file system. Its owner controls that view:
+// other mounts, symlinks, pipes, other users' files, file systems that never answer.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,30 @@
 
 namespace lagtrap::daemon {
 
-// What /proc/PID tells that is needed after the process is gone.
+// Facts from /proc/PID that are needed after the process is gone.
 struct ProcessFacts {
-    std::uint32_t inner_pid = 0;  // its number in its own pid namespace, by which it names its files
+    std::uint32_t inner_pid = 0;  // its number in its own pid namespace, which its file names contain
     std::uint32_t effective_uid = 0;
     Party party = root_party;
-    std::int64_t started_realtime_ns = 0;  // to some 10 ms
+    std::int64_t started_realtime_ns = 0;  // accurate to about 10 ms
 };
 
 [[nodiscard]] Result<ProcessFacts> read_process_facts(const std::filesystem::path& process);
 
-// The process's own /tmp, O_PATH: a name in it can be opened when the process is gone, and its mounts with it.
-// Errors: gone, no such folder or a link, or not on a local file system.
+// Opens the process's own /tmp with O_PATH. Names in it can be opened even after the process and
+// its mounts are gone. Errors: the process is gone, there is no such folder or it is a symlink, or
+// it is not on a local file system.
 [[nodiscard]] Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, MountFinder& mounts);
 
-// The plain file `name` in `directory`, for reading without ever waiting: no link, not on another mount, not linked
-// elsewhere too. ErrorKind::NotFound: there is none; Denied: there is something else.
+// Opens the regular file `name` in `directory` for reading, without ever blocking. It must not be a
+// symlink, on another mount, or have further links. ErrorKind::NotFound: it does not exist; Denied:
+// something else is there.
 [[nodiscard]] Result<UniqueFd> open_plain_file(int directory, const std::string& name);
 
-// The same of what `place` (O_PATH will do) is open on: once more, with the same demands.
+// Opens the file behind `place` (O_PATH is enough) again, with the same requirements.
 [[nodiscard]] Result<UniqueFd> reopen_plain_file(int place);
 
-// The file mapped at `range` ("START-END" as map_files has it), with the same demands.
+// Opens the file mapped at `range` ("START-END" as in map_files), with the same requirements.
 [[nodiscard]] Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range,
                                                 MountFinder& mounts);
 

@@ -4,7 +4,7 @@
 
 namespace lagtrap::daemon {
 
-// One that behaved for the longest pause after its own begins anew.
+// Starts again with the shortest pause if nothing happened for longest_pause after the last one.
 template <typename Key>
 void HoldUps::prolong(Pauses<Key>& pauses, Key key, std::uint32_t patience, Clock::time_point now) {
     if (!pauses.contains(key) && pauses.size() >= limit)

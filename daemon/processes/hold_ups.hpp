@@ -1,5 +1,6 @@
-// Who held up a look into a process (process_inspector.hpp): for a while it is not looked there again, longer each time, so
-// that a file system that never answers costs a few processes of ours and not one for each file on it.
+// Remembers the processes, parties and devices that made inspections (process_inspector.hpp) exceed
+// their deadline. They are avoided for a while, longer each time, so that a file system that never
+// answers costs a few helpers, not one for each file on it.
 #pragma once
 
 #include <chrono>
@@ -18,21 +19,22 @@ struct HoldUp {
     std::optional<std::uint64_t> device;  // a file on it was being opened
 };
 
-// Only decides: no clock. Not for several threads at once.
+// Makes decisions only, without a clock. Not thread-safe.
 class HoldUps {
   public:
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::seconds first_pause{10};
     static constexpr std::chrono::seconds longest_pause{600};
-    // Root's programs are the machine's: of them the device or the process is avoided, never the party.
+    // Root's programs belong to the machine: the device or the process is avoided, but never the
+    // party.
     static constexpr std::uint32_t patience_with_party = 3;
-    static constexpr std::size_t limit = 256;  // of each kind; the oldest are forgotten
+    static constexpr std::size_t limit = 256;  // for each kind; the oldest are dropped
 
     void note(const HoldUp& hold_up, Clock::time_point now);
     [[nodiscard]] bool avoids_process(std::uint32_t pid, Clock::time_point now) const;
     [[nodiscard]] std::vector<Party> avoided_parties(Clock::time_point now) const;
     [[nodiscard]] std::vector<std::uint64_t> avoided_devices(Clock::time_point now) const;
-    // How often each party's processes did, root's too.
+    // How often processes of each party exceeded the deadline, including root's.
     [[nodiscard]] const std::map<Party, std::uint64_t>& by_party() const { return by_party_; }
 
   private:

@@ -45,7 +45,7 @@ const char* name_of(InspectionMessage kind) {
     return kind == InspectionMessage::Read ? "reading the mappings or the command line" : "inspecting the mapped files";
 }
 
-// By the thread whose looks end early.
+// The flag that ends inspections early, by thread.
 thread_local const std::atomic<bool>* looks_given_up = nullptr;
 constexpr std::chrono::milliseconds given_up_interval{50};
 
@@ -85,7 +85,7 @@ InspectorPool::~InspectorPool() {
     }
 }
 
-// Kills it. What does not end by that within a moment is stuck for as long as the kernel says.
+// Kills the helper. If it does not end within a moment, it is stuck until the kernel releases it.
 bool InspectorPool::ends_at_once(pid_t pid) {
     ::kill(pid, SIGKILL);
     for (int i = 0; i < 20; ++i) {
@@ -110,7 +110,7 @@ void InspectorPool::keep_room_for(std::set<std::uint32_t> watched_pids) {
     watched_pids_ = std::move(watched_pids);
 }
 
-// False: it has none in time.
+// False if it gets no turn in time.
 bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, Party party) {
     bury_stuck();
     const auto until = Clock::now() + options_.deadline;
@@ -122,7 +122,7 @@ bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t
     }
 }
 
-// `avoided` becomes what the helper is told of it.
+// Sets `avoided` to what the helper must avoid.
 Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, Party party, std::string& avoided) {
     std::unique_lock lock(mutex_);
     const bool has_turn = await_turn(lock, pid, party);
@@ -200,7 +200,7 @@ Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& hel
 Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
     if (looks_are_given_up()) return given_up();
     const std::uint32_t pid = request.pid;
-    // Of one that is gone there is nobody to hold up a look.
+    // A process that is gone cannot delay anything.
     const auto found = request.party ? Result<Party>(*request.party) : read_party("/proc/" + std::to_string(pid));
     const Party party = found ? *found : root_party;
     std::string avoided;
@@ -228,7 +228,7 @@ Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
         idle_.push_back(std::move(helper));
         return answer;
     }
-    // That the helper failed says nothing of what it was asked.
+    // A failed helper says nothing about what it inspected.
     if (!answer && answer.error().kind == ErrorKind::System) return make_error(ErrorKind::Busy, answer.error().message);
     return answer;
 }

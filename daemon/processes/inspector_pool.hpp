@@ -1,6 +1,7 @@
-// Inspects processes by helpers that can be done without: a look that takes longer than its deadline costs its helper, which
-// is killed, or left alone as long as the kernel does not let it go. What held it up is avoided for a while (hold_ups.hpp),
-// and nobody's processes can take all helpers (helper_shares.hpp).
+// Inspects processes by expendable helper processes. A helper that exceeds its deadline is killed,
+// or abandoned while the kernel does not release it. The pool then avoids the process, user or
+// device that delayed it for a while (hold_ups.hpp). No party can occupy all helpers
+// (helper_shares.hpp).
 #pragma once
 
 #include <sys/types.h>
@@ -34,21 +35,21 @@ struct InspectorHelper {
     UniqueFd socket;
 };
 
-// lagtrapd once more, as such a helper (inspector_service.hpp).
+// Starts lagtrapd again as a helper (inspector_service.hpp).
 [[nodiscard]] Result<InspectorHelper> start_inspector();
 
 struct InspectionCounts {
     std::uint64_t started = 0;  // helpers
-    std::uint64_t held_up = 0;  // looks that took longer than the deadline
-    std::uint64_t refused = 0;  // looks that were not tried, as something there had held one up
-    std::uint64_t stuck = 0;    // helpers that still are
-    std::string last_held_up;   // what the last of them was for
-    std::string start_problem;  // why there is none; empty: the last start went well
+    std::uint64_t held_up = 0;  // inspections that exceeded the deadline
+    std::uint64_t refused = 0;  // inspections skipped because an earlier one was delayed there
+    std::uint64_t stuck = 0;    // helpers stuck now
+    std::string last_held_up;   // what the last of the delayed ones was for
+    std::string start_problem;  // why there is no helper; empty if the last start succeeded
     std::map<Party, std::uint64_t> held_up_by;
 };
 
-// As long as it lives, what this thread asks a pool for ends soon (Timeout) once `given_up`, which outlives it, is set. One at
-// a time for each thread.
+// While it exists, inspections that this thread requests from a pool end soon (Timeout) once
+// `given_up` is set, which must outlive it. At most one per thread.
 class LooksGivenUp {
   public:
     explicit LooksGivenUp(const std::atomic<bool>& given_up);
@@ -57,10 +58,10 @@ class LooksGivenUp {
     LooksGivenUp& operator=(const LooksGivenUp&) = delete;
 };
 
-// Whether the looks of this thread end early now.
+// True if the inspections of this thread end early now.
 [[nodiscard]] bool looks_are_given_up();
 
-// Free to be used from any thread.
+// Thread-safe.
 class InspectorPool : public ProcessInspector, public CodeFileCopier {
   public:
     struct Options {
@@ -69,7 +70,7 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
         std::chrono::milliseconds deadline{5'000};
     };
     explicit InspectorPool(Options options) : options_(std::move(options)), shares_(options_.limits) {}
-    // Kills the helpers; does not wait for those that are stuck.
+    // Kills the helpers; does not wait for stuck ones.
     ~InspectorPool() override;
 
     [[nodiscard]] Result<InspectedProcess> read(std::uint32_t pid, Code code, const InspectionLimits& limits) override;
@@ -87,11 +88,12 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
     [[nodiscard]] Result<OpenedCodeFile> open_code_file(Owner owner, int place, const std::string& name) override;
     [[nodiscard]] Result<std::uint64_t> copy(Owner owner, int from, int to, std::uint64_t limit_bytes) override;
 
-    // Processes whose programs events watch: they are looked into though others hold up looks.
+    // Reserves helpers for processes with watched programs, even while other inspections are
+    // delayed.
     void keep_room_for(std::set<std::uint32_t> watched_pids);
 
     [[nodiscard]] InspectionCounts counts() const;
-    // How read() gives command lines from now on, whatever its limits say; without a call: masked.
+    // How read() returns command lines from now on, overriding its limits. Masked by default.
     void show_command_lines(CommandLines mode) { command_lines_.store(mode); }
 
   private:
@@ -103,15 +105,15 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
     };
     struct Conversation {
         HoldUp progress;
-        bool answered = false;  // else the helper is of no use any more
+        bool answered = false;  // false: the helper is not usable any more
     };
     struct Request {
         InspectionMessage kind{};
         std::uint32_t pid = 0;
         std::string body;
-        int file = -1;                    // goes with it
-        int given = -1;                   // goes before it
-        std::optional<Party> party = {};  // whose process it is or was; else it is looked up
+        int file = -1;                    // sent with the request
+        int given = -1;                   // sent before the request
+        std::optional<Party> party = {};  // owner of the process, even if it is gone; looked up if not set
     };
     [[nodiscard]] Result<Answer> ask(const Request& request);
     [[nodiscard]] Result<OpenedFile> opened_by(const Request& request);
@@ -133,7 +135,7 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
     std::vector<InspectorHelper> idle_;
     struct Stuck {
         pid_t helper = -1;
-        Party party = root_party;  // whose process it looks into
+        Party party = root_party;  // owner of the process that it inspects
     };
     std::vector<Stuck> stuck_;
     HoldUps hold_ups_;

@@ -33,7 +33,7 @@ constexpr std::size_t avoided_limit = 4096;
 constexpr int exit_usage = 2;
 constexpr int exit_not_confined = 4;
 
-// A descriptor that comes with it replaces `file`.
+// A received descriptor replaces `file`.
 bool receive_all(int socket, char* into, std::size_t size, UniqueFd& file) {
     while (size > 0) {
         const long got = receive_inspection(socket, into, size, file, 0);
@@ -59,7 +59,7 @@ class InspectionService {
     explicit InspectionService(int socket)
         : socket_(socket), inspector_("/proc", [this](std::uint64_t device) { return may_open(device); }) {}
 
-    // False: the daemon is gone.
+    // False if the daemon is gone.
     bool serve_one() {
         InspectionHead head;
         UniqueFd place;
@@ -92,7 +92,7 @@ class InspectionService {
   private:
     bool may_look(std::uint32_t pid, const std::vector<std::uint32_t>& avoided_users) {
         const auto user = read_party("/proc/" + std::to_string(pid));
-        if (!user) return true;  // it is gone: there is nobody to hold up the look
+        if (!user) return true;  // it is gone and cannot delay anything
         tell(InspectionMessage::User, *user);
         return std::find(avoided_users.begin(), avoided_users.end(), *user) == avoided_users.end();
     }
@@ -205,7 +205,8 @@ class InspectionService {
     DirectCodeFileCopier copier_;
 };
 
-// To follow the links of /proc/PID/map_files takes CAP_CHECKPOINT_RESTORE, or CAP_SYS_ADMIN, which is worth far more.
+// Following links in /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE, or CAP_SYS_ADMIN, which is
+// far more powerful.
 Status confine() {
     TRY_ASSIGN(const Capabilities own, own_capabilities());
     const int for_map_files = own.has(CAP_CHECKPOINT_RESTORE) ? CAP_CHECKPOINT_RESTORE : CAP_SYS_ADMIN;

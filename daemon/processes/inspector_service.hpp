@@ -1,16 +1,17 @@
-// The process that looks into others for the daemon (inspector_pool.hpp).
+// The helper process that inspects other processes for the daemon (inspector_pool.hpp).
 #pragma once
 
 namespace lagtrap::daemon {
 
-// The one argument with which lagtrapd becomes that process; its socket is descriptor 3.
+// The only argument with which lagtrapd becomes a helper. Its socket is descriptor 3.
 inline constexpr const char* inspector_argument = "--inspect-processes";
 inline constexpr int inspector_socket = 3;
 
-// Answers until the daemon is done with it. Gives up what it does not need first: capabilities, priority. The exit status.
+// Drops capabilities and priority that it does not need, then answers requests until the daemon
+// closes the socket. Returns the exit status.
 [[nodiscard]] int run_inspector();
 
-// Answers until the other side hangs up.
+// Answers requests until the other side closes the socket.
 void serve_inspections(int socket);
 
 }  // namespace lagtrap::daemon

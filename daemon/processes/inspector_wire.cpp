@@ -6,7 +6,7 @@
 
 namespace lagtrap::daemon {
 
-// The other side reads as fast as it can, or is killed: waiting for room needs no deadline.
+// The other side reads as fast as it can or is killed, so sending needs no deadline.
 bool send_inspection(int socket, const InspectionHead& head, const std::string& body, int file) {
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
     bytes += body;

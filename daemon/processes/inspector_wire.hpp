@@ -1,5 +1,5 @@
-// What the daemon and a process that inspects others for it say to each other (inspector_pool.hpp). Both are of one build,
-// so numbers are as this machine has them.
+// The protocol between the daemon and its inspector helpers (inspector_pool.hpp). Both are the same
+// build, so numbers are in native format.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,27 @@ enum class InspectionMessage : std::uint32_t {
     OpenMapped,
     OpenCodeFile,  // with the descriptor of the place
     Give,          // a descriptor for the next request; has no answer
-    Copy,          // with the descriptor to copy from; the one given is copied to
-    User,          // on the way to the answer: whose the process is, and on which device a file is opened
+    Copy,          // with the source descriptor; the given one is the destination
+    User,          // progress messages: the owner of the process, and the device of the file being opened
     Device,
     Answer,
 };
 
-// Before each message's body.
+// Precedes each message's body.
 struct InspectionHead {
     InspectionMessage kind{};
-    std::uint32_t error = 0;  // of an answer: 0, or 1 + ErrorKind; then the body is its text
+    std::uint32_t error = 0;  // for answers: 0, or 1 + ErrorKind with the error text as body
     std::uint64_t body_bytes = 0;
 };
 
-inline constexpr std::uint64_t inspection_limit_bytes = 16 << 20;  // of a body
-inline constexpr std::size_t inspected_mappings_limit = 65'536;    // of one request
+inline constexpr std::uint64_t inspection_limit_bytes = 16 << 20;  // for a body
+inline constexpr std::size_t inspected_mappings_limit = 65'536;    // per request
 inline constexpr std::size_t inspected_path_limit_bytes = 4096;
 
-// Sends all of it; `file` (-1: none) with the first byte. False: the other side is gone.
+// Sends everything, with `file` (-1: none) in the first byte. False if the other side is gone.
 [[nodiscard]] bool send_inspection(int socket, const InspectionHead& head, const std::string& body, int file = -1);
-// As many bytes as there are now, `size` at most; a descriptor that comes with them replaces `file`. 0: the other side is
-// gone; less than 0: errno says why.
+// Receives what is available, up to `size` bytes; a received descriptor replaces `file`. 0 if the
+// other side is gone; negative on error, with errno set.
 [[nodiscard]] long receive_inspection(int socket, char* into, std::size_t size, UniqueFd& file, int flags);
 
 }  // namespace lagtrap::daemon

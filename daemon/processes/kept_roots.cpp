@@ -24,7 +24,7 @@ std::uint64_t namespace_of(const std::filesystem::path& process) {
     return ::stat((process / "ns" / "mnt").c_str(), &facts) == 0 ? facts.st_ino : 0;
 }
 
-// As the kernel numbers it; 0: not known.
+// The kernel's mount id; 0 if unknown.
 std::uint64_t mount_of(int fd) {
     const auto text = read_file("/proc/self/fdinfo/" + std::to_string(fd), fdinfo_limit_bytes);
     const std::size_t label = text ? text->find("mnt_id:") : std::string::npos;
@@ -35,7 +35,7 @@ std::uint64_t mount_of(int fd) {
     return number;
 }
 
-// More are not told apart.
+// Limit for counting them individually.
 constexpr std::size_t most_left_out = 10'000;
 
 }  // namespace
@@ -125,7 +125,7 @@ void KeptRoots::finish() {
         std::unique_lock lock(mutex_);
         (void)changed_.wait_for(lock, finish_patience, [this] { return ended_ || given_up_.load(); });
     }
-    // From now on every look ends with an error.
+    // Makes all further inspections fail.
     given_up_ = true;
     thread_.join();
 }

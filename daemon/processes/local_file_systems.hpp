@@ -1,5 +1,5 @@
-// The file systems that live on this machine, for all who open files of others. One of a network, and one that is a program
-// (FUSE), may never answer, and then nobody can end the one who waits.
+// The file systems that are local to this machine. Network file systems and FUSE may never answer,
+// and then a process that waits for them cannot be killed.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ inline constexpr std::array<std::string_view, 23> local_file_systems{
     "f2fs",     "hugetlbfs", "iso9660",  "jfs",   "nilfs2", "ntfs3", "ramfs", "rootfs",
     "tmpfs",    "reiserfs",  "squashfs", "udf",   "vfat",   "xfs",   "zfs"};
 
-// `type` as /proc/PID/mountinfo has it. An overlay is as local as its layers are (mount_table.hpp).
+// `type` is as in /proc/PID/mountinfo. An overlay is local if its layers are (mount_table.hpp).
 [[nodiscard]] constexpr bool is_local_file_system(std::string_view type) {
     return std::find(local_file_systems.begin(), local_file_systems.end(), type) != local_file_systems.end();
 }

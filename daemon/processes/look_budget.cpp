@@ -6,7 +6,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-// More than that many users at once have nothing left but what all may use.
+// With more active users than this, the individual budgets are not kept; only the common one
+// applies.
 constexpr std::size_t users_limit = 1'024;
 
 }  // namespace
@@ -16,7 +17,7 @@ void LookBudget::Bucket::drain(int part, Clock::time_point now) {
     drained = now;
 }
 
-// Forgets users who have used nothing lately and were never put off.
+// Removes users who have used nothing lately and were never delayed.
 void LookBudget::make_room(Clock::time_point now) {
     if (users_.size() < users_limit) return;
     for (auto user = users_.begin(); user != users_.end();) {

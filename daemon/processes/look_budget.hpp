@@ -1,5 +1,5 @@
-// How much time may go into looking at what processes have mapped, by party (core/party.hpp): who maps a great many pieces of
-// code, in however many processes, is looked at less often, and others as before.
+// Limits the time for reading mappings, by party (core/party.hpp). A user who maps very many pieces
+// of code, in any number of processes, is inspected less often; others are not affected.
 #pragma once
 
 #include <chrono>
@@ -12,27 +12,28 @@
 
 namespace lagtrap::daemon {
 
-// A leaky bucket for each user and one for all: a look fills them by its time, they drain at their share of the time that
-// passes, and while one is full nobody it is about is looked at. From any thread.
+// A leaky bucket for each user and one for all. An inspection fills them by its duration; they
+// drain at their share of elapsed time. While one is full, processes it applies to are not
+// inspected. Thread-safe.
 class LookBudget {
   public:
     using Clock = std::chrono::steady_clock;
-    // One part in so many of a CPU; and what may be used at once.
+    // The share of a CPU is 1/N. The bursts may be used at once.
     static constexpr int part_of_user = 50, part_of_all = 10;
     static constexpr std::chrono::milliseconds burst_of_user{250}, burst_of_all{1'000};
 
-    // Whether a process of the user may be looked at; counted where not.
+    // True if a process of the user may be inspected; refusals are counted.
     [[nodiscard]] bool may_look(Party user, Clock::time_point now);
-    // A process of the user is not looked at, as that took long the last time.
+    // Counts that a process of the user is not inspected because it took long the last time.
     void note_put_off(Party user);
     void charge(Party user, Clock::duration cost, Clock::time_point now);
 
     struct Limited {
         Party user = 0;
         std::uint64_t looks = 0;
-        std::uint64_t put_off = 0;  // times that no look was allowed
+        std::uint64_t put_off = 0;  // refused inspections
     };
-    // The users for whom looks were put off.
+    // Users with refused inspections.
     [[nodiscard]] std::vector<Limited> limited() const;
 
   private:

@@ -8,9 +8,9 @@
 
 namespace lagtrap::daemon {
 
-// At most 20 bytes of it count; what is no build id leaves the mapping without.
+// Uses at most 20 bytes. If it is not valid, the mapping gets no build id.
 void set_build_id(lagtrap_mapping& mapping, std::string_view hexadecimal);
-// Hexadecimal; empty where the mapping has none.
+// Hexadecimal; empty if the mapping has none.
 [[nodiscard]] std::string build_id_of(const lagtrap_mapping& mapping);
 
 }  // namespace lagtrap::daemon

@@ -20,17 +20,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How old a table may be that only says where to be careful.
+// Maximum age of a table that is used only to decide whether to be careful.
 constexpr auto careful_table_age = 1s;
 constexpr const char* own_process = "/proc/self";
 constexpr std::size_t namespaces_limit = 64;
 constexpr std::size_t known_mounts_limit = 4096;
 
-// linux/fcntl.h since 6.12 and 6.5; headers may be older than the kernel.
+// In linux/fcntl.h since 6.12 and 6.5; the build's headers may be older than the kernel.
 constexpr int handle_unique_mount_id = 0x001;
 constexpr int handle_of_any_file = 0x200;
 
-// 0: the kernel has none (before 6.12). Not by statx(), which asks the server of some file systems even for this.
+// 0 if the kernel has none (before 6.12). Does not use statx(), which asks the server of some file
+// systems even for this.
 std::uint64_t unique_mount_id(int fd) {
     struct {
         std::uint32_t bytes = 0;
@@ -42,7 +43,7 @@ std::uint64_t unique_mount_id(int fd) {
     return done == 0 || errno == EOVERFLOW ? id : 0;
 }
 
-// 0: it cannot be read.
+// 0 if it cannot be read.
 std::uint64_t mount_id(int fd) {
     const auto text = read_file("/proc/self/fdinfo/" + std::to_string(fd), 64 * 1024);
     if (!text) return 0;
@@ -54,7 +55,7 @@ std::uint64_t mount_id(int fd) {
     return id;
 }
 
-// Asked for nothing else, file systems answer without their server.
+// File systems answer this without asking their server.
 Result<std::uint64_t> device_of(int fd) {
     struct statx facts {};
     if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &facts) != 0) return system_error("statx");
@@ -94,7 +95,7 @@ MountFinder::Table MountFinder::table_of(const std::filesystem::path& process, C
     return table;
 }
 
-// The tables are read after `fd` was opened.
+// Reads the tables only after `fd` was opened.
 Result<Mount> MountFinder::look_up(int fd, std::uint64_t id, const std::filesystem::path& process) {
     const Table its = table_of(process, 0s);
     if (const Mount* const mount = its ? its->by_id(id) : nullptr) return *mount;

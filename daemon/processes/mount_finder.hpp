@@ -1,5 +1,6 @@
-// Says which mount a descriptor lies on, by what the kernel tells of that descriptor: a descriptor keeps its mount, so what is
-// read of it afterwards is of no other that had its number before. Asks no file system. For one thread.
+// Finds the mount of a descriptor from what the kernel reports about the descriptor. A descriptor
+// keeps its mount alive, so the mount's number cannot be reused meanwhile. Does not access any file
+// system. Use it on one thread.
 #pragma once
 
 #include <chrono>
@@ -22,19 +23,21 @@ class MountFinder {
   public:
     MountFinder();
 
-    // Forgets what holds only while descriptors are open, and closes these. Call it when a request has been answered.
+    // Closes descriptors and drops results that are valid only while these are open. Call it after
+    // each request.
     void end_request() { of_request_.clear(); }
 
-    // Of `fd` (O_PATH will do), which `process` ("/proc/PID", be it gone) has in its view. Where the mount was taken away, it is
-    // another of the same file system. NotFound: there is none.
+    // The mount of `fd` (O_PATH is enough), which is in the view of `process` ("/proc/PID"; it may
+    // be gone). If the mount was removed, another mount of the same file system. NotFound if there
+    // is none.
     [[nodiscard]] Result<Mount> mount_of(int fd, const std::filesystem::path& process);
 
-    // Success if that mount is local. Else ErrorKind::Unsupported, with a text for people.
+    // Success if the mount is local. Otherwise ErrorKind::Unsupported with a text for people.
     [[nodiscard]] Status check_local(int fd, const std::filesystem::path& process);
 
-    // The type of a file system whose server would be asked already by looking where a file lies (O_PATH); empty: it would not.
-    // `device` says where the file lies, and is called only if there is such a file system. To be asked before there is a
-    // descriptor, so a mount made within the last second may be missing.
+    // If just finding a file (O_PATH) would ask a server: the type of that file system; otherwise
+    // empty. `device` returns the file's device; it is called only if such a file system is
+    // mounted. Call it before opening the file. It may miss a mount made within the last second.
     [[nodiscard]] std::string server_behind(const std::filesystem::path& process,
                                             const std::function<std::uint64_t()>& device);
     [[nodiscard]] static Error not_local(std::string_view type);
@@ -48,19 +51,19 @@ class MountFinder {
     };
     struct PinnedMount {
         Mount mount;
-        UniqueFd pin;  // so that its number is not given to another
+        UniqueFd pin;  // keeps its number from being reused
     };
-    // nullptr: the process is gone.
+    // nullptr if the process is gone.
     [[nodiscard]] Table table_of(const std::filesystem::path& process, Clock::duration age_limit);
     [[nodiscard]] Result<Mount> look_up(int fd, std::uint64_t id, const std::filesystem::path& process);
 
-    std::set<std::uint64_t> memory_devices_;           // of what memfd_create() makes
-    std::map<std::uint64_t, Mount> by_unique_id_;      // a number that the kernel gives only once
-    std::map<std::uint64_t, PinnedMount> of_request_;  // by number, where the kernel has no other
-    std::map<std::string, KnownTable> tables_;         // by the name of their namespace
+    std::set<std::uint64_t> memory_devices_;           // devices of memfd_create()
+    std::map<std::uint64_t, Mount> by_unique_id_;      // by a number that the kernel never reuses
+    std::map<std::uint64_t, PinnedMount> of_request_;  // by mount id, for kernels without unique ids
+    std::map<std::string, KnownTable> tables_;         // by name of the mount namespace
 };
 
-// As lagtrap_mapping::device has it.
+// Device number as in lagtrap_mapping::device.
 [[nodiscard]] constexpr std::uint64_t device_number(std::uint32_t major_number, std::uint32_t minor_number) {
     return std::uint64_t{major_number} << 32 | minor_number;
 }

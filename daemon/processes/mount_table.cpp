@@ -27,7 +27,7 @@ std::optional<Number> number(std::string_view text) {
     return value;
 }
 
-// Blanks and backslashes are written as \ooo.
+// Spaces and backslashes are written as \ooo.
 std::string unescaped(std::string_view text) {
     std::string plain;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -57,8 +57,8 @@ bool is_below(std::string_view path, std::string_view point) {
     return path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/');
 }
 
-// The layers of an overlay as its options name them: "lowerdir=/a:/b,upperdir=/c", or one "lowerdir+=" each. Those that only
-// who made it can follow (relative names) are left out.
+// The layers in an overlay's options: "lowerdir=/a:/b,upperdir=/c", or one "lowerdir+=" each. Omits
+// relative names, which only the mounting process could resolve.
 std::vector<std::string> layers_in(std::string_view options) {
     std::vector<std::string> layers;
     for (const std::string_view option : words_of(options, ',')) {
@@ -71,7 +71,8 @@ std::vector<std::string> layers_in(std::string_view options) {
     return layers;
 }
 
-// Says of each mount of a table whether it is local. A layer may itself lie on an overlay that comes later in the table.
+// Decides for each mount of a table whether it is local. A layer may be on an overlay that comes
+// later in the table.
 class LocalityJudge {
   public:
     LocalityJudge(const MountTable& table, std::vector<Mount>& mounts, const std::vector<std::string_view>& options,
@@ -90,7 +91,7 @@ class LocalityJudge {
         Mount& mount = mounts_[index];
         if (is_known_[index]) return mount.local;
         is_known_[index] = true;
-        mount.local = true;  // for layers that lie on it by name, but were there before it
+        mount.local = true;  // for layers whose names are below it, but which were there before it
         mount.local = mount.device == root_device_ || is_local_file_system(mount.type) ||
                       (mount.type == "overlay" && has_local_layers(mount, options_[index]));
         return mount.local;
@@ -117,7 +118,8 @@ class LocalityJudge {
 
 }  // namespace
 
-// A line: id, parent, device, root, mount point, options, optional fields, "-", type, source, options of the file system.
+// Each line has: id, parent, device, root, mount point, options, optional fields, "-", type,
+// source, options of the file system.
 MountTable MountTable::parse(std::string_view text, const MountTable* machine) {
     MountTable table;
     std::vector<std::string_view> options;
@@ -149,7 +151,7 @@ const Mount* MountTable::by_device(std::uint64_t device) const {
     return found == mounts_.end() ? nullptr : &*found;
 }
 
-// What was mounted later at the same place covers what was there before.
+// A later mount at the same place covers the earlier one.
 const Mount* MountTable::holding(const std::filesystem::path& path) const {
     const Mount* best = nullptr;
     for (const Mount& mount : mounts_)

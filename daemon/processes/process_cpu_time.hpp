@@ -7,7 +7,7 @@
 
 namespace lagtrap::daemon {
 
-// Of all its threads, those that ended among them, since it began; nullopt: it is gone. Free to be used from any thread.
+// Of all its threads since it started, including ended ones. nullopt if it is gone. Thread-safe.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> process_cpu_time(std::uint32_t pid);
 
 }  // namespace lagtrap::daemon

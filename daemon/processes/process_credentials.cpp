@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t status_limit_bytes = 64 * 1024;
 
-// The next number of `text`, which is cut off it; false: there is none.
+// Removes the next number from the start of `text`. False if there is none.
 template <typename Number>
 bool take_number(std::string_view& text, Number& value, int base = 10) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -24,7 +24,7 @@ bool take_number(std::string_view& text, Number& value, int base = 10) {
     return failure == std::errc{};
 }
 
-// What follows `label` in its line, the label with the line's begin.
+// The rest of the line after `label`, which must include the start of the line.
 std::string_view line_after(std::string_view status, std::string_view label) {
     const std::size_t at = status.find(label);
     if (at == std::string_view::npos) return {};

@@ -22,7 +22,8 @@ struct CallFile {
     std::shared_ptr<const UniqueFd> file;
 };
 
-// One thread's. `inspector` and `given_up` outlive it; once the latter is set, what is asked ends soon, with an error.
+// Use it on one thread. `inspector` and `given_up` must outlive it. Once `given_up` is set, running
+// calls soon end with an error.
 class ProcessFiles {
   public:
     static constexpr auto patience = std::chrono::seconds(60);
@@ -34,29 +35,30 @@ class ProcessFiles {
     struct File {
         CallFile file;
         NamedMapping mapping;
-        std::optional<binaries::ProgramFile> program;  // when it was first needed
+        std::optional<binaries::ProgramFile> program;  // opened when first needed
         std::optional<Error> problem;
     };
-    struct Part {  // of the process's memory
+    struct Part {  // a part of the process's memory
         lagtrap_mapping mapping;
         std::uint32_t file;
     };
 
-    // From now on it has `patience`.
+    // Restarts the time limit, `patience`.
     void begin_anew() { until_ = std::chrono::steady_clock::now() + patience; }
-    // The program first. Errors: NotFound.
+    // The first file is the program. Errors: NotFound.
     [[nodiscard]] Status read(std::uint32_t pid);
     [[nodiscard]] const std::vector<File>& files() const { return files_; }
     [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
     [[nodiscard]] Result<binaries::ProgramFile*> program(std::uint32_t file);
-    // From now on functions of Go are welcome.
+    // From now on, accepts functions of Go.
     void take_go() { takes_go_ = true; }
-    // Of at most functions_of_question entries. Unsupported: of a program of Go, unless take_go() was called.
+    // For at most functions_of_question entries. Unsupported: it is a Go program, and take_go() was
+    // not called.
     [[nodiscard]] Result<std::vector<binaries::FunctionCalls>> calls_of(std::uint32_t file,
                                                                         const std::vector<std::uint64_t>& entries);
     // Timeout: nobody waits any more, or it takes too long.
     [[nodiscard]] Status still_wanted() const;
-    // All of them; those that were not needed without a descriptor.
+    // All files; those that were not needed have no descriptor.
     [[nodiscard]] std::vector<CallFile> opened() const;
 
   private:

@@ -96,14 +96,14 @@ Result<DirectInspector::Place> DirectInspector::place_of(UniqueFd fd, const std:
     place.identity.inode = facts.stx_ino;
     place.identity.size_bytes = facts.stx_size;
     place.identity.changed_ns = facts.stx_ctime.tv_sec * 1'000'000'000LL + facts.stx_ctime.tv_nsec;
-    // Root in a container writes as root too, and its files are in no other container's way.
+    // Root in a container writes as root too, but its files must not affect other containers.
     place.identity.only_root_writes = mount.set_uid_counts && facts.stx_uid == 0 &&
                                       (facts.stx_mode & (S_IWGRP | S_IWOTH)) == 0 &&
                                       !is_container(read_party(process, facts.stx_uid));
     return place;
 }
 
-// That very file, though it was deleted or lies in another mount namespace.
+// Finds the mapped file itself, even if it was deleted or is in another mount namespace.
 Result<DirectInspector::Place> DirectInspector::find_mapped(const NamedMapping& mapping) {
     const auto process = folder_of(mapping.mapping.pid);
     const auto device = [&] {
@@ -138,7 +138,8 @@ Result<DirectInspector::Place> DirectInspector::find_program(std::uint32_t pid) 
     return place_of(std::move(fd), process);
 }
 
-// By its name below `root`, if it is the mapping's file (where that has a number; else the caller has a build id to compare).
+// Finds the file by its path below `root` and checks that it is the mapped one. If the mapping has
+// no inode number, the caller must compare build ids.
 Result<DirectInspector::Place> DirectInspector::find_by_path(const std::filesystem::path& process,
                                                              const std::filesystem::path& root,
                                                              const NamedMapping& mapping) {
@@ -179,7 +180,7 @@ std::vector<Result<CodeFileIdentity>> DirectInspector::identify(const std::vecto
     return identities;
 }
 
-// Once it was looked at.
+// Opens a place for reading after it was checked.
 Result<OpenedFile> DirectInspector::reopen(const Result<Place>& place) const {
     if (!place) return place.error();
     if (may_open_) TRY(may_open_(place->identity.device));

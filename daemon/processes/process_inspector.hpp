@@ -1,6 +1,7 @@
-// Looks into a process of somebody else: what /proc tells of it, which files it has mapped, and opens them. Its owner shapes
-// what is found there: a file system that never answers behind a mapping, or behind the page that holds the command line,
-// holds up whoever reads. So only a process that can be done without looks (inspector_pool.hpp); what it reads is bounded.
+// Inspects processes of other users: reads /proc, identifies mapped files, and opens them. The
+// owner of a process controls what is found there. For example, a file system that never answers,
+// behind a mapping or behind the page with the command line, blocks the reader. So only expendable
+// processes do this (inspector_pool.hpp), and what they read is limited.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@
 
 namespace lagtrap::daemon {
 
-// What tells a file, as it is now, from every other and from what it was.
+// Identifies a file and the version of its content.
 struct CodeFileIdentity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::uint64_t size_bytes = 0;
-    std::int64_t changed_ns = 0;  // the file's change time (ctime), which nobody can set
+    std::int64_t changed_ns = 0;  // change time (ctime), which nobody can set
     bool only_root_writes = false;
     std::uint8_t padding[7]{};
     friend bool operator==(const CodeFileIdentity&, const CodeFileIdentity&) = default;
@@ -37,13 +38,13 @@ struct NamedMapping {
 struct OpenedFile {
     UniqueFd file;
     CodeFileIdentity identity;
-    bool is_program = false;  // as its first bytes say, or a library or debug file
+    bool is_program = false;  // an executable, library or debug file, judged by its first bytes
 };
 
-// What is read of one process.
+// Limits for reading one process.
 struct InspectionLimits {
-    std::uint32_t mappings = 4096;          // at most
-    std::uint32_t text_bytes = 512 * 1024;  // of all paths, at most
+    std::uint32_t mappings = 4096;          // maximum
+    std::uint32_t text_bytes = 512 * 1024;  // maximum for all paths
     CommandLines command_lines = CommandLines::Masked;
 };
 
@@ -52,12 +53,12 @@ struct InspectedProcess {
     std::uint64_t mappings_left_out = 0;
 };
 
-// Of one request.
+// Limits per request.
 inline constexpr std::size_t inspected_words_limit = 262'144;
 inline constexpr std::uint64_t inspected_memory_limit_bytes = 8 << 20;
 
-// Errors: Vanished, Denied (there is no regular file), Unsupported (it is on no local file system), and of a pool Timeout
-// and Busy.
+// Errors: Vanished, Denied (not a regular file), Unsupported (not on a local file system). A pool
+// also returns Timeout and Busy.
 class ProcessInspector {
   public:
     virtual ~ProcessInspector() = default;
@@ -65,26 +66,29 @@ class ProcessInspector {
     enum class Code : std::uint32_t { Read, Left };
     [[nodiscard]] virtual Result<InspectedProcess> read(std::uint32_t pid, Code code,
                                                         const InspectionLimits& limits) = 0;
-    // What files are mapped there: as many answers as `mappings`, all of one process. Opens none of them.
+    // Identifies the files mapped there without opening them. Returns one result per mapping; all
+    // must be of one process.
     [[nodiscard]] virtual std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>& mappings) = 0;
-    // For reading.
+    // Opens the file for reading.
     [[nodiscard]] virtual Result<OpenedFile> open(const NamedMapping& mapping) = 0;
-    // What the process runs, for reading.
+    // Opens the program of the process for reading.
     [[nodiscard]] virtual Result<OpenedFile> open_program(std::uint32_t pid) = 0;
-    // Its root folder, wherever that lies (O_PATH): to be kept open, and to be looked into only by who may wait.
+    // Opens its root folder with O_PATH, on any file system. Keep it open, but access files in it
+    // only on threads that may block.
     [[nodiscard]] virtual Result<UniqueFd> open_root(std::uint32_t pid) = 0;
-    // 8 bytes of the process's memory at each address, as many as `addresses`; 0 where nothing can be read.
+    // Reads 8 bytes of the process's memory at each address; 0 where it cannot be read.
     [[nodiscard]] virtual Result<std::vector<std::uint64_t>> read_words(
         std::uint32_t pid, const std::vector<std::uint64_t>& addresses) = 0;
-    // `bytes` (up to inspected_memory_limit_bytes) of the process's memory. NotFound: they cannot be read in one piece.
+    // Reads `bytes` (up to inspected_memory_limit_bytes) of the process's memory. NotFound: not all
+    // of it can be read.
     [[nodiscard]] virtual Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
                                                           std::uint64_t bytes) = 0;
 };
 
-// In this process. One thread's.
+// Does this in the calling process. Use it on one thread.
 class DirectInspector : public ProcessInspector {
   public:
-    // Asked before a file on this device is opened; an error: it is not.
+    // Called before a file on this device is opened; an error prevents that.
     using MayOpen = std::function<Status(std::uint64_t device)>;
     explicit DirectInspector(std::filesystem::path proc_root = "/proc", MayOpen may_open = {})
         : proc_root_(std::move(proc_root)), may_open_(std::move(may_open)) {}
@@ -119,8 +123,8 @@ class DirectInspector : public ProcessInspector {
     MountFinder mounts_;
 };
 
-// By whom ProcessScan and CodeModules of this process look; nullptr: they do it themselves. It outlives their use; to be
-// set before there are threads.
+// Sets the inspector for ProcessScan and CodeModules of this process. nullptr (the default) means
+// that they inspect directly. It must outlive its use. Call it before threads start.
 void inspect_processes_by(ProcessInspector* inspector);
 [[nodiscard]] ProcessInspector* process_inspector();
 

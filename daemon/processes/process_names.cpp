@@ -14,7 +14,7 @@ constexpr std::size_t path_limit_bytes = 4096;
 
 }  // namespace
 
-// The kernel makes the text from names that it holds; a link that is followed would ask the file system instead.
+// readlink() returns names that the kernel holds. Following the link would ask the file system.
 std::string program_of(const std::filesystem::path& process) {
     std::array<char, path_limit_bytes> text{};
     const ssize_t bytes = ::readlink((process / "exe").c_str(), text.data(), text.size());

@@ -1,4 +1,5 @@
-// What the kernel calls a process and its program. Asks no file system and reads no memory of the process, so any thread may.
+// The kernel's names of a process and its program. Accesses neither file systems nor memory of the
+// process, so any thread may call it.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +7,12 @@
 
 namespace lagtrap::daemon {
 
-// The path of its program, as whoever looks at the link /proc/PID/exe sees it; "(deleted)" may follow. Empty where it is gone,
-// or a thread of the kernel. Any bytes.
+// The path of its program as the calling process sees it through /proc/PID/exe; " (deleted)" may
+// follow. Empty if the process is gone or is a kernel thread. May contain any bytes.
 [[nodiscard]] std::string program_of(const std::filesystem::path& process);
 
-// What the process, or the thread of folder /proc/PID/task/TID, calls itself; empty where it is gone. Any bytes.
+// The name of the process, or of the thread for /proc/PID/task/TID. Empty if it is gone. May
+// contain any bytes.
 [[nodiscard]] std::string name_of(const std::filesystem::path& process_or_thread);
 
 }  // namespace lagtrap::daemon

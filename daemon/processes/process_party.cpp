@@ -21,12 +21,13 @@ namespace {
 
 static_assert(first_container_party == LAGTRAP_PARTY_FIRST_NAMESPACE && unknown_party == LAGTRAP_PARTY_UNKNOWN);
 
-// The machine's own have fixed numbers (include/linux/proc_ns.h), by which they are known from inside a container too.
+// The initial namespaces have fixed numbers (include/linux/proc_ns.h), which can be seen from
+// inside a container too.
 constexpr std::uint32_t machines_users = 0xEFFFFFFD, machines_pids = 0xEFFFFFFC;
 constexpr int deepest_nesting = 33;  // kernel/user_namespace.c, kernel/pid_namespace.c
 
-// By its link, "user:[4026531837]": most processes are in the machine's own, and nothing is opened. A kernel without such
-// namespaces has no link.
+// From the link "user:[4026531837]". Most processes are in the initial namespaces, so nothing needs
+// to be opened. A kernel without such namespaces has no link.
 Result<std::uint32_t> linked_namespace(const std::filesystem::path& link, std::uint32_t machines) {
     std::array<char, 64> text{};
     const ssize_t bytes = ::readlink(link.c_str(), text.data(), text.size());
@@ -45,7 +46,7 @@ std::uint32_t inode_of(const UniqueFd& of_namespace) {
     return ::fstat(of_namespace.get(), &facts) == 0 ? static_cast<std::uint32_t>(facts.st_ino) : 0;
 }
 
-// Just below the machine's own; from inside a container the outermost that can be seen.
+// The namespace just below the initial one. From inside a container, the outermost visible one.
 Result<UniqueFd> open_outermost(const std::filesystem::path& link, std::uint32_t machines) {
     TRY_ASSIGN(UniqueFd found, open_file(link, O_RDONLY));
     for (int i = 0; i < deepest_nesting; ++i) {
@@ -77,7 +78,7 @@ Status read_namespaces(const std::filesystem::path& process, ProcessNamespaces& 
 }  // namespace
 
 Party party_of(const ProcessNamespaces& process) {
-    // Root in there may become any user, and make user namespaces as any.
+    // Root in there can become any user, and create user namespaces as any user.
     if (process.pids && process.pids->made_by_machine) return process.pids->inode;
     if (!process.users) return party_of_user(process.uid);
     return process.users->owner_uid == 0 ? process.users->inode : party_of_user(process.users->owner_uid);

@@ -47,7 +47,7 @@ void ProcessScan::take(const RecordBuffer& process) {
             const std::string_view texts(reinterpret_cast<const char*>(record) + sizeof(head), head.text_bytes);
             party = read_party(proc_root_ / std::to_string(head.pid), head.uid);
             if (room_.take(party, record->size_bytes)) return records_.append(&head, sizeof(head), texts);
-            // Program, command line and control group, of which the first names it.
+            // Program, command line and control group; keep the first.
             const std::string cut =
                 std::string(texts.substr(0, std::min(texts.find('\0'), cut_text_bytes))) + '\0' + '\0';
             head.text_bytes = static_cast<std::uint32_t>(cut.size());

@@ -1,4 +1,5 @@
-// The state of all processes when a capture begins: their programs, command lines and mapped code with build ids.
+// The state of all processes when a capture begins: programs, command lines, and mapped code with
+// build ids.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +16,31 @@
 namespace lagtrap::daemon {
 
 struct ScanLimits {
-    // Held of all processes at once, at most: beyond it, and beyond its user's share of it (user_shares.hpp), the texts of a
-    // process are cut to its program's name, and its mappings are left out.
+    // Limit for all processes together. Beyond it, and beyond a user's share of it
+    // (user_shares.hpp), a process gets only its program's name, and no mappings.
     std::uint64_t total_bytes = 64ULL << 20;
     InspectionLimits process;
 };
 
-// Reads /proc (or what stands in for it): a lagtrap_process record of each process and, where it is asked for, the
-// lagtrap_mapping records of its code. Processes that vanish while they are read are left out, and so are threads of the
-// kernel, and those that hold up who looks at them. The build id of a file is read once.
+// Reads /proc (or a substitute): a lagtrap_process record for each process and, if requested,
+// lagtrap_mapping records of its code. Skips kernel threads, processes that exit meanwhile, and
+// those that delay the reader. The build id of a file is read once.
 class ProcessScan {
   public:
     explicit ProcessScan(std::filesystem::path proc_root = "/proc", ScanLimits limits = {});
 
-    // One process with its code, before the others: the one that may end first.
+    // Adds one process with its code before the others, because it may exit first.
     void add(std::uint32_t pid);
-    // What a process says of itself now, without its code: it may have become another program since it was added.
+    // Adds what a process reports about itself now, without its code: it may have started another
+    // program since it was added.
     void add_again(std::uint32_t pid);
-    // All that add() was not called for.
+    // Adds all processes that add() was not called for.
     enum class Code { Read, Known };
     void add_others(Code code = Code::Read);
 
     [[nodiscard]] const RecordBuffer& records() const { return records_; }
     [[nodiscard]] RecordBuffer take_records() { return std::exchange(records_, RecordBuffer()); }
-    // Records that were cut or left out, by user.
+    // Number of records that were cut or left out, by user.
     [[nodiscard]] const LeftOut& left_out() const { return room_.left_out(); }
 
   private:
@@ -56,7 +58,7 @@ class ProcessScan {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> build_ids_;  // by device and inode
 };
 
-// The processes there are, as the names in /proc tell; some may be gone by now.
+// The processes listed in /proc; some may be gone by now.
 [[nodiscard]] std::set<std::uint32_t> list_processes(const std::filesystem::path& proc_root);
 
 }  // namespace lagtrap::daemon

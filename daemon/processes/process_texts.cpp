@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::uint64_t maps_limit_bytes = 32ULL << 20;
 constexpr std::uint64_t text_limit_bytes = 4096;
-constexpr std::size_t piece_bytes =
-    64 * 1024;  // a line of maps is shorter: its path is at most a page, each byte as \\ooo
+// A line of maps is shorter: its path is at most a page, with each byte as \\ooo.
+constexpr std::size_t piece_bytes = 64 * 1024;
 
-// Of an executable line of a maps file.
+// Parses an executable line of a maps file; nullopt for others.
 std::optional<lagtrap_mapping> code_mapping_of(std::string_view line, std::string_view& path) {
     const auto known = parse_maps_line(line);
     if (!known || !known->executable) return std::nullopt;
@@ -41,7 +41,8 @@ std::optional<lagtrap_mapping> code_mapping_of(std::string_view line, std::strin
     return mapping;
 }
 
-// The program of a process; empty where it may not be known. nullopt: a thread of the kernel, or what is left of a process.
+// The path of a process's program; empty if access is denied. nullopt for kernel threads and
+// zombies.
 std::optional<std::string> read_program(const std::filesystem::path& process) {
     std::array<char, text_limit_bytes> target{};
     const ssize_t bytes = ::readlink((process / "exe").c_str(), target.data(), target.size());
@@ -49,7 +50,7 @@ std::optional<std::string> read_program(const std::filesystem::path& process) {
     return std::string(target.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
 }
 
-// First `text_limit_bytes` of the command line, as the kernel has it.
+// First `text_limit_bytes` of the command line, unchanged.
 std::string read_command_line(const std::filesystem::path& process) {
     const auto fd = open_file(process / "cmdline", O_RDONLY);
     if (!fd) return {};
@@ -115,7 +116,7 @@ void for_each_code_mapping(const std::filesystem::path& process, std::uint32_t p
     const auto file = open_file(process / "maps", O_RDONLY);
     if (!file) return;
     std::vector<char> piece(piece_bytes);
-    std::string text;  // what was read and not yet looked at
+    std::string text;  // read but not parsed yet
     for (std::uint64_t read_bytes = 0; read_bytes < maps_limit_bytes;) {
         const ssize_t got = ::read(file->get(), piece.data(), piece.size());
         if (got < 0 && errno == EINTR) continue;

@@ -1,4 +1,4 @@
-// Which unit of systemd, or container, each of some processes belongs to.
+// The systemd unit or container of processes.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace lagtrap::daemon {
 
-// One thread's.
+// Use it on one thread.
 class ProcessUnits {
   public:
-    // The words for a process's unit or container, brief; empty: it has none, or has ended.
+    // Returns the brief words for a process's unit or container; empty if it has none or has
+    // exited.
     using Ask = std::function<std::string(std::uint32_t pid)>;
     explicit ProcessUnits(Ask ask) : ask_(std::move(ask)) {}
 
-    // Asks for those that are new, at most `asked_limit` of them; further ones have to wait for the next call. Forgets those that are not in
-    // `pids`.
+    // Asks about new processes, at most `asked_limit` per call; the others follow in the next call.
+    // Removes processes that are not in `pids`.
     void follow(const std::set<std::uint32_t>& pids);
-    // As of the last call; without processes that were not asked for.
+    // As of the last call, without processes not asked about yet.
     [[nodiscard]] const std::map<std::uint32_t, std::string>& by_pid() const { return units_; }
 
     static constexpr std::size_t asked_limit = 256;

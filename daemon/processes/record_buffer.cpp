@@ -5,7 +5,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Whether a record holds as much as its type and its own lengths say.
+// True if the record's size matches its type and its own lengths.
 bool is_whole(const lagtrap_record* record) {
     if (record->type == LAGTRAP_RECORD_PROCESS)
         return record->size_bytes >= sizeof(lagtrap_process) &&

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "/usr/bin/redis-server" of "/usr/bin/redis-server 127.0.0.1:6379", "postgres" of "postgres: checkpointer", "bash" of
-// "-bash".
+// "/usr/bin/redis-server" for "/usr/bin/redis-server 127.0.0.1:6379", "postgres" for "postgres:
+// checkpointer", "bash" for "-bash".
 std::string first_word(std::string_view command) {
     std::string word(command.substr(0, command.find(' ')));
     if (word.ends_with(':')) word.pop_back();
@@ -29,7 +29,7 @@ class Search {
   public:
     Search(const fs::path& process, const fs::path& program) : process_(process), program_(program) {}
 
-    // Empty where it is another file, or none.
+    // Empty if it is another file, or does not exist.
     std::string same_file(const fs::path& candidate) {
         if (!candidate.has_filename() || candidate == program_) return {};
         const bool beside = candidate.parent_path() == program_.parent_path();
@@ -54,7 +54,7 @@ class Search {
 std::string started_path(const fs::path& process, const std::string& program, const std::string& command) {
     const fs::path path(program);
     const fs::path word = first_word(command);
-    // So it is with nearly all.
+    // This is true for nearly all processes.
     if (!path.is_absolute() || word.filename() == path.filename()) return {};
     Search search(process, path);
     if (word.is_absolute())

@@ -1,5 +1,6 @@
-// By which of its file's names a program was started: redis-server is a link to redis-check-rdb, and /proc names the latter.
-// Looks at files and folders of the process: for helpers alone (inspector_pool.hpp).
+// Finds the name by which a program was started. For example, redis-server is a symlink to
+// redis-check-rdb, and /proc has the latter name. Accesses files and folders of the process, so
+// only helpers may use it (inspector_pool.hpp).
 #pragma once
 
 #include <filesystem>
@@ -7,12 +8,13 @@
 
 namespace lagtrap::daemon {
 
-// The path, as the process of folder `process` (/proc/PID) sees it, under which its program was started, as its first
-// argument or its name says, where the file there is the program's. Empty where that is `program` (what /proc/PID/exe leads
-// to), or cannot be told. `command` is the process's first argument, which the process may have changed.
+// The path under which its program was started, according to its first argument or its name, if the
+// file there is the program. The path is as the process of folder `process` (/proc/PID) sees it.
+// Empty if it is `program` (the target of /proc/PID/exe) or cannot be determined. `command` is the
+// process's first argument, which the process may have changed.
 //
-// What a process says of itself leads nowhere that a stranger chose: beside the program, or on the file system of the
-// process's root folder.
+// A process cannot direct this to arbitrary places: only paths next to the program, or on the file
+// system of the process's root folder, are accessed.
 [[nodiscard]] std::string started_path(const std::filesystem::path& process, const std::string& program,
                                        const std::string& command);
 

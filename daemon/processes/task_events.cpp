@@ -14,7 +14,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-// What sample_id_all puts at the end of each record for PERF_SAMPLE_TID | TIME | CPU (perf_event.h).
+// What sample_id_all appends to each record for PERF_SAMPLE_TID | TIME | CPU (perf_event.h).
 struct SampleId {
     std::uint32_t pid, tid;
     std::uint64_t time_ns;
@@ -38,7 +38,7 @@ perf_event_attr attributes() {
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
     attr.watermark = 1;
-    attr.wakeup_watermark = 1U << 30;  // nobody sleeps on it: the rings are drained by a timer
+    attr.wakeup_watermark = 1U << 30;  // no wakeups: a timer drains the rings
     attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
     return attr;
 }
@@ -63,7 +63,7 @@ struct TaskEvents::Ring {
     ~Ring() {
         if (memory) ::munmap(memory, memory_bytes);
     }
-    // The time of an event that went with its CPU stands still; nothing else tells that it is over.
+    // The time of an event stops when its CPU goes offline; there is no other indication.
     [[nodiscard]] bool goes_on() {
         struct {
             std::uint64_t value, enabled_ns;
@@ -128,7 +128,8 @@ void TaskEvents::drain_ring(Ring& ring, const OnRecord& on_record) {
     std::uint64_t tail = control->data_tail;
     while (head - tail >= sizeof(perf_event_header)) {
         const std::size_t at = tail % ring.data_bytes;
-        const auto header = read_as<perf_event_header>(data + at);  // records are aligned to 8: a header never wraps
+        // Records are aligned to 8 bytes, so a header never wraps.
+        const auto header = read_as<perf_event_header>(data + at);
         if (header.size < sizeof(header) || header.size > head - tail) break;
         const char* record = data + at;
         if (at + header.size > ring.data_bytes) {
@@ -150,7 +151,8 @@ lagtrap_record header_of(std::size_t bytes, lagtrap_record_type type, std::uint1
     return {static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(type), cpu, at_ns};
 }
 
-// PERF_RECORD_MMAP2: header, pid, tid, addr, len, pgoff, 24 bytes of identity, prot, flags, file name, sample id.
+// PERF_RECORD_MMAP2: header, pid, tid, addr, len, pgoff, 24 bytes of identity, prot, flags, file
+// name, sample id.
 constexpr std::size_t mmap2_name_at = 8 + 8 + 24 + 24 + 8;
 
 void take_mapping(const char* record, std::size_t bytes, std::uint16_t misc, const SampleId& id, std::uint16_t cpu,

@@ -1,6 +1,6 @@
-// exec, mmap of code, fork, exit and renames during a capture, as the kernel's perf events tell them: the one
-// complete source that needs no kprobe. The kernel reads the build ids of what is mapped, so a process
-// that is gone before anybody could look still has its modules (attr.build_id, Linux 5.12).
+// exec, mmap of code, fork, exit and renames, from the kernel's perf events: the only complete
+// source that needs no kprobe. The kernel reads the build ids of mapped files, so even processes
+// that exit before anybody can inspect them have known modules (attr.build_id, Linux 5.12).
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,24 @@
 
 namespace lagtrap::daemon {
 
-// Not for several threads at once.
+// Not thread-safe.
 class TaskEvents {
   public:
-    // Opens one event and ring per CPU, running at once. `ring_pages` is a power of two.
+    // Opens one enabled event and ring per CPU. `ring_pages` must be a power of two.
     [[nodiscard]] static Result<TaskEvents> open(std::uint32_t ring_pages = 128);
 
-    // Hands out what the rings hold, CPU by CPU, as lagtrap_mapping (with its path behind it),
+    // Returns the content of the rings, CPU by CPU, as lagtrap_mapping (followed by its path),
     // lagtrap_task_change and lagtrap_name. The record is valid during the call.
     using OnRecord = std::function<void(const lagtrap_record*)>;
     void drain(const OnRecord& on_record);
 
-    // Opens anew what stopped with a CPU that was switched off, as all but the first are while the machine sleeps, and what
-    // is missing of CPUs that came; these it returns. What their rings still hold must be drained before.
+    // Opens events again that stopped because their CPU went offline, as all but the first do
+    // during suspend, and opens those of new CPUs. Returns these CPUs. Drain the rings first,
+    // because their content is lost.
     [[nodiscard]] std::vector<int> renew();
 
-    // What the kernel dropped because a ring was full, and one for each ring that was opened anew: nobody knows how many.
+    // Number of records that the kernel dropped because a ring was full, plus one for each reopened
+    // ring, whose losses are unknown.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
   private:

@@ -12,8 +12,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-// Field 22 of /proc/PID/task/TID/stat: start in clock ticks after boot. The name before it may hold anything,
-// so fields are counted from its last parenthesis.
+// Field 22 of /proc/PID/task/TID/stat: start time in clock ticks after boot. The name may contain
+// anything, so count fields from its last parenthesis.
 std::optional<std::uint64_t> started_ticks(const std::string& stat) {
     auto at = stat.rfind(')');
     if (at == std::string::npos) return std::nullopt;

@@ -1,4 +1,4 @@
-// The process that calls, functions or objects are traced in.
+// The process in which calls, functions or objects are traced.
 #pragma once
 
 #include <sys/types.h>
@@ -9,12 +9,14 @@ namespace lagtrap::daemon {
 
 struct TraceTarget {
     pid_t pid = 0;
-    // Of the user who asked, if that user may trace only processes of their own: hits count only while the process runs
-    // with this user's credentials and without capabilities. nullopt: whoever asked may trace every process.
+    // Set if the caller may trace only their own processes: hits count only while the process runs
+    // with this user's credentials and without capabilities. nullopt: the caller may trace every
+    // process.
     std::optional<uid_t> owner;
 };
 
-// `constants` of BPF programs that include traced_process.bpf.h, before they are loaded.
+// `constants` are those of BPF programs that include traced_process.bpf.h. Call it before they are
+// loaded.
 template <typename Constants>
 void set_target(Constants& constants, const TraceTarget& target) {
     constants.target_pid = static_cast<decltype(constants.target_pid)>(target.pid);

@@ -1,4 +1,4 @@
-// The process that a trace of calls, functions or objects is of.
+// The process of a trace of calls, functions or objects.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace lagtrap::daemon {
 
-// One thread's.
+// Use it on one thread.
 class TracedProcess {
   public:
-    // ErrorKind::NotFound: there is no process of that number.
+    // ErrorKind::NotFound: there is no process with this number.
     [[nodiscard]] static Result<TracedProcess> open(std::uint32_t pid);
     [[nodiscard]] bool has_ended() const;
-    // As the kernel has it, made safe to show; empty: it has ended.
+    // The kernel's name of the process, printable; empty if it has exited.
     [[nodiscard]] std::string name() const;
 
   private:

@@ -1,5 +1,5 @@
-// Room that all users of the machine share: no party (core/party.hpp) but root may have more than a quarter of it, so that one
-// user's processes cannot take what is known of the others'.
+// Room that all users of the machine share. No party (core/party.hpp) except root may have more
+// than a quarter, so that one user's processes cannot displace what is known about others'.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,25 @@
 
 namespace lagtrap::daemon {
 
-// What was refused for want of room, by user.
+// Number of refusals because of limits, by user.
 using LeftOut = std::map<Party, std::uint64_t>;
 
-// Not for several threads at once.
+// Not thread-safe.
 class UserShares {
   public:
     static constexpr std::uint64_t parts = 4;
-    static constexpr std::size_t counted_users = 256;  // beyond them refusals are counted for none
+    static constexpr std::size_t counted_users = 256;  // refusals of further users are not counted
 
     explicit UserShares(std::uint64_t total_bytes) : total_bytes_(total_bytes) {}
 
-    // False, and counted: the user has its share, or there is no room at all.
+    // False if the user has reached its share or the room is used up; counts the refusal.
     [[nodiscard]] bool take(Party user, std::uint64_t bytes);
-    // What cannot be refused any more.
+    // For what cannot be refused any more.
     void take_anyway(Party user, std::uint64_t bytes);
     void give_back(Party user, std::uint64_t bytes);
     void count_left_out(Party user, std::uint64_t times);
 
-    // What is held beyond a smaller total stays.
+    // If the total gets smaller, what is held beyond it stays.
     void set_total(std::uint64_t total_bytes) { total_bytes_ = total_bytes; }
     [[nodiscard]] std::uint64_t used_bytes() const { return used_bytes_; }
     [[nodiscard]] std::uint64_t total_bytes() const { return total_bytes_; }

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto warning_interval = 1min;
-constexpr std::size_t waiting_for_names = 8;  // with more batches waiting than these, frames keep module and offset
+constexpr std::size_t waiting_for_names = 8;  // with more waiting batches than this, frames keep module and offset
 
 trace::NamingLimits naming_limits() {
     trace::NamingLimits limits;
@@ -164,7 +164,7 @@ void BatchWriter::work() {
             if (waiting_.empty()) return;
             next = std::move(waiting_.front());
             waiting_.pop_front();
-            // A daemon that ends, or batches that come faster than names, wait for none.
+            // At shutdown, or if batches arrive faster than frames can be named, skip naming.
             if (ending_ || waiting_.size() > waiting_for_names) next.modules.clear();
         }
         write(std::move(next));

@@ -8,7 +8,7 @@ namespace lagtrap::daemon {
 namespace {
 
 constexpr std::size_t jumps_kept = 64;
-// Less is how far apart the readings of two clocks may be on a busy machine.
+// Smaller differences occur between readings of two clocks on a busy machine.
 constexpr std::int64_t least_jump_ns = 20'000'000;
 
 std::int64_t difference(std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); }

@@ -1,4 +1,5 @@
-// When the machine slept and when its wall clock was set: what makes a run's duration say nothing of the program.
+// Records when the machine slept and when its wall clock was set. Durations of runs at these times
+// say nothing about the program.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +9,18 @@
 
 namespace lagtrap::daemon {
 
-// One thread's. Time stamps are CLOCK_MONOTONIC.
+// Use it on one thread. Time stamps are CLOCK_MONOTONIC.
 class ClockJumps {
   public:
-    // Looks at the clocks; to be called often, and at once when the kernel says that they were set.
+    // Compares the clocks. Call it often, and at once when the kernel reports that the clock was
+    // set.
     void note(const ClockSnapshot& clocks);
 
-    // trace::DirtySuspended and trace::DirtyClockStepped, of what may have happened between two times.
+    // trace::DirtySuspended and trace::DirtyClockStepped, if they may have happened between the two
+    // times.
     [[nodiscard]] std::uint32_t reasons(std::uint64_t begin_ns, std::uint64_t end_ns) const;
 
-    // Wall-clock time of a time stamp, as the clock was then.
+    // Wall-clock time of a time stamp, as the clock showed it then.
     [[nodiscard]] std::uint64_t to_realtime_ns(std::uint64_t monotonic_ns) const;
 
   private:
@@ -32,7 +35,8 @@ class ClockJumps {
     std::deque<Jump> jumps_;
 };
 
-// Three looks at the clocks, the one with the least time between its readings: a thread may lose its CPU in between.
+// Reads the clocks three times and returns the reading that took least time, because the thread may
+// be preempted in between.
 [[nodiscard]] ClockSnapshot steady_snapshot();
 
 }  // namespace lagtrap::daemon

@@ -16,8 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t places_limit = 50'000;
-constexpr std::size_t inlined_limit = 16;        // functions at one place
-constexpr std::size_t stack_frames_limit = 250;  // with those that were inlined
+constexpr std::size_t inlined_limit = 16;        // functions at one address
+constexpr std::size_t stack_frames_limit = 250;  // including inlined functions
 constexpr auto pause_after_budget = 30s;
 const binaries::DebugInfoLimits debug_info_limits{512ULL << 20, 64 << 20};
 
@@ -72,7 +72,7 @@ void FrameNames::look_up(const trace::RecordedModule& module, Module& known, std
     request.debug_info = debug_info_limits;
     request.cpu_time = budget.limits().cpu_time;
     const auto named = binaries::name_places(file->fd, request);
-    // A file that its reader could not stand is not tried again.
+    // A file that its reader could not handle is not tried again.
     const bool later = named && named->left_out;
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
         Functions functions;
@@ -95,7 +95,7 @@ void FrameNames::name(GatheredBatch& gathered) {
         modules_.clear();
         places_ = 0;
     }
-    std::unordered_map<std::string, std::set<std::uint64_t>> wanted;  // ascending offsets are the cheapest
+    std::unordered_map<std::string, std::set<std::uint64_t>> wanted;  // ascending offsets are cheapest
     for (const trace::RunStack& stack : gathered.batch.stacks)
         for (const trace::RunFrame& frame : stack)
             if (!frame.module.empty()) wanted[key_of(frame.module, frame.build_id)].insert(frame.offset);

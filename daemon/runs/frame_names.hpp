@@ -1,5 +1,5 @@
-// Functions and lines of the frames at markers, from the files of this machine. Places come again and again, so what was
-// found once is kept.
+// Finds functions and lines of the frames at markers, in the files of this machine, and caches
+// them, because the same addresses recur.
 #pragma once
 
 #include <chrono>
@@ -17,28 +17,31 @@
 
 namespace lagtrap::daemon {
 
-// One thread's. The files are opened by helpers, whose deadline it waits for (process_inspector.hpp).
+// Use it on one thread. Helpers open the files; it waits for them up to their deadline
+// (process_inspector.hpp).
 class FrameNames {
   public:
-    // What one batch may cost; what is beyond it keeps module and offset, and is named in a later batch.
+    // `limits` apply to one batch. Frames beyond them keep module and offset, and are named in a
+    // later batch.
     explicit FrameNames(const trace::NamingLimits& limits)
         : limits_(limits), inspector_(process_inspector() ? *process_inspector() : own_inspector_) {}
 
-    // Names every frame it can and adds the functions inlined there, innermost first, each with the same offset. A
-    // file is used only if its build id is the frame's.
+    // Names every frame it can, and adds inlined functions as frames with the same offset,
+    // innermost first. Uses a file only if its build id is the frame's.
     void name(GatheredBatch& gathered);
 
   private:
-    using Functions = std::vector<binaries::SourceFrame>;  // innermost first; empty: nobody knows
+    using Functions = std::vector<binaries::SourceFrame>;  // innermost first; empty if unknown
     struct Module {
         std::unordered_map<std::uint64_t, Functions> places;
         std::chrono::steady_clock::time_point next_try;
     };
     struct File {
         UniqueFd fd;
-        std::uint32_t pid = 0;  // a process that has it; 0: none
+        std::uint32_t pid = 0;  // a process that maps it; 0 if none
     };
-    // The file that was mapped, as its users or the machine have it: by build id or, where there is none, device and inode.
+    // Opens the mapped file through its users or on the machine, and checks its build id or, if it
+    // has none, device and inode.
     [[nodiscard]] std::optional<File> find(const trace::RecordedModule& module);
     void look_up(const trace::RecordedModule& module, Module& known, std::vector<std::uint64_t> offsets,
                  trace::NamingBudget& budget);

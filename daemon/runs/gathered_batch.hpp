@@ -9,8 +9,8 @@
 namespace lagtrap::daemon {
 
 struct GatheredBatch {
-    trace::RunBatch batch;                       // frames have module, build id and offset; names come later
-    std::vector<trace::RecordedModule> modules;  // those that the frames lie in, and where their files can be found
+    trace::RunBatch batch;                       // frames have module, build id and offset; names are added later
+    std::vector<trace::RecordedModule> modules;  // the modules of the frames, and where to find their files
 };
 
 }  // namespace lagtrap::daemon

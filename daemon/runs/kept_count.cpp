@@ -12,7 +12,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-// All numbers are written alike long, so that each covers the one before.
+// All numbers are written with the same length, so that each overwrites the previous one
+// completely.
 constexpr std::size_t text_bytes = 21;
 
 std::uint64_t number_in(int file) {

@@ -1,4 +1,5 @@
-// A number in a file that outlives its process, killed or not. It is not synced: the machine's end may take the last ones.
+// A number in a file, which survives a killed process. It is not synced, so a crash of the machine
+// may lose the last values.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,17 @@
 
 namespace lagtrap::daemon {
 
-// One thread's. The file is open only while it is read or written, so that its file system can be made read-only.
+// Use it on one thread. The file is open only while it is read or written, so that its file system
+// can be remounted read-only.
 class KeptCount {
   public:
-    // A file that is missing or holds no number counts as 0. Errors of the file, which may be no link.
+    // Counts as 0 if the file is missing or contains no number. Errors: the file cannot be read, or
+    // is a symlink.
     [[nodiscard]] static Result<KeptCount> open(std::filesystem::path path);
 
     [[nodiscard]] std::uint64_t value() const { return value_; }
-    // One write, none where it is the same. Makes the file (0600). After an error the next call tries again.
+    // Writes the value if it has changed. Creates the file (mode 0600). After an error, the next
+    // call tries again.
     [[nodiscard]] Status set(std::uint64_t value);
 
   private:

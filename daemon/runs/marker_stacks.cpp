@@ -14,11 +14,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t processes_limit = 4'096;
-constexpr std::uint32_t texts_limit_bytes = 4U << 20;  // of the paths of one process
-// A process that maps code all the time is not looked at each time; one whose look takes long, less often.
+constexpr std::uint32_t texts_limit_bytes = 4U << 20;  // for the paths of one process
+// Do not inspect a process every time that it maps code, and even less often if inspecting it takes
+// long.
 constexpr auto look_interval = 200ms;
 constexpr int pause_by_cost = 50;
-constexpr auto long_pause = 1s;  // from which on it is said
+constexpr auto long_pause = 1s;  // longer pauses are reported
 
 }  // namespace
 
@@ -29,7 +30,7 @@ void MarkerStacks::clear() {
     modules_ = trace::ModuleTable();
 }
 
-// What a process has mapped now takes the place of what it had.
+// Replaces the mappings of a process with the current ones.
 void MarkerStacks::read_mappings(std::uint32_t pid, Process& process) {
     ScanLimits limits;
     limits.process = {static_cast<std::uint32_t>(mappings_limit), texts_limit_bytes};
@@ -92,7 +93,7 @@ void MarkerStacks::take(const lagtrap_stack& stack) {
     std::vector<MarkerPlace> places;
     places.reserve(stack.frame_count);
     for (std::uint16_t i = 0; i < stack.frame_count; ++i) {
-        // All but the innermost are return addresses: the call lies before them.
+        // All frames except the innermost are return addresses; the call is before them.
         const std::uint64_t address = i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
         std::uint64_t start = 0;
         const Mapping* mapping = mapping_at(process, address, start);

@@ -1,4 +1,5 @@
-// The stacks at markers as places in files: what lay where in the process, read when the stack is told of.
+// Stacks at markers as positions in files. The mappings of a process are read when its stack is
+// reported.
 #pragma once
 
 #include <chrono>
@@ -16,38 +17,38 @@
 
 namespace lagtrap::daemon {
 
-// A place in a module's file; of code that is in no known file (module unknown_module) the address.
+// A position in a module's file. For code in no known file (module unknown_module), the address.
 struct MarkerPlace {
     trace::ModuleId module = trace::unknown_module;
     std::uint64_t offset = 0;
 };
 
-// One thread's.
+// Use it on one thread.
 class MarkerStacks {
   public:
-    // What the clock says now; tests have their own.
+    // The current time; tests provide their own.
     using Now = std::chrono::steady_clock::time_point (*)();
     explicit MarkerStacks(std::filesystem::path proc_root = "/proc", Now now = std::chrono::steady_clock::now)
         : proc_root_(std::move(proc_root)), now_(now) {}
 
     void take(const lagtrap_stack& stack);
-    // Its places, innermost first, or nullptr; good until the next call of take() or clear().
+    // Its frames, innermost first, or nullptr. Valid until the next call of take() or clear().
     [[nodiscard]] const std::vector<MarkerPlace>* find(std::uint64_t stack_id) const;
     [[nodiscard]] const trace::RecordedModule& module(trace::ModuleId id) const { return modules_.at(id); }
 
-    // Whether so many are held that it is time to forget them all and have them told anew.
+    // True if so many stacks are held that clear() should be called and all stacks sent again.
     [[nodiscard]] bool full() const { return stacks_.size() >= stacks_limit || modules_.size() >= modules_limit; }
     void clear();
-    // Users whose processes were looked at less often than their stacks asked for. From any thread.
+    // Users whose processes were inspected less often than their stacks required. Thread-safe.
     [[nodiscard]] std::vector<LookBudget::Limited> limited() const { return budget_.limited(); }
 
   private:
     static constexpr std::size_t stacks_limit = 16'384;
     static constexpr std::size_t modules_limit = 4'096;
-    // Of one process, by its address; code beyond is unknown.
+    // For one process, in order of address; code beyond the limit is unknown.
     static constexpr std::size_t mappings_limit = 16'384;
     static constexpr std::size_t modules_of_process_limit = 1'024;
-    // Of all processes together: then they are looked at anew as they are needed.
+    // For all processes together; beyond it, all are dropped and read again when needed.
     static constexpr std::size_t all_mappings_limit = 262'144;
     struct Mapping {
         std::uint64_t end = 0;
@@ -58,10 +59,10 @@ class MarkerStacks {
         std::map<std::uint64_t, Mapping> mappings;  // by start
         std::chrono::steady_clock::time_point next_look;
         Party user = root_party;
-        bool costly = false;  // so that the pause before the next look is a long one
+        bool costly = false;  // inspecting it is slow, so the pause before the next time is long
     };
     [[nodiscard]] const Mapping* mapping_at(const Process& process, std::uint64_t address, std::uint64_t& start) const;
-    // Whether the process was looked at; else it was too soon.
+    // False if it is too soon to inspect the process again, or not allowed.
     bool look_at(std::uint32_t pid, Process& process);
     void read_mappings(std::uint32_t pid, Process& process);
 

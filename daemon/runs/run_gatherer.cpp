@@ -11,12 +11,12 @@
 namespace lagtrap::daemon {
 namespace {
 
-// What runs and stacks take in a batch, about: texts are written once, numbers by their size.
+// Approximate sizes in a batch: texts are written once, numbers by their size.
 constexpr std::uint64_t run_bytes = 80;
 constexpr std::uint64_t stage_bytes = 14;
 constexpr std::uint64_t times_bytes = 24;
 constexpr std::uint64_t frame_bytes = 24;
-// Below the limits of a batch: naming adds the functions that were inlined.
+// Below the limits of a batch, because naming adds inlined functions.
 constexpr std::size_t stacks_limit = 5'000;
 constexpr std::size_t frames_limit = 40'000;
 
@@ -25,14 +25,14 @@ std::uint32_t reason_of(std::uint32_t meaning) {
     return meaning == LAGTRAP_END_CANCELLED ? std::uint32_t{trace::DirtyCancelled} : 0;
 }
 
-// Numbers that stand for markers among those of stacks, which are hashes.
+// Keys of markers among those of stacks, which are hashes.
 constexpr std::uint32_t begin_marker = 0xfffe;
 constexpr std::uint32_t end_marker = 0xffff;
 constexpr std::uint64_t marker_number(std::uint32_t event, std::uint32_t place) {
     return 0xffff'0000'0000'0000ULL | std::uint64_t{event} << 16 | place;
 }
 
-// Nothing where the programs did not count the time.
+// nullopt if the programs did not measure the time, or the values do not fit the duration.
 std::optional<trace::RunTimes> times_of(const lagtrap_slot& slot) {
     if (slot.times_generation == 0) return std::nullopt;
     const trace::RunTimes times{trace::time_parts(slot.parts), slot.handed_over_ns};
@@ -59,7 +59,7 @@ void RunGatherer::use(const std::vector<settings::Event>& events, const settings
     marker_places_ = std::move(places);
     weights_ = std::move(weights);
     limits_ = limits;
-    last_of_event_.clear();  // the numbers of events are others now
+    last_of_event_.clear();  // event numbers have changed
     stacks_.clear();
     stack_numbers_.clear();
     modules_taken_.clear();
@@ -163,7 +163,7 @@ void RunGatherer::add_stages(const ReportedRun& reported, const settings::Event&
             {name, std::min(at_ns, run.duration_ns), hit.tid,
              number_of(reported.report.stage_stacks[i], marker_number(reported.run.event, hit.stage))});
     }
-    // Threads of one run may reach their stages at the same time.
+    // Several threads of a run may reach stages at the same time.
     std::stable_sort(run.stages.begin(), run.stages.end(),
                      [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
     run.without_stages = (reported.run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0;
@@ -195,7 +195,7 @@ trace::StartKind RunGatherer::start_of(const ReportedRun& reported, const settin
     return said;
 }
 
-// The programs leave the name to us where another thread ended the run.
+// The BPF programs leave the name to us if another thread ended the run.
 std::string RunGatherer::thread_of(const lagtrap_run& run, const RunProcess& process) const {
     if (run.comm[0] != 0) return text_of(run.comm);
     if (run.begin_tid == run.begin_pid) return process.name;

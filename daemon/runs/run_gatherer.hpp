@@ -1,4 +1,5 @@
-// Makes batches of the runs that the programs report: whose they are, what kind of start, what speaks against them.
+// Makes batches from the runs that the programs report: adds process and user, the kind of start,
+// and reasons why a run is dirty.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,10 @@
 
 namespace lagtrap::daemon {
 
-// A run with what its programs told beside it.
+// A run, with the additional report of its programs.
 using ReportedRun = OpenRuns::Aborted;
 
-// One thread's.
+// Use it on one thread.
 class RunGatherer {
   public:
     struct Machine {
@@ -36,33 +37,35 @@ class RunGatherer {
     };
     explicit RunGatherer(Machine machine);
 
-    // From now on records are of these events, whose markers stand at `places` (nullptr: nobody knows where). What was
-    // gathered stays. `weights`: of events that are watched a part of the time (nullptr: none is).
+    // From now on, records belong to these events, whose markers are at `places` (nullptr if
+    // unknown). Collected runs are kept. `weights` applies to events that are watched part of the
+    // time (nullptr if none is).
     void use(const std::vector<settings::Event>& events, const settings::Runs& limits, std::uint64_t since_ns,
              std::shared_ptr<const MarkerPlaces> places = nullptr, std::shared_ptr<const RunWeights> weights = nullptr);
 
-    // A record of reported_runs; of one that is cut short or of another kind nothing is taken. Runs that ended
-    // before `ended_after_ns` are another's to tell.
+    // Takes a record of reported_runs. Ignores truncated records and other kinds. Ignores runs that
+    // ended before `ended_after_ns`, because the previous source reports them.
     void take(const lagtrap_record* record, std::size_t bytes, std::uint64_t ended_after_ns = 0);
-    // A run that never ended: its thread or process is gone.
+    // Takes a run that will never end because its thread or process is gone.
     void take_aborted(const ReportedRun& aborted);
 
     [[nodiscard]] ClockJumps& clocks() { return clocks_; }
-    // When the batch is to be closed by the age of its first run; nothing while it is empty.
+    // When the batch must be closed because of the age of its first run; nullopt while it is empty.
     [[nodiscard]] std::optional<std::uint64_t> due_ns() const;
     [[nodiscard]] bool full() const;
-    // Lets the last run of the event in this batch stand for `runs` more (and for as many that were not watched as they do); false where there is none.
+    // Lets the last run of the event in this batch represent `runs` more, multiplied by the event's
+    // weight. False if there is no such run.
     [[nodiscard]] bool add_weight(std::uint32_t event, std::uint64_t runs);
-    // Runs of which nothing more is known.
+    // Counts runs without any details.
     void add_lost(std::uint64_t runs) { gathered_.batch.runs_lost += runs; }
-    // The runs that the batch tells of so far, be it by number alone.
+    // Number of runs in the batch so far, including those that are only counted.
     [[nodiscard]] std::uint64_t runs() const;
-    // What was gathered; an empty batch is begun.
+    // Returns the collected batch and begins an empty one.
     [[nodiscard]] GatheredBatch close(const std::string& session_hint);
 
-    // Whether the programs should tell all stacks anew; forgets them.
+    // True if the programs should send all stacks again; all are dropped then.
     [[nodiscard]] bool forget_stacks_if_full();
-    // As MarkerStacks has it. From any thread.
+    // See MarkerStacks. Thread-safe.
     [[nodiscard]] std::vector<LookBudget::Limited> limited_looks() const { return stacks_.limited(); }
 
   private:
@@ -71,13 +74,13 @@ class RunGatherer {
     [[nodiscard]] std::string thread_of(const lagtrap_run& run, const RunProcess& process) const;
     [[nodiscard]] trace::StartKind start_of(const ReportedRun& reported, const settings::Event& event,
                                             const RunProcess& process);
-    // Of `runs` that were seen, with those in between that were not.
+    // `runs` recorded ones and those that were not watched in between.
     [[nodiscard]] std::uint64_t weight_of(std::uint32_t event, std::uint64_t runs) const;
-    // The stack's number in this batch, 0 where nothing is known of it. Without one (id 0) a marker that is in one place
-    // alone has that as its only frame.
+    // The stack's number in this batch; 0 if it is unknown. For id 0, the only frame is the marker,
+    // if that has a single address.
     [[nodiscard]] std::uint32_t number_of(std::uint64_t stack_id, std::uint64_t marker);
     std::uint32_t add_stack(std::uint64_t id, trace::RunStack stack);
-    // Where the marker stands alone, of events without stacks.
+    // The marker's address if it has only one, for events without stacks.
     [[nodiscard]] std::optional<SolePlace> sole_place(std::uint64_t marker) const;
 
     Machine machine_;
@@ -90,12 +93,12 @@ class RunGatherer {
     std::shared_ptr<const MarkerPlaces> marker_places_;
     std::shared_ptr<const RunWeights> weights_;
     GatheredBatch gathered_;
-    std::uint64_t bytes_ = 0;     // of the batch, about
-    std::uint64_t first_ns_ = 0;  // when its first run was taken
+    std::uint64_t bytes_ = 0;     // approximate size of the batch
+    std::uint64_t first_ns_ = 0;  // when its first run arrived
     std::size_t frames_ = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> stack_numbers_;
     std::unordered_map<trace::ModuleId, bool> modules_taken_;
-    std::unordered_map<std::uint32_t, std::size_t> last_of_event_;  // places in the batch
+    std::unordered_map<std::uint32_t, std::size_t> last_of_event_;  // index in the batch
 };
 
 }  // namespace lagtrap::daemon

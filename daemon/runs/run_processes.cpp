@@ -22,7 +22,7 @@ constexpr std::size_t run_processes_limit = 16'384;
 constexpr std::size_t users_limit = 4'096;
 constexpr std::size_t files_limit = 4'096;
 
-// Of a file that the settings name.
+// For a file that the settings name.
 CodeFileIdentity identity_of(const struct stat& facts) {
     CodeFileIdentity identity;
     identity.device = device_number(major(facts.st_dev), minor(facts.st_dev));
@@ -32,7 +32,7 @@ CodeFileIdentity identity_of(const struct stat& facts) {
     return identity;
 }
 
-// The fourth text of the record: after program, command line and control group.
+// The fourth text of the record, after program, command line and control group.
 std::string name_it_was_started_by(const lagtrap_process& process) {
     std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
     for (int skipped = 0; skipped < 3; ++skipped) {
@@ -113,7 +113,8 @@ std::string RunProcesses::started_as(std::uint32_t pid) {
 
 RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& program) {
     RunProcess process;
-    // First what goes with the process; a connection's first may live for milliseconds.
+    // First read what disappears with the process: the process of a single connection may live for
+    // milliseconds.
     const auto folder = proc_root_ / std::to_string(pid);
     process.executable = printable(program_of(folder));
     process.unit = unit_of(folder);
@@ -132,7 +133,7 @@ void RunProcesses::take(const lagtrap_process_report& report) {
     if (processes_.size() >= run_processes_limit) processes_.clear();
     FileId program;
     RunProcess process = look_at(report.pid, report.uid, program);
-    // It has ended, or runs another program by now.
+    // It has exited, or runs another program by now.
     if (report.program_inode != 0 && program.inode != report.program_inode)
         name_by_file({report.program_device, report.program_inode}, process);
     process.name = printable({report.comm, ::strnlen(report.comm, sizeof(report.comm))});

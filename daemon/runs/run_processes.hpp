@@ -1,4 +1,5 @@
-// Whose runs are reported: name, program, build id and user of a process, looked at when its first run begins.
+// Describes the processes of reported runs: name, program, build id and user, read when a process's
+// first run begins.
 #pragma once
 
 #include <compare>
@@ -17,46 +18,46 @@
 
 namespace lagtrap::daemon {
 
-// Texts are empty where nobody knows.
+// Texts are empty if unknown.
 struct RunProcess {
     std::string name;
     std::string executable;
     std::string build_id;  // hexadecimal
     std::string user;
-    std::string unit;  // or container, as trace::group_words() has it, brief
+    std::string unit;  // or container; the brief text of trace::group_words()
     std::uint64_t started_boottime_ns = 0;
 };
 
 // The name of the container with this id, as far as it is known.
 using NameOfContainer = std::function<trace::ContainerName(const std::string& id)>;
 
-// One thread's. Holds a bounded number of processes. Their files and command lines are looked at by helpers, whose deadline
-// it waits for (process_inspector.hpp).
+// Use it on one thread. Holds a limited number of processes. Helpers read their files and command
+// lines; it waits for them up to their deadline (process_inspector.hpp).
 class RunProcesses {
   public:
     explicit RunProcesses(std::filesystem::path proc_root = "/proc", NameOfContainer name_of_container = {});
 
-    // Files that are likely to be the program of a process that has ended when it is looked at.
+    // Files that are probably the program of a process that has exited before it is read.
     void expect(std::vector<std::string> programs) { expected_ = std::move(programs); }
     void take(const lagtrap_process_report& report);
-    // What take() was told of it; a process it was not told of is looked at now. Good until the next call.
+    // The process that take() described; otherwise reads it now. Valid until the next call.
     [[nodiscard]] const RunProcess& find(std::uint64_t process, std::uint32_t pid, std::uint32_t uid);
 
   private:
     struct FileId {
-        std::uint32_t device = 0;  // as the kernel has it: major << 20 | minor
+        std::uint32_t device = 0;  // as in the kernel: major << 20 | minor
         std::uint64_t inode = 0;
 
         auto operator<=>(const FileId&) const = default;
     };
 
     [[nodiscard]] static FileId file_id_of(const CodeFileIdentity& identity);
-    // `program`: becomes that of the file it runs.
+    // Sets `program` to the file that the process runs.
     [[nodiscard]] RunProcess look_at(std::uint32_t pid, std::uint32_t uid, FileId& program);
-    // Where another process of the same program was known, or it is an expected one.
+    // Uses what is known from another process with the same program, or from an expected file.
     void name_by_file(const FileId& program, RunProcess& process);
     [[nodiscard]] std::string build_id_of(int file, const CodeFileIdentity& identity);
-    // The name by which its program was started; empty: the file's own, or not known.
+    // The name by which its program was started; empty if that is the file's own, or unknown.
     [[nodiscard]] std::string started_as(std::uint32_t pid);
     [[nodiscard]] const std::string& name_of_user(std::uint32_t uid);
 
@@ -74,7 +75,7 @@ class RunProcesses {
         std::string build_id;
     };
     std::map<FileId, Program> programs_;
-    // Of program files: by device, inode and time of change.
+    // Build ids of program files, by device, inode and change time.
     std::map<std::pair<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>, std::string> build_ids_;
 };
 

@@ -22,7 +22,8 @@ namespace lagtrap::daemon {
 namespace {
 
 constexpr std::size_t aborted_limit = 16'384;
-// From 2,000 runs a second on they are taken 2 ms at a time, in which of a ring of 4 MiB a million a second fill a tenth.
+// From 2,000 runs per second on, they are read every 2 ms. At a million per second, that fills a
+// tenth of a 4 MiB ring.
 constexpr int gather_ms = 2;
 constexpr std::uint64_t few_runs = 4;
 constexpr std::uint64_t fast_runs_ns = 500'000;
@@ -38,7 +39,7 @@ RunGatherer::Machine this_machine(NameOfContainer name_of_container) {
 
 }  // namespace
 
-// A source that is mapped.
+// A source with its maps mapped.
 struct RunReporter::Ring {
     ~Ring() {
         if (ring) ring_buffer__free(ring);
@@ -48,7 +49,7 @@ struct RunReporter::Ring {
     Ring& operator=(const Ring&) = delete;
 
     [[nodiscard]] static Result<std::unique_ptr<Ring>> open(RunSource source, RunGatherer& gatherer);
-    // Runs that the next one to pass would stand for.
+    // Returns and resets the number of runs that the next reported run would represent.
     [[nodiscard]] std::uint64_t take_pending(std::uint32_t event) {
         return __atomic_exchange_n(&quotas[event].pending, 0, __ATOMIC_ACQ_REL);
     }
@@ -144,7 +145,7 @@ std::string RunReporter::problem() const {
     return problem_;
 }
 
-// The kernel ends the wait for a far time when the clock is set, or when the machine wakes.
+// The kernel cancels this timer when the clock is set or the machine resumes.
 void RunReporter::watch_clock() {
     itimerspec far{};
     far.it_value.tv_sec = ClockSnapshot::take().realtime_ns / 1'000'000'000 + 10LL * 365 * 86400;
@@ -164,7 +165,7 @@ void RunReporter::close_batch() {
     if (ring_) {
         for (std::uint32_t event = 0; event < ring_->source.events.size(); ++event) {
             const std::uint64_t pending = ring_->take_pending(event);
-            // The run after next will stand for them.
+            // The run after the next one will represent them.
             if (pending != 0 && !gatherer_.add_weight(event, pending)) ring_->give_back(event, pending);
         }
     }
@@ -173,7 +174,7 @@ void RunReporter::close_batch() {
     if (std::exchange(session_over_, false)) session_.clear();
 }
 
-// No run comes any more that could stand for these.
+// No later run can represent these any more.
 void RunReporter::settle_pending() {
     if (!ring_) return;
     for (std::uint32_t event = 0; event < ring_->source.events.size(); ++event) {
@@ -227,8 +228,9 @@ int RunReporter::wait_ms() const {
                              : static_cast<int>(std::min<std::uint64_t>((*due_ns - now_ns) / 1'000'000 + 1, 60'000));
 }
 
-// Orders and the clock wake it always, runs where they are not left to gather for a moment: the kernel wakes a reader that
-// has caught up at each record, which costs it, and the program that hits, more than the run does.
+// Orders and clock changes always wake the thread. Runs wake it unless they may accumulate for a
+// moment: otherwise the kernel wakes the reader for each record, which costs it and the watched
+// program more than the run itself.
 void RunReporter::wait(bool gather_some) {
     const bool for_runs = ring_ && !gather_some;
     std::array<pollfd, 3> descriptors{pollfd{orders_.get(), POLLIN, 0}, pollfd{clock_.get(), POLLIN, 0},
@@ -244,7 +246,7 @@ void RunReporter::wait(bool gather_some) {
 
 bool RunReporter::runs_come_fast(std::uint64_t taken) {
     const std::uint64_t now_ns = monotonic_ns(), since_ns = now_ns - std::exchange(drained_ns_, now_ns);
-    // A program's code is looked into as soon as its first run is known, where its stacks are wanted.
+    // If stacks are wanted, a program's code is inspected as soon as its first run is known.
     if (!ring_ || ring_->stacks_wanted || taken == 0) return false;
     return taken >= few_runs || since_ns < fast_runs_ns;
 }

@@ -1,5 +1,5 @@
-// Takes the reports of the programs for events with record="runs" and has them written as batches. A thread of its own,
-// which neither listener nor collector waits for.
+// Takes the reports of runs of events with record="runs" and has them written as batches. Neither
+// listener nor collector waits for its thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace lagtrap::daemon {
 
-// Where reports come from: the maps of one set of programs. The reporter's own descriptors.
+// The source of reports: the maps of one set of programs, as the reporter's own descriptors.
 struct RunSource {
     UniqueFd ring;
     UniqueFd quotas;
@@ -28,33 +28,35 @@ struct RunSource {
     std::shared_ptr<const MarkerPlaces> places;
     std::shared_ptr<const RunWeights> weights;
     std::uint64_t since_ns = 0;        // CLOCK_MONOTONIC: when its programs were attached
-    std::uint64_t ended_after_ns = 0;  // runs that ended before were told by the source before
+    std::uint64_t ended_after_ns = 0;  // the previous source reported runs that ended before
 };
 
-// Functions may be called from any thread.
+// Thread-safe.
 class RunReporter {
   public:
-    // Error: no descriptors left. `on_process` is called on the reporter's thread when a process is new whose stacks are
-    // wanted; `name_of_container` too, and may wait for files; `warn` as BatchWriter has it.
+    // Error: no descriptors are left. Called on the reporter's thread: `on_process` when there is a
+    // new process whose stacks are wanted, and `name_of_container`, which may wait for files. For
+    // `warn`, see BatchWriter.
     [[nodiscard]] static Result<std::unique_ptr<RunReporter>> create(const spool::Spool& spool,
                                                                      std::function<void()> on_process,
                                                                      NameOfContainer name_of_container,
                                                                      BatchWriter::Say warn);
-    // As stop().
+    // Calls stop().
     ~RunReporter();
 
-    // Reads what the source before has left, whose programs are detached by now, then the new one.
+    // Reads what the previous source, whose programs are detached by now, has left, then switches
+    // to the new one.
     void use(RunSource source);
     void take_aborted(std::vector<ReportedRun> aborted);
-    // The capture that is being recorded; empty: none.
+    // The capture that is being recorded; empty if none.
     void note_session(const std::string& session);
-    // Writes all that was reported. The programs should be detached.
+    // Writes everything that was reported. Detach the programs before.
     void stop();
 
     [[nodiscard]] BatchTotals totals() const { return writer_.totals(); }
-    // As MarkerStacks::limited().
+    // See MarkerStacks::limited().
     [[nodiscard]] std::vector<LookBudget::Limited> limited_looks() const { return gatherer_.limited_looks(); }
-    // What could not be told of reports; empty: nothing.
+    // Why reports cannot be read; empty if they can.
     [[nodiscard]] std::string problem() const;
 
   private:
@@ -65,7 +67,7 @@ class RunReporter {
     void change_source(RunSource source);
     void drain();
     void wait(bool gather_some);
-    // Whether it is worth to let some gather, after a drain that took so many.
+    // True if it is worthwhile to let runs accumulate, after a drain that read `taken` runs.
     bool runs_come_fast(std::uint64_t taken);
     void settle_pending();
     void close_batch();
@@ -76,13 +78,13 @@ class RunReporter {
     RunGatherer gatherer_;
     std::unique_ptr<Ring> ring_;
     UniqueFd orders_;  // eventfd
-    UniqueFd clock_;   // timerfd that tells when the clock is set
+    UniqueFd clock_;   // timerfd that signals clock changes
     std::function<void()> on_process_;
-    std::string session_;  // of the batch; the thread's, as is the next
+    std::string session_;  // session of the batch; only for the reporter's thread, like session_over_
     bool session_over_ = false;
     std::uint64_t drained_ns_ = 0;
 
-    mutable std::mutex mutex_;  // over what follows
+    mutable std::mutex mutex_;  // protects the following members
     std::vector<RunSource> sources_;
     std::vector<ReportedRun> aborted_;
     std::vector<std::string> sessions_;

@@ -29,7 +29,7 @@ StartKind StartKinds::decide(const std::string& event, const settings::ColdRule&
     if (!rule.after) return kind;
     const StartKind timed = by_time(watched->second, static_cast<std::uint64_t>(rule.after->count()), run);
     if (kind == StartKind::Cold || timed == StartKind::Cold) return StartKind::Cold;
-    // Warm by one rule alone is warm only where the other one is not in doubt.
+    // Warm by one rule counts only if the other rule is certain.
     if (rule.first_of_process && kind == StartKind::Unknown) return StartKind::Unknown;
     return timed;
 }
@@ -37,7 +37,7 @@ StartKind StartKinds::decide(const std::string& event, const settings::ColdRule&
 StartKind StartKinds::by_process(Watched& watched, const StartFacts& run) {
     auto& processes = watched.processes;
     if (processes.size() >= started_processes_limit) {
-        // The half whose last runs are older goes: most of these processes are gone.
+        // Drop the half with the oldest last runs: most of these processes are gone.
         std::vector<std::uint64_t> ends;
         ends.reserve(processes.size());
         for (const auto& [process, end_ns] : processes) ends.push_back(end_ns);
@@ -50,7 +50,7 @@ StartKind StartKinds::by_process(Watched& watched, const StartFacts& run) {
     known->second = std::max(known->second, run.end_ns);
     if (!is_first) return StartKind::Warm;
     const bool seen_from_its_start = run.process_started_ns != 0 && run.process_started_ns >= watched.since_ns;
-    // A run that stands for others may have come after them.
+    // A run that represents others may have come after them.
     return seen_from_its_start && run.weight == 1 ? StartKind::Cold : StartKind::Unknown;
 }
 

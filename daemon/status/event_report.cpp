@@ -116,7 +116,7 @@ array unit_reports(const std::map<std::string, std::uint64_t>& processes_by_unit
     return reports;
 }
 
-// Who is not watched, and why; the rest of the event's users are.
+// The parties that are not watched, and the reasons; all others are.
 array limit_reports(const EventSurroundings& surroundings) {
     array limits;
     const std::uint64_t now_ns = surroundings.now.monotonic_ns;
@@ -131,7 +131,7 @@ array limit_reports(const EventSurroundings& surroundings) {
     return limits;
 }
 
-// By what took most of their time.
+// Delays by what took most of their time.
 object delays_mostly_report(const std::array<std::uint64_t, LAGTRAP_DELAY_PARTS>& delays) {
     array blocked;
     for (std::size_t part = LAGTRAP_DELAY_BLOCKED; part < delays.size(); ++part) blocked.push_back(delays[part]);
@@ -140,7 +140,7 @@ object delays_mostly_report(const std::array<std::uint64_t, LAGTRAP_DELAY_PARTS>
             {"not_known", delays[LAGTRAP_DELAY_NOT_KNOWN]}, {"blocked", std::move(blocked)}};
 }
 
-// What is known of its runs while the budget gives up a part of it.
+// How complete the event's data is while the budget has disabled a part of it.
 object precision_of(const settings::Event& event, const EventStatus& status, const EventSurroundings& surroundings) {
     const bool in_part = surroundings.watched_ppm < 1'000'000;
     const bool timed = status.armed || (status.shed && in_part);

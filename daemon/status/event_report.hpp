@@ -14,13 +14,13 @@
 
 namespace lagtrap::daemon {
 
-// What others than the listener know of an event.
+// What other parts of the daemon know about an event.
 struct EventSurroundings {
     std::uint64_t watched_ppm = 1'000'000;  // how much of the time it is watched
-    std::chrono::nanoseconds again_in{};    // when what the budget took is tried again; 0: it took nothing
+    std::chrono::nanoseconds again_in{};    // until disabled parts are enabled again; 0 if nothing is disabled
     std::chrono::nanoseconds stages_again_in{};
-    std::uint64_t stages_since_ns = 0;  // CLOCK_MONOTONIC; 0: they are watched
-    bool counts_all = true;             // no begin is missed while it is not watched
+    std::uint64_t stages_since_ns = 0;  // CLOCK_MONOTONIC; 0 if they are watched
+    bool counts_all = true;             // begins are counted completely while it is not watched
     OverheadBudget::ShedAt shed_at;
     std::vector<OverheadBudget::Limit> limits;
     std::uint64_t recordings = 0;  // begun for it since the daemon started

@@ -1,4 +1,4 @@
-// What the status says of those whose processes were held to their share, or held up the daemon's looks at them.
+// Status of users who reached a limit of inspections, or whose processes delayed inspections.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -9,12 +9,13 @@
 
 namespace lagtrap::daemon {
 
-// Of files with watched names: what was not noted, and what was not opened.
+// Files with watched names that were not noted (sightings) or not opened (copies).
 struct FilesLeftOut {
     LeftOut sightings, copies;
 };
 
-// Adds "inspections", and "limited_users" with an entry for each user (by number; the daemon asks nobody for names).
+// Adds "inspections", and "limited_users" with an entry for each user, by number: the daemon does
+// not look up names.
 void add_inspections(boost::json::object& report, const UnwinderStatus& unwinder, const InspectionCounts& inspections,
                      const FilesLeftOut& files);
 

@@ -1,4 +1,4 @@
-// How an answer names who was held to a share.
+// Names a party in an answer.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -7,7 +7,8 @@
 
 namespace lagtrap::daemon {
 
-// Adds `uid` of a user, or `namespace` of a container, which then has no `uid`; for unknown users `uid` is null.
+// Adds `uid` for a user, or `namespace` for a container, which then has no `uid`. For unknown
+// users, `uid` is null.
 void add_party(boost::json::object& entry, Party party);
 
 }  // namespace lagtrap::daemon

@@ -33,7 +33,8 @@ boost::json::object cost_report(const Collector& collector) {
         if (at != std::string::npos)
             std::from_chars(statm->data() + at + 1, statm->data() + statm->size(), resident_pages);
     }
-    // Run time of the marker programs is counted only while BPF statistics are on (during captures).
+    // The run time of marker programs is counted only while BPF statistics are on, which is during
+    // captures.
     return {{"bpf_run_time_ns", use_of_programs(collector.listener().program_fds()).run_time_ns},
             {"daemon_cpu_ns", daemon_cpu_ns()},
             {"memory_bytes", resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))}};
@@ -134,7 +135,7 @@ boost::json::value window_report(const Collector& collector, const settings::Set
             {"lost", history.lost}};
 }
 
-// What the daemon itself removed, by what became of it.
+// Spool entries that the daemon itself removed, by their state.
 boost::json::object spool_report(const SpoolKept& kept) {
     return {{"removed_sent", kept.removed.sent},
             {"removed_rejected", kept.removed.rejected},

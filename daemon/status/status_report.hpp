@@ -1,4 +1,4 @@
-// The answer to `lagtrap status`, as docs/formats.md describes it.
+// The answer to `lagtrap status`, described in docs/formats.md.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace lagtrap::daemon {
 
-// What the daemon knows of itself beside its collector.
+// Facts about the daemon itself.
 struct ServiceFacts {
     std::uint64_t started_realtime_ns = 0;
     std::string settings_path;
     std::uint64_t settings_loaded_realtime_ns = 0;
-    std::string reload_error;  // of the last reload that was refused; empty after a good one
+    std::string reload_error;  // of the last failed reload; empty after a successful one
 };
 
 [[nodiscard]] boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
@@ -28,10 +28,10 @@ struct ServiceFacts {
                                                 const OverheadWatch& overhead, const ServiceFacts& facts,
                                                 const settings::Settings& settings);
 
-// Adds "functions" to each of the events: null where it wants none.
+// Adds "functions" to each event; null if the event wants none.
 void add_functions(boost::json::object& report, const EventFunctions& functions);
 
-// Adds "memory": null where no limit is set.
+// Adds "memory"; null if there is no limit.
 void add_memory(boost::json::object& report, const MemoryStatus& memory);
 
 }  // namespace lagtrap::daemon

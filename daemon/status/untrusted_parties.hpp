@@ -1,4 +1,4 @@
-// What the status says of those who are not trusted: callers of the control socket, and files of watched programs.
+// Status of untrusted parties: callers of the control socket, and files of watched programs.
 #pragma once
 
 #include <vector>
@@ -15,10 +15,11 @@ namespace lagtrap::daemon {
 // Adds "control" and "file_reader" (docs/formats.md).
 void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control);
 
-// Adds "limited_looks": users whose stacks at markers are told without names, as looking at their processes takes too long.
+// Adds "limited_looks": users whose stacks at markers have no names, because inspecting their
+// processes takes too long.
 void add_limited_looks(boost::json::object& report, const std::vector<LookBudget::Limited>& users);
 
-// Adds "watched_files": those of which there is something to say.
+// Adds "watched_files": files with something to report.
 void add_watched_files(boost::json::object& report, const std::vector<WatchedFileStatus>& files);
 
 }  // namespace lagtrap::daemon

@@ -18,7 +18,7 @@ void do_at_once(std::size_t count, const std::function<void(std::size_t number)>
     try {
         while (threads.size() + 1 < std::min(count, most_threads)) threads.emplace_back(do_some);
     } catch (const std::system_error&) {
-        // Then with fewer.
+        // Continue with fewer threads.
     }
     do_some();
     for (std::thread& thread : threads) thread.join();

@@ -1,4 +1,4 @@
-// Tasks that mostly wait, done by many threads.
+// Runs tasks that mostly wait on many threads.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace lagtrap::daemon {
 
-// Calls `task` with 0 to `count` - 1, each once, on up to 32 threads (fewer where no more can be had), and returns when all are
-// done. `task` must bear being called by several threads, and must not throw.
+// Calls `task` once for each number from 0 to `count` - 1, on up to 32 threads (fewer if the system
+// has no more), and returns when all calls are done. `task` must be thread-safe and must not throw.
 void do_at_once(std::size_t count, const std::function<void(std::size_t number)>& task);
 
 }  // namespace lagtrap::daemon

@@ -1,4 +1,4 @@
-// Whether a thread still goes round its loop: who looks after the daemon is told that all is well only as long as it does.
+// Shows whether a thread still runs its loop. The watchdog is fed only while it does.
 #pragma once
 
 #include <atomic>
@@ -6,13 +6,13 @@
 
 namespace lagtrap::daemon {
 
-// Free to be used from any thread.
+// Thread-safe.
 class Heartbeat {
   public:
     using Clock = std::chrono::steady_clock;
 
     void beat(Clock::time_point now = Clock::now()) { last_.store(now.time_since_epoch().count()); }
-    // Since the last beat.
+    // Time since the last beat.
     [[nodiscard]] Clock::duration silence(Clock::time_point now = Clock::now()) const {
         return now.time_since_epoch() - Clock::duration(last_.load());
     }

@@ -15,10 +15,11 @@
 namespace lagtrap::daemon {
 namespace {
 
-// On virtual machines what a stepped instruction costs changes by a tenth within seconds.
+// On virtual machines, the cost of a single-stepped instruction varies by a tenth within seconds.
 constexpr std::chrono::seconds costs_last(10);
 
-// The user who must own the process while it is traced; nullopt if anybody may. ErrorKind::Denied: it is not the caller's.
+// The user who must own the process during the trace; nullopt if any process is allowed.
+// ErrorKind::Denied: the caller does not own it.
 Result<std::optional<uid_t>> owner_for(const boost::json::object& request, const Caller* only_of) {
     if (!only_of) return std::optional<uid_t>();
     TRY_ASSIGN(const std::uint32_t pid, pid_in(request, "trace"));

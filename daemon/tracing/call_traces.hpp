@@ -1,4 +1,5 @@
-// The traces of calls, functions and objects that clients of the control socket, or settings, ask for, each on a thread of its own.
+// Runs traces of calls, functions and objects for clients of the control socket and for recordings,
+// each on its own thread.
 #pragma once
 
 #include <atomic>
@@ -28,25 +29,27 @@ namespace lagtrap::daemon {
 
 class CallTraces {
   public:
-    // More at once would take memory and time from what the daemon is for.
+    // More traces would take memory and time from the daemon's main task.
     static constexpr std::size_t most_at_once = 3;
 
-    // Both outlive it.
+    // Both must outlive it.
     CallTraces(ProcessInspector& inspector, Unwinder& unwinder) : inspector_(inspector), unwinder_(unwinder) {}
-    // Ends them all, and waits until their probes are out.
+    // Stops all traces and waits until their probes are detached.
     ~CallTraces();
 
-    // One thread's. Of calls, functions or objects, as its command says. `only_of`: a caller who may trace only processes
-    // of their own, and one of them at a time; nullptr: one who may trace every process. Errors: the request is wrong;
-    // Denied: the process is not the caller's; Busy: most_at_once are there.
+    // Starts the trace of calls, functions or objects in `request`. `only_of` is a caller who may
+    // trace only their own processes, one trace at a time; nullptr: the caller may trace every
+    // process. Errors: the request is invalid; Denied (the caller does not own the process); Busy
+    // (most_at_once traces are running). Call the following on one thread.
     [[nodiscard]] Status begin(const boost::json::object& request, const Caller* only_of,
                                std::shared_ptr<AnswerLines> answer);
-    // The same of a trace that a recording wants; it does not count as one of them. Errors: no thread can be started.
+    // Starts a trace for a recording, which does not count towards most_at_once. Errors: no thread
+    // can be started.
     [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder);
     [[nodiscard]] std::size_t running();
-    // How titles and messages of objects are shown, of traces that begin from now on. From any thread.
+    // How traces that begin from now on show titles and messages of objects. Thread-safe.
     void show_texts(CommandLines mode) { texts_.store(mode); }
 
   private:
@@ -54,7 +57,7 @@ class CallTraces {
         std::atomic<bool> stop{false};
         std::atomic<bool> done{false};
         bool recorded = false;
-        std::optional<uid_t> owner;  // who may trace only processes of their own
+        std::optional<uid_t> owner;  // set if the caller may trace only their own processes
         std::thread thread;
     };
     void bury();

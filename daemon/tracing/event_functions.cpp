@@ -21,7 +21,8 @@ using namespace std::chrono_literals;
 constexpr auto look_interval = 1s;
 constexpr auto link_patience = 1s;
 
-// Of the event's program, and of what it leads to if it is a link: under that name processes run it.
+// The path of the event's program, and its target if it is a symlink: processes run it under that
+// name.
 std::set<std::string> names_of_program(const std::string& path) {
     if (path.empty()) return {};
     std::set<std::string> names{path};
@@ -31,8 +32,9 @@ std::set<std::string> names_of_program(const std::string& path) {
     return names;
 }
 
-// By the names that the kernel has: to look at the file would be to ask the file system that the process chose. A process
-// whose view of the file system has another program of that name counts too; the kernel's side leaves its runs out.
+// Compares the names that the kernel reports, because opening the file would access a file system
+// that the process chose. A process that sees another program under this name is included too; the
+// BPF side ignores its runs.
 bool is_in_scope(const settings::Scope& scope, const std::set<std::string>& programs, std::uint32_t pid) {
     if (scope.pid && *scope.pid != pid) return false;
     const std::string folder = fmt::format("/proc/{}", pid);
@@ -85,7 +87,7 @@ std::set<std::uint32_t> EventFunctions::processes_in_scope(std::uint32_t event) 
     return pids;
 }
 
-// The youngest processes first: those that were there before them are often the ones that only start others.
+// Newest processes first: older ones often only start others.
 void EventFunctions::look(std::uint32_t event, Wanted& wanted) {
     const std::set<std::uint32_t> pids = processes_in_scope(event);
     std::erase_if(wanted.standing, [&](const auto& recorder) {

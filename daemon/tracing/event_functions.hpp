@@ -1,5 +1,5 @@
-// The traces of functions that events want: those that stand all the time, and those of recordings. Decides which processes have
-// one.
+// The function traces that events need, standing ones and those for recordings. Decides which
+// processes to trace.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +22,29 @@
 
 namespace lagtrap::daemon {
 
-// One thread's, that of its context.
+// Use it only on the context's thread.
 class EventFunctions {
   public:
-    // Of one event, at once; together they cost what the settings allow.
+    // Standing traces per event; they share the event's budget.
     static constexpr std::size_t most_standing = 4;
     struct Options {
         std::function<void(const std::string&)> warn;
-        // Runs a trace on a thread of its own. Errors: none can be started.
+        // Runs a trace on its own thread. Errors: no thread can be started.
         std::function<Status(std::shared_ptr<FunctionRecorder> recorder)> start;
-        // Processes that have the event's program mapped.
+        // Processes that map the event's program.
         std::function<std::set<std::uint32_t>(std::uint32_t event)> processes_of;
     };
     EventFunctions(boost::asio::io_context& context, Options options);
 
-    // Other events from now on: standing traces end, and begin anew.
+    // Replaces the events. Standing traces end and begin again.
     void use(const std::vector<settings::Event>& events);
-    // All traces end soon; no further one begins.
+    // Ends all traces soon and starts no others.
     void stop();
-    // A recording of the event wants the functions of this process, which may be watched already, until `lines` are unwanted.
-    // Errors: no thread can be started.
+    // Writes the functions of a process into `lines` for a recording of the event, until they are
+    // unwanted. Uses the standing trace of the process if there is one. Errors: no thread can be
+    // started.
     [[nodiscard]] Status record(std::uint32_t event, std::uint32_t pid, const std::shared_ptr<AnswerLines>& lines);
-    // Of an event that wants them: traces, and why there are none.
+    // The traces of an event, and why processes have none. null if the event wants no traces.
     [[nodiscard]] boost::json::value status(std::uint32_t event) const;
 
   private:
@@ -52,12 +53,12 @@ class EventFunctions {
         std::string reason;  // the last one
     };
     struct Wanted {
-        std::set<std::string> programs;  // paths of the one that the event's scope names; empty: any
+        std::set<std::string> programs;  // paths of the program in the event's scope; empty: any program
         std::vector<std::shared_ptr<FunctionRecorder>> standing;
-        std::shared_ptr<std::atomic<std::size_t>> sharers;  // the number of standing ones
-        std::shared_ptr<FunctionRecorder> recorder;         // of the recording that goes on, where none of those is
+        std::shared_ptr<std::atomic<std::size_t>> sharers;  // number of standing traces
+        std::shared_ptr<FunctionRecorder> recorder;         // for the current recording, if no standing trace serves it
         std::shared_ptr<Refused> refused;
-        std::size_t beyond = 0;  // processes
+        std::size_t beyond = 0;  // processes beyond most_standing
     };
     void look_regularly();
     void look(std::uint32_t event, Wanted& wanted);
@@ -70,8 +71,8 @@ class EventFunctions {
     const Options options_;
     boost::asio::steady_timer timer_;
     std::vector<settings::Event> events_;
-    std::map<std::uint32_t, Wanted> wanted_;              // by event, of those that want them
-    std::set<std::pair<std::string, std::string>> told_;  // events, and why they have no trace
+    std::map<std::uint32_t, Wanted> wanted_;              // by event, for those that want traces
+    std::set<std::pair<std::string, std::string>> told_;  // reported events and reasons
 };
 
 }  // namespace lagtrap::daemon

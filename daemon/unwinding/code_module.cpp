@@ -25,13 +25,14 @@ std::uint64_t thread_cpu_ns() {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// That reading files for this thread took in another process.
+// CPU time that another process has used to read files for this thread.
 std::chrono::nanoseconds readers_cpu() {
     auto* const reader = binaries::file_reader();
     return reader ? reader->cpu_time_for(static_cast<int>(::syscall(SYS_gettid))) : std::chrono::nanoseconds{};
 }
 
-// The vDSO of this process, which is that of all 64-bit processes. Its section headers end it.
+// The vDSO of this process, which is the same for all 64-bit processes. Its section headers are at
+// its end.
 Result<binaries::ElfImage> vdso_image() {
     const auto* start = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
     if (!start) return make_error(ErrorKind::NotFound, "the kernel provides no vDSO");
@@ -42,7 +43,7 @@ Result<binaries::ElfImage> vdso_image() {
     return binaries::ElfImage::from_bytes(std::string(start, bytes), vdso_path);
 }
 
-// A file that is mapped as code and is no ELF file is a compiler's at run time.
+// A file mapped as code that is not an ELF file is from a just-in-time compiler.
 ModuleState state_for(ErrorKind kind) {
     if (kind == ErrorKind::NotFound || kind == ErrorKind::Invalid) return ModuleState::FramePointers;
     return kind == ErrorKind::TooLarge ? ModuleState::NoRoom : ModuleState::Failed;
@@ -81,7 +82,7 @@ MadeTable failure_of(TableJob& job, const Error& error) {
     MadeTable made = outcome_of(job);
     made.state = state_for(error.kind);
     made.problem = error.message;
-    // The process may be gone; another one comes perhaps.
+    // The process may be gone; another may come.
     if (error.kind == ErrorKind::Vanished) made.state = ModuleState::Waiting;
     if (error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout) {
         made.state = ModuleState::Waiting;
@@ -142,7 +143,7 @@ MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
     const auto readers_cpu_before = readers_cpu();
     const auto began = std::chrono::steady_clock::now();
     auto table = table_of(job);
-    // If it cannot be kept, the next start makes it again.
+    // If it cannot be cached, it is made again at the next start.
     if (table && cache != nullptr && job.kept_on_disk) (void)cache->store(job.key, *table);
     const bool too_long = !table && table.error().kind == ErrorKind::Timeout;
     MadeTable made = outcome_of(job);
@@ -150,13 +151,13 @@ MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
         made.digest = digest_of(*table);
         made.table = std::move(table).value();
     } else if (too_long) {
-        // It took all the time that a file may take: that is the file's fault.
+        // It used up the time limit of a file, so the problem is the file.
         made.problem = table.error().message;
     } else {
         made = failure_of(job, table.error());
     }
     made.cpu_ns = thread_cpu_ns() - before_ns;
-    // A machine that is busy with others' work is nobody's fault.
+    // Count CPU time: other load on the machine is not the user's fault.
     made.took = too_long ? std::chrono::steady_clock::now() - began
                          : std::chrono::nanoseconds(made.cpu_ns) + (readers_cpu() - readers_cpu_before);
     return made;

@@ -20,8 +20,9 @@ constexpr auto shortest_pause = 1s;
 constexpr auto longest_pause = 64s;
 constexpr std::size_t unreadable_limit = 10;
 
-// What the file is, in letters that a file's name may have. That of others than root is one for each user: what its owner
-// puts into it concerns nobody else.
+// Identifies the file, in characters that are allowed in file names. For files that others than
+// root can write, each user gets their own key, because what the owner puts in must not affect
+// others.
 std::string key_of(const CodeFileIdentity& identity) {
     return fmt::format("{:x}-{:x}-{:x}-{:x}", identity.device, identity.inode, identity.size_bytes,
                        identity.changed_ns);
@@ -56,7 +57,7 @@ std::shared_ptr<CodeModule> CodeModules::new_module(const std::string& key, cons
 
 std::shared_ptr<CodeModule> CodeModules::module_of(const CodeFileIdentity& identity, const NamedMapping& mapping,
                                                    const TableRequest& request) {
-    // Where root alone can have written it, it is the same file by whichever mount it was reached.
+    // If only root can have written it, it is the same file through any mount.
     auto known = by_key_.find(key_of(identity));
     const bool own = known == by_key_.end() && !identity.only_root_writes;
     const std::string key = own ? key_of(identity, request.user) : key_of(identity);
@@ -103,7 +104,7 @@ std::shared_ptr<CodeModule> CodeModules::module_of_kernel(const std::string& nam
 void CodeModules::request_table(const std::shared_ptr<CodeModule>& module, const TableRequest& request) {
     module->last_used = Clock::now();
     if (module->state != ModuleState::Waiting) return;
-    // Asked for by another user too: it is made at whoever's turn comes first.
+    // If several users request it, it is made when the first of them has its turn.
     const bool new_user = module->waiting_users.insert(request.user).second;
     const bool sooner = request.watched && !module->watched_waits;
     if (!module->queued || new_user || sooner) queue(module, request);
@@ -138,7 +139,7 @@ void CodeModules::count_unreadable(const std::string& path, const Error& error, 
 std::optional<TableJob> CodeModules::next_job() {
     const auto now = Clock::now();
     while (auto job = queue_.next(now)) {
-        // Another user's turn came before.
+        // It was made in another user's turn.
         if (job->module->state == ModuleState::Waiting || job->module->state == ModuleState::NoRoom) return job;
         queue_.done(job->request.user, {}, now);
     }
@@ -161,7 +162,7 @@ void CodeModules::take(MadeTable made) {
     module.queued = false;
     module.watched_waits = false;
     module.waiting_users.clear();
-    if (module.state == ModuleState::Ready) return;  // two users' turns came at once
+    if (module.state == ModuleState::Ready) return;  // it was made in two users' turns at the same time
     (made.from_cache ? totals_.from_cache : totals_.made) += 1;
     (made.from_cache ? totals_.from_cache_cpu_ns : totals_.make_cpu_ns) += made.cpu_ns;
     if (module.build_id.empty()) module.build_id = made.build_id;
@@ -178,7 +179,7 @@ void CodeModules::take(MadeTable made) {
                                                                             : LAGTRAP_UNWIND_TABLE_MISSING);
 }
 
-// The same table twice, of two copies of a file, takes the room of one. Nothing tells this but the table itself.
+// Identical tables of two copies of a file share memory. Only the content of the table shows this.
 bool CodeModules::share_content(CodeModule& module, const std::string& digest) {
     auto same = by_digest_[digest].lock();
     if (!same) return false;
@@ -198,7 +199,7 @@ void CodeModules::take_table(CodeModule& module, MadeTable& made) {
         by_digest_[made.digest] = module.stored;
         return;
     }
-    // What gives way has room for others when it has rested.
+    // Blocks that are released now can be reused after they have rested.
     set_no_room(module, Clock::now() + BlockAllocator::usual_rest);
     while (give_up_one(Clock::now())) {
     }
@@ -211,7 +212,7 @@ void CodeModules::set_no_room(CodeModule& module, Clock::time_point next_try) {
     store_.set_state(module.table, LAGTRAP_UNWIND_TABLE_NO_ROOM);
 }
 
-// The one that was mapped longest ago; false if there is none that nobody maps.
+// Drops the table that has been unused longest. False if all are in use.
 bool CodeModules::give_up_one(Clock::time_point unused_since) {
     const auto kept = this->kept();
     auto oldest = by_key_.end();
@@ -235,8 +236,8 @@ std::map<std::uint32_t, std::uint64_t> CodeModules::bytes_by_user() const {
     return bytes;
 }
 
-// Takes tables away from users who have more than the one that needs room has, even with it: the largest first. Root's stay,
-// but not for one that is to be kept.
+// Drops tables of users who have more than the user who needs room would have, largest first.
+// Root's tables stay, unless the new table is to be kept.
 bool CodeModules::make_room(const CodeModule& for_module) {
     auto bytes = bytes_by_user();
     std::uint64_t needed_bytes = for_module.table_bytes, least_had_bytes = ~0ULL;
@@ -295,7 +296,7 @@ void CodeModules::sweep(Clock::time_point now) {
                 waiting.push_back(std::move(job));
         postponed_ = std::move(waiting);
     }
-    // Room may have been made for those that found none; their tables are in the cache, or are made again.
+    // There may be room now for tables that had none. They are in the cache, or are made again.
     for (const auto& [key, module] : by_key_) {
         const bool room = store_.used_bytes() + module->table_bytes < store_.budget_bytes();
         if (module->state != ModuleState::NoRoom || module->queued || !room || now < module->next_try) continue;

@@ -1,5 +1,6 @@
-// The files whose code processes have mapped, one entry for each file, and the unwind tables made of them: lazily, from
-// the cache where it has them, given up when no process maps the file any more.
+// The files that processes have mapped as code, one entry per file, and their unwind tables. Tables
+// are made on demand, come from the cache if possible, and are dropped when no process maps the
+// file any more.
 #pragma once
 
 #include <chrono>
@@ -27,9 +28,9 @@ struct ModuleTotals {
     std::uint64_t failed = 0;
     std::uint64_t make_cpu_ns = 0;
     std::uint64_t from_cache_cpu_ns = 0;
-    LeftOut files_left_out;  // by user: beyond its share of all numbers
-    LeftOut slow;            // by user: tables made after it had had much time (TableQueue)
-    LeftOut given_up;        // by user: tables that gave way to users who had fewer
+    LeftOut files_left_out;  // by user: beyond its share of table numbers
+    LeftOut slow;            // by user: tables made after the user had used much time (TableQueue)
+    LeftOut given_up;        // by user: tables that made room for users with fewer
     LeftOut unreadable;      // by user: files on file systems that may not answer, and others that cannot be opened
 };
 
@@ -38,51 +39,53 @@ struct UnreadableFile {
     std::string problem;
 };
 
-// Not for several threads at once.
+// Not thread-safe.
 class CodeModules {
   public:
     using Clock = std::chrono::steady_clock;
-    // `threads` make tables at once.
+    // `threads` is the number of tables made in parallel.
     explicit CodeModules(UnwindMemory& store, std::size_t threads = 1);
 
-    // The module of a file that is mapped; a new one is queued for its table. nullptr: its user has too many files, or there
-    // are too many in all.
+    // The module of a mapped file. For a new one, a table is requested. nullptr: its user has too
+    // many files, or there are too many in total.
     [[nodiscard]] std::shared_ptr<CodeModule> module_of(const CodeFileIdentity& identity, const NamedMapping& mapping,
                                                         const TableRequest& request);
-    // The same of a file that a watched program will map; nobody need have mapped it yet. Between the two others, it takes the
-    // place of all that were told before.
+    // The module of a file that a watched program will map; no process needs to map it yet. The
+    // calls between begin_watched() and end_watched() replace all earlier ones.
     void begin_watched() { kept_.begin_renewal(); }
     void add_watched(const CodeFileIdentity& identity, const NamedMapping& mapping, std::uint32_t user);
     void add_watched(const std::shared_ptr<CodeModule>& module) { kept_.want(module); }
     void end_watched() { kept_.end_renewal(); }
-    // Its table is made before others', if it is not there: somebody waits for it.
+    // Requests its table before others', because somebody waits for it.
     void hurry(const std::shared_ptr<CodeModule>& module, std::uint32_t user) { request_table(module, {user, true}); }
-    // What a file was the last time that the kernel told the same of it, build id included: to be taken for it until somebody has
-    // looked. Only where root alone can have written that file; nullptr: not known.
+    // The module that the kernel last described in the same way, including the build id. Assume
+    // that until the file was inspected. Only for files that only root can have written; nullptr if
+    // unknown.
     [[nodiscard]] std::shared_ptr<CodeModule> module_told(const std::string& told) const;
     void note_told(const std::string& told, const std::shared_ptr<CodeModule>& module);
-    // Of what is mapped and is no file: nullptr but for the vDSO.
+    // The module for mapped memory that is not a file: nullptr except for the vDSO.
     [[nodiscard]] std::shared_ptr<CodeModule> module_of_kernel(const std::string& name);
-    // A file of which nobody can tell what it is.
+    // Counts a file that cannot be identified.
     void count_unreadable(const std::string& path, const Error& error, std::uint32_t user);
 
     [[nodiscard]] std::optional<TableJob> next_job();
     [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
     [[nodiscard]] bool had_much(std::uint32_t user) const { return queue_.had_much(user, Clock::now()); }
-    // Takes a table in. If there is no room, those of files that nobody maps give way, then those of users who have more; for
-    // one that is to be kept all give way that are not.
+    // Stores a finished table. If there is no room, drops tables of files that nobody maps, then
+    // those of users who have more. For a table that is to be kept, drops any others.
     void take(MadeTable made);
-    // Gives up what nobody has mapped for a while; queues what could not be read, if files can be read again. After the
-    // spaces were written: numbers that they no longer have are given out again.
+    // Drops tables that nobody has mapped for a while, and queues files that could not be read, if
+    // that is possible again. Call it after the spaces were written, because table numbers are
+    // reused.
     void sweep(Clock::time_point now);
 
-    // All modules' users, to be told anew (CodeModule::users).
+    // Clears CodeModule::users of all modules, to be set again.
     void forget_users();
 
-    // Changes whenever spaces have to be written anew.
+    // Changes whenever spaces must be written again.
     [[nodiscard]] std::uint64_t generation() const { return generation_; }
     [[nodiscard]] ModuleTotals totals() const;
-    // Those that are not thrown out for others.
+    // Tables that are not dropped for others.
     [[nodiscard]] std::set<const CodeModule*> kept() const { return kept_.within(store_.budget_bytes()); }
     [[nodiscard]] const std::deque<UnreadableFile>& unreadable() const { return unreadable_; }
     template <typename Visit>
@@ -103,12 +106,12 @@ class CodeModules {
     [[nodiscard]] std::map<std::uint32_t, std::uint64_t> bytes_by_user() const;
 
     UnwindMemory& store_;
-    UserShares numbers_;  // of tables
+    UserShares numbers_;  // of table numbers
     KeptTables kept_;
     std::map<std::string, std::shared_ptr<CodeModule>> by_key_;
     std::map<std::string, std::weak_ptr<StoredTable>> by_digest_;
     std::map<std::string, std::weak_ptr<CodeModule>> by_told_;
-    std::vector<std::shared_ptr<StoredTable>> retired_;  // spaces may still have their numbers
+    std::vector<std::shared_ptr<StoredTable>> retired_;  // spaces may still use their numbers
     TableQueue queue_;
     std::deque<TableJob> postponed_;
     std::deque<UnreadableFile> unreadable_;  // the last ones

@@ -19,7 +19,7 @@ namespace {
 using settings::file_name_of;
 using settings::ProgramName;
 
-// Of a file that was deleted since, /proc/PID/maps says so; the kernel's events do not.
+// /proc/PID/maps marks deleted files, the kernel's events do not.
 std::string_view without_deleted_mark(std::string_view path) {
     return path.ends_with(deleted_mark) ? path.substr(0, path.size() - deleted_mark.size()) : path;
 }
@@ -31,7 +31,8 @@ bool same_file(const lagtrap_mapping& a, const lagtrap_mapping& b) {
 
 }  // namespace
 
-// Program, '\0', command line, '\0', control group and, perhaps, '\0' and the other name (bpf/records.h).
+// Program, '\0', command line, '\0', control group and, optionally, '\0' and the other name
+// (bpf/records.h).
 std::optional<StartedBeside> started_beside(std::string_view texts) {
     const std::string_view program = texts.substr(0, texts.find('\0'));
     for (int skipped = 0; skipped < 3; ++skipped) {
@@ -70,7 +71,7 @@ bool FileSightings::want(const std::set<std::string>& names) {
     return some_new;
 }
 
-// Other files of the same names are told apart when they are looked at.
+// Other files with the same names are told apart when they are inspected.
 void FileSightings::want_files_of(std::string_view package) {
     for (const std::string& path : *settings::files_of_package(package))
         file_names_.emplace(settings::file_name_of(path));
@@ -97,7 +98,7 @@ bool FileSightings::is_wanted(const lagtrap_mapping& mapping, std::string_view p
     return !build_ids_.empty() && (mapping.build_id_bytes == 0 || build_ids_.contains(build_id_of(mapping)));
 }
 
-// By the name that a process gets from what it executes, cut to what the kernel keeps of it.
+// Compares the name that exec gives a process, which the kernel truncates.
 bool FileSightings::is_wanted_name(std::string_view thread_name) const {
     if (thread_name.empty()) return false;
     const auto from = file_names_.lower_bound(thread_name);
@@ -134,7 +135,7 @@ void FileSightings::add(const lagtrap_mapping& mapping) {
     note_change();
 }
 
-// A process's fork has what it has; a thread has nothing of its own.
+// A forked process has the mappings of its parent. Threads have none of their own.
 void FileSightings::fork(const lagtrap_task_change& change) {
     if (change.pid == change.parent_pid) return;
     const auto parent = processes_.find(change.parent_pid);
@@ -147,7 +148,7 @@ void FileSightings::fork(const lagtrap_task_change& change) {
     note_change();
 }
 
-// nullptr, and counted: there is no room for it.
+// nullptr if there is no room; counted.
 FileSightings::Process* FileSightings::process_of(std::uint32_t pid) {
     if (const auto known = processes_.find(pid); known != processes_.end()) return &known->second;
     const Party party = find_party_(pid).value_or(unknown_party);

@@ -1,5 +1,5 @@
-// Which processes have files mapped that the settings mean, or files of their names: in whatever view of the file system.
-// Told by the unwinder, which follows what all processes map.
+// Tracks which processes map files that the settings mean, or files with the same names, in any
+// view of the file system. The unwinder, which follows all mappings, feeds it.
 #pragma once
 
 #include <atomic>
@@ -24,56 +24,59 @@ namespace lagtrap::daemon {
 struct StartedBeside {
     std::string program, started_as;
 };
-// From the texts behind a lagtrap_process: its program, and the other of its file's names in the same folder by which it was
-// started; nullopt: there is none. A link that lies elsewhere may be anybody's, and does not count.
+// From the texts behind a lagtrap_process: its program, and the other name in the same folder by
+// which the program was started; nullopt if there is none. Symlinks elsewhere do not count, because
+// anybody can create them.
 [[nodiscard]] std::optional<StartedBeside> started_beside(std::string_view texts);
 
-// Free to be used from any thread.
+// Thread-safe.
 class FileSightings {
   public:
-    // A mapping of a file by a process, and by those that it forked off.
+    // A file mapped by a process and by its forks.
     struct Sighting {
-        std::uint64_t id = 0;  // of no other one
-        NamedMapping mapping;  // of one of the processes
-        std::string build_id;  // in lower-case hexadecimal; empty: not known
-        // The program of a process that was started by another of its file's names, beside it (redis-server is a link to
-        // redis-check-rdb): that path; empty: it was not.
+        std::uint64_t id = 0;  // unique
+        NamedMapping mapping;  // in one of the processes
+        std::string build_id;  // lower-case hexadecimal; empty if unknown
+        // The other path in the same folder by which the process's program was started
+        // (redis-server is a symlink to redis-check-rdb); empty if there is none.
         std::string started_as;
-        bool perhaps_started_as = false;  // the process's name says so; nobody looked
+        bool perhaps_started_as = false;  // suggested by the process's name, but not verified
         std::vector<std::uint32_t> pids;
     };
     struct Limits {
-        std::size_t processes = 32'768;  // with something to be noted
+        std::size_t processes = 32'768;  // with something to track
         std::size_t files_of_process = 32;
-        // Of all that is noted, at most; no party but root has more than a quarter of it (user_shares.hpp).
+        // Limit for everything together. No party except root may have more than a quarter of it
+        // (user_shares.hpp).
         std::uint64_t total_bytes = 32ULL << 20;
     };
-    // What a process is reckoned with, beside its files and their paths.
+    // Assumed cost of a process, and of a file without its path.
     static constexpr std::uint64_t process_bytes = 1'024, file_bytes = 256;
-    using FindParty = std::function<std::optional<Party>(std::uint32_t pid)>;  // nullopt: it is gone
+    using FindParty = std::function<std::optional<Party>(std::uint32_t pid)>;  // nullopt if it is gone
     FileSightings();
     FileSightings(Limits limits, FindParty find_party)
         : limits_(limits), find_party_(std::move(find_party)), room_(limits.total_bytes) {}
 
-    // Names of programs as the settings have them. True: some are new, so mappings from before are to be told again.
+    // Sets the names of programs in the settings. True if some are new, so that earlier mappings
+    // must be passed again.
     bool want(const std::set<std::string>& names);
     [[nodiscard]] bool wants_any() const { return wanted_.load(); }
-    // `changed` is called after something changed, by done(), on the thread that told it; it must not wait. Gives what
-    // unsubscribe() takes: after that it is called no more.
+    // done() calls `changed` after a change, on its caller's thread; `changed` must not block.
+    // Returns a number for unsubscribe(), after which it is not called any more.
     [[nodiscard]] std::uint64_t subscribe(std::function<void()> changed);
     void unsubscribe(std::uint64_t subscriber);
 
-    // What a process maps, forks off, becomes, and its end. Whether anything changed is said by done().
+    // Takes mappings, forks, execs and exits. done() reports changes.
     void take(const lagtrap_record* record);
-    // What was taken up to now belongs together.
+    // Ends a group of related records.
     void done();
-    // Everything is told anew.
+    // Forgets everything; all records follow again.
     void forget_all();
 
     [[nodiscard]] std::vector<Sighting> all() const;
-    // Goes up with each change.
+    // Increases with each change.
     [[nodiscard]] std::uint64_t version() const { return version_.load(); }
-    // Mappings and processes that were not noted, for want of room.
+    // Mappings and processes not tracked because of limits.
     [[nodiscard]] LeftOut left_out() const;
     [[nodiscard]] std::uint64_t used_bytes() const;
 
@@ -83,7 +86,7 @@ class FileSightings {
         lagtrap_mapping mapping{};
         std::string path, started_as;
         bool perhaps_started_as = false;
-        Party party = root_party;  // whose room it takes; forks of the process share it
+        Party party = root_party;  // whose room it takes; forks share it
         [[nodiscard]] std::uint64_t cost_bytes() const { return file_bytes + path.size() + started_as.size(); }
     };
     using Files = std::vector<std::shared_ptr<const File>>;
@@ -92,7 +95,7 @@ class FileSightings {
         Files files;
     };
     struct Starting {
-        std::string program, started_as;  // as /proc told; empty: by an event
+        std::string program, started_as;  // as in /proc; empty if from an event
         Party party = root_party;
         [[nodiscard]] std::uint64_t cost_bytes() const { return file_bytes + program.size() + started_as.size(); }
     };
@@ -115,13 +118,13 @@ class FileSightings {
     const FindParty find_party_;
     std::atomic<std::uint64_t> version_{0};
     mutable std::mutex mutex_;
-    std::set<std::string> names_;                    // as the settings have them
-    std::set<std::string, std::less<>> file_names_;  // their last parts, of those without * and ?
-    std::vector<std::string> patterns_;              // whose last parts have some
-    std::set<std::string, std::less<>> build_ids_;   // in lower-case hexadecimal
+    std::set<std::string> names_;                    // as in the settings
+    std::set<std::string, std::less<>> file_names_;  // last components of names without * and ?
+    std::vector<std::string> patterns_;              // names whose last component has some
+    std::set<std::string, std::less<>> build_ids_;   // lower-case hexadecimal
     UserShares room_;
     std::map<std::uint32_t, Process> processes_;
-    std::map<std::uint32_t, Starting> starting_;  // processes whose program is mapped next
+    std::map<std::uint32_t, Starting> starting_;  // processes that will map their program next
     std::uint64_t last_id_ = 0;
     bool changed_ = false;
     std::mutex callback_mutex_;

@@ -15,21 +15,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As perf's records name memory that no file stands behind.
+// The name of anonymous memory in perf's records.
 constexpr std::string_view runtime_code_path = "//anon";
 
 constexpr auto shortest_look_pause = 1s;
 constexpr auto longest_look_pause = 64s;
-constexpr auto first_user_look = 100ms;  // a process that is gone by then was its parent's user's
+constexpr auto first_user_look = 100ms;  // a process that exits before then belongs to its parent's user
 constexpr auto user_lifetime = 10s;
-// What is taken for a file that is known is looked at then: most processes that come and go by hundreds are gone.
+// Files assumed to be known ones are inspected after this time. Most short-lived processes are gone
+// by then.
 constexpr auto first_file_look = 50ms;
-// Reading processes anew takes a twentieth of the time, however many there are.
+// Reading processes again takes at most a twentieth of the time, however many there are.
 constexpr int reading_share = 20;
 constexpr std::size_t told_files_before_sweep = 1024;
 constexpr std::uint64_t held_parts = 4;
 
-// Memory that a process made executable by itself; "[vdso]", "[uprobes]" and the like are the kernel's.
+// Memory that a process itself made executable. "[vdso]", "[uprobes]" etc. belong to the kernel.
 bool is_runtime_code(const lagtrap_mapping& mapping) {
     const std::string_view path = path_of(mapping);
     return mapping.inode == 0 && mapping.build_id_bytes == 0 &&
@@ -40,7 +41,7 @@ bool same(const std::vector<lagtrap_unwind_mapping>& a, const std::vector<lagtra
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
 }
 
-// Later there may be an answer.
+// A later attempt may succeed.
 bool is_passing(const Error& error) { return error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout; }
 
 std::chrono::steady_clock::duration longer(std::chrono::steady_clock::duration pause) {
@@ -172,8 +173,8 @@ std::shared_ptr<ProcessSpaces::Space> ProcessSpaces::new_space(std::uint32_t pid
     return std::make_shared<Space>(store_, room_, user_of(pid, processes_[pid]));
 }
 
-// The space of a process to be changed: a copy where it shares one. Where a copy has no room the process begins with
-// nothing, until it is read anew.
+// The space of a process, for changes: a copy if it is shared. If there is no room for a copy, the
+// process starts with an empty space until it is read again.
 ProcessSpaces::Space& ProcessSpaces::own_space(std::uint32_t pid) {
     Process& process = processes_[pid];
     const long own_uses = process.published == process.space ? 2 : 1;
@@ -190,7 +191,7 @@ ProcessSpaces::Space& ProcessSpaces::own_space(std::uint32_t pid) {
     return *process.space;
 }
 
-// Of pieces that lie around a new one there may be one more afterwards.
+// Splitting pieces around a new one may have added a piece.
 void ProcessSpaces::charge(Space& space) {
     const std::uint64_t cost_bytes = space.pieces.cost_bytes();
     if (cost_bytes > space.charged_bytes) room_.take_anyway(space.user, cost_bytes - space.charged_bytes);
@@ -255,7 +256,8 @@ void ProcessSpaces::fork(const lagtrap_task_change& change) {
     child.space = space ? std::move(space) : new_space(change.pid);
 }
 
-// By now it is whose it will be, as who begins a program for somebody becomes that user first.
+// The owner is final by now, because programs that start others for a user change to that user
+// before exec.
 void ProcessSpaces::exec(std::uint32_t pid) {
     Process& process = processes_[pid];
     if (const auto user = find_user_(pid)) process.user = user;
@@ -265,11 +267,11 @@ void ProcessSpaces::exec(std::uint32_t pid) {
 void ProcessSpaces::end(std::uint32_t pid) {
     const auto found = processes_.find(pid);
     if (found == processes_.end()) return;
-    store_.drop_process(pid);  // during a capture the kernel side knows children before they are published here
+    store_.drop_process(pid);  // during a capture, the kernel side knows children before they are published here
     processes_.erase(found);
 }
 
-// Programs that begin as root become another user's.
+// Programs that start as root may change to another user.
 void ProcessSpaces::refresh_user(std::uint32_t pid, Process& process, Clock::time_point now) {
     if (now < process.next_look_at_user) return;
     const bool is_new = process.next_look_at_user == Clock::time_point();
@@ -370,7 +372,7 @@ std::optional<std::uint32_t> ProcessSpaces::next_outgrown(Clock::time_point now)
     return std::nullopt;
 }
 
-// What is known of the files of pieces that are still there is kept.
+// Keeps what is known about the files of pieces that still exist.
 bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
                               Clock::time_point now) {
     next_reading_ = now + cost * reading_share;
@@ -395,7 +397,7 @@ bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedPr
             put(space, known ? old->second : std::move(piece));
         });
     }
-    // One that is as large again is read less and less often.
+    // If it does not get much smaller, it is read less and less often.
     const bool helped = process && space.pieces.all().size() <= limits_.pieces / 2 && !space.outgrown;
     space.outgrown = !process;
     space.reading_pause = helped ? Clock::duration(shortest_look_pause) : longer(space.reading_pause);
@@ -435,7 +437,7 @@ void ProcessSpaces::write(Space& space) {
     const auto place = store_.add_space(mappings);
     if (!place) {
         ++totals_.spaces_without_room;
-        space.changed = changed_ = true;  // to be tried again
+        space.changed = changed_ = true;  // try again later
         return;
     }
     if (space.place) store_.drop_space(*space.place);
@@ -508,7 +510,7 @@ std::uint64_t ProcessSpaces::describe(std::uint64_t at_ns, RecordBuffer& records
     return left_out;
 }
 
-// What held up a look is no longer waited for.
+// Files whose inspection was delayed do not count.
 std::uint64_t ProcessSpaces::files_waiting_of(const Space& space) {
     if (space.identified || space.look_pause > Clock::duration{}) return 0;
     const auto waits = [](const auto& entry) {

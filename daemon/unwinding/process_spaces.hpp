@@ -1,5 +1,5 @@
-// What code lies where in every process, kept up to date from the kernel's events and written to where the walk of
-// stacks reads it.
+// Tracks which code is mapped where in every process, from the kernel's events, and writes it to
+// the maps that stack walks read.
 #pragma once
 
 #include <chrono>
@@ -26,77 +26,81 @@ namespace lagtrap::daemon {
 struct SpaceTotals {
     std::uint64_t processes = 0;
     std::uint64_t spaces = 0;
-    std::uint64_t bytes = 0;              // of all that is known of mappings
-    std::uint64_t limit_bytes = 0;        // of them
+    std::uint64_t bytes = 0;              // for all mappings
+    std::uint64_t limit_bytes = 0;        // limit of `bytes`
     std::uint64_t mappings_left_out = 0;  // beyond LAGTRAP_UNWIND_MAX_MAPPINGS of a process
     std::uint64_t spaces_without_room = 0;
     std::uint64_t processes_left_out = 0;  // beyond LAGTRAP_UNWIND_MAX_PROCESSES
-    std::uint64_t files_waiting = 0;       // mappings of files of which nobody has told yet what they are
-    std::uint64_t read_anew = 0;           // times that a process's code outgrew its limit
+    std::uint64_t files_waiting = 0;       // mappings of files that have not been identified yet
+    std::uint64_t read_anew = 0;           // how often a process was read again because its code exceeded the limit
     LeftOut pieces_left_out;               // mappings beyond the limit of a space or of all
 };
 
 struct SpaceLimits {
-    std::size_t pieces = 4096;  // of one space, those that were unmapped since among them
+    std::size_t pieces = 4096;  // in one space, including unmapped ones
     std::uint64_t total_bytes = 96ULL << 20;
     std::uint64_t described_bytes = 32ULL << 20;  // of one capture
 };
 
-// Not for several threads at once.
+// Not thread-safe.
 class ProcessSpaces {
   public:
     using Clock = std::chrono::steady_clock;
-    // Whose a process is; nullopt: it is gone.
+    // The owner of a process; nullopt if it is gone.
     using FindUser = std::function<std::optional<Party>(std::uint32_t pid)>;
     ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user, SpaceLimits limits = {});
 
-    // Files whose processes' tables are made before others'.
+    // Sets the files whose processes' tables are made before others.
     void set_watched(std::set<std::string> paths);
-    // Tells the modules what processes of these files have mapped (CodeModules::add_watched).
+    // Reports to the modules what processes of these files map (CodeModules::add_watched).
     void add_watched();
 
-    // Somebody waits for the tables of this process: its files are looked at first, and their tables are made before others',
-    // until that many calls of forget_hurry().
+    // Prioritizes a process because somebody waits for its tables: its files are inspected first,
+    // and their tables are made before others. Needs a call of forget_hurry() for each call.
     void hurry(std::uint32_t pid);
     void forget_hurry(std::uint32_t pid);
-    // Files of the process whose tables are still to come, or to be told to the kernel side; 0: its stacks can be walked as well
-    // as they will be. nullopt: the process is not known yet.
+    // Number of the process's files whose tables are not ready or not written yet. 0: its stacks
+    // can be walked as well as possible. nullopt: the process is not known yet.
     [[nodiscard]] std::optional<std::size_t> files_to_come(std::uint32_t pid) const;
 
-    // lagtrap_mapping, lagtrap_task_change, lagtrap_name and lagtrap_process records, in order of time; others are passed
-    // over. Changes are noted; publish() writes them: a process that came and went in between costs little.
+    // Takes lagtrap_mapping, lagtrap_task_change, lagtrap_name and lagtrap_process records, in
+    // order of time; ignores others. publish() writes the changes, so that a process that exits
+    // before costs little.
     void take(const lagtrap_record* record);
     void take(const InspectedProcess& process);
-    // What a scan of all processes tells, by take(), between these two takes the place of everything known.
+    // What take() gets between these two calls, from a scan of all processes, replaces everything
+    // known.
     void begin_scan();
     void end_scan();
 
-    // Mappings of files, of a process each, of which is not known yet what they are: `most` at most. After the answers came,
-    // as many as there were, identify() is told of them; then publish() has tables for them.
+    // Returns mappings of files that are not identified yet, grouped by process, `most` at most.
+    // Pass the answers, in the same order, to identify(); the next publish() has their tables.
     using Unidentified = std::vector<std::vector<NamedMapping>>;
     [[nodiscard]] Unidentified unidentified(std::size_t most, Clock::time_point now);
     void identify(const std::vector<NamedMapping>& mappings, const std::vector<Result<CodeFileIdentity>>& identities,
                   Clock::time_point now);
 
-    // Of a process that is there a scan could tell nothing: it is to be read anew.
+    // A scan could not read this process, although it exists: it must be read again.
     void note_unread(std::uint32_t pid);
-    // A process whose code is to be read anew, since more was mapped than is kept and nobody tells what was unmapped, or
-    // since it could not be read before.
+    // A process that must be read again: it mapped more than is kept, and there are no events for
+    // munmap, or it could not be read before.
     [[nodiscard]] std::optional<std::uint32_t> next_outgrown(Clock::time_point now) const;
-    // `process`: what was read, which took `cost`; nullopt: it cannot be read now. False: the process is gone by now.
+    // `process` is the result, which took `cost`; nullopt: it cannot be read now. False if the
+    // process is gone.
     bool read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
                    Clock::time_point now);
 
     void publish();
-    // Tells each module which users' processes have it.
+    // Sets the users of each module.
     void note_users();
-    // What is mapped and could not be read by what was known of it is asked for by unidentified() once more.
+    // Makes unidentified() return mapped files again that could not be read.
     void look_again_at_unread();
-    // No more is kept while it is held than what the limits' quarter allows.
+    // While held, at most a quarter of the limits is kept.
     void hold_memory(bool held);
 
-    // Appends the lagtrap_mapping records of all processes, for a log that begins at `at_ns`, up to which the records given
-    // to take() reach; those of watched programs first. How many were left out, for want of room.
+    // Appends lagtrap_mapping records of all processes, those of watched programs first, for a log
+    // that begins at `at_ns`. take() must have received all records up to then. Returns the number
+    // of mappings left out because of the limit.
     [[nodiscard]] std::uint64_t describe(std::uint64_t at_ns, RecordBuffer& records) const;
 
     [[nodiscard]] SpaceTotals totals() const;
@@ -118,20 +122,20 @@ class ProcessSpaces {
         bool changed = true;
         bool identified = false;
         bool outgrown = false;
-        Clock::duration reading_pause{};  // until it may be read anew
-        Clock::duration look_pause{};     // until files are looked at again, where that was held up
+        Clock::duration reading_pause{};  // until it may be read again
+        Clock::duration look_pause{};     // until files may be inspected again after a delay
         Clock::time_point next_reading;
-        Clock::time_point first_look;  // at files that are taken for known ones
+        Clock::time_point first_look;  // at files that are assumed to be known ones
         Clock::time_point next_identification;
         std::uint64_t generation = 0;  // of the modules, when it was written
         std::optional<lagtrap_unwind_space> place;
         std::vector<lagtrap_unwind_mapping> written;
     };
-    // A space is shared by processes that were forked and changed nothing since.
+    // Processes share a space until one of them changes after a fork.
     struct Process {
         std::shared_ptr<Space> space;
-        std::shared_ptr<Space> published;  // the one that the kernel side has been told of
-        std::uint32_t first_block = 0;     // and where it lay
+        std::shared_ptr<Space> published;  // the space that the kernel side has
+        std::uint32_t first_block = 0;     // and its first block
         std::optional<Party> user;
         Clock::time_point next_look_at_user;
     };
@@ -163,21 +167,21 @@ class ProcessSpaces {
     CodeModules& modules_;
     FindUser find_user_;
     const SpaceLimits limits_;
-    UserShares room_;  // outlives the spaces
+    UserShares room_;  // must outlive the spaces
     std::set<std::string> watched_;
     using Told = std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>;
-    std::map<Told, std::weak_ptr<const ToldFile>> told_files_;  // by what was told
+    std::map<Told, std::weak_ptr<const ToldFile>> told_files_;  // by description
     std::size_t told_files_swept_ = 0;
     std::unordered_map<std::uint32_t, Process> processes_;
     std::multiset<std::uint32_t> hurried_;  // processes
     std::set<std::uint32_t> scanned_;
-    Clock::time_point next_reading_;  // of any
+    Clock::time_point next_reading_;  // of any process
     bool changed_ = false;
     std::uint64_t generation_ = 0;
     SpaceTotals totals_;
 };
 
-// By /proc.
+// Looks it up in /proc.
 [[nodiscard]] std::optional<Party> find_user(std::uint32_t pid);
 
 }  // namespace lagtrap::daemon

@@ -12,7 +12,8 @@ TableQueue::Clock::duration TableQueue::had_by(const Turn& turn, Clock::time_poi
     return std::chrono::duration_cast<Clock::duration>(turn.had * std::exp2(-half_lives));
 }
 
-// What root runs is the machine's; it waits for its turn as all do, and may use every thread.
+// Root's programs belong to the machine: root waits for its turn like all users, but may use every
+// thread.
 bool TableQueue::had_much(std::uint32_t user, Clock::time_point now) const {
     const auto turn = turns_.find(user);
     return user != 0 && turn != turns_.end() && had_by(turn->second, now) >= much_time;

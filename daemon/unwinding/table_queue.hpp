@@ -1,5 +1,5 @@
-// Whose table is made next: users take turns, so that one with many files, or with files that take long, does not keep those of
-// others waiting. Programs that are watched come first, of each user.
+// Decides whose table is made next. Users take turns, so that a user with many or slow files does
+// not delay others. Each user's watched programs come first.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,21 @@
 
 namespace lagtrap::daemon {
 
-// Only decides: no clock. Not for several threads at once.
+// Makes decisions only, without a clock. Not thread-safe.
 class TableQueue {
   public:
     using Clock = std::chrono::steady_clock;
-    // More than this in the last seconds is much: one thread is kept free of users who had it.
+    // Recent time above this counts as much. One thread is reserved for users below it.
     static constexpr std::chrono::milliseconds much_time{1'000};
-    static constexpr std::chrono::seconds half_life{10};  // of what a user had
+    static constexpr std::chrono::seconds half_life{10};  // for the time that a user has used
 
-    // `threads` make tables at once.
+    // `threads` is the number of tables made in parallel.
     explicit TableQueue(std::size_t threads) : threads_(threads) {}
 
     void add(TableJob job);
-    // The job of the user who had least, of whom none is being made; done() is told when it is. nullopt: there is none that
-    // may be made now.
+    // A job of the user who has used least time, among users with no job in progress; users with
+    // watched programs waiting come first. Call done() when it is finished. nullopt if no job may
+    // start now.
     [[nodiscard]] std::optional<TableJob> next(Clock::time_point now);
     void done(std::uint32_t user, Clock::duration took, Clock::time_point now);
 

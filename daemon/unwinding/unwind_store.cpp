@@ -24,7 +24,8 @@ Result<UniqueFd> make_region() {
     return UniqueFd(fd);
 }
 
-// As many blocks as hold the mappings, and never across the end of a page unless they fill whole pages.
+// Number of blocks for the mappings. Blocks must not cross a page boundary unless they fill whole
+// pages.
 std::uint32_t blocks_of_space(std::uint32_t mappings) {
     const std::uint32_t blocks =
         std::max(1U, (mappings + LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK - 1) / LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK);

@@ -1,5 +1,5 @@
-// The maps in which the kernel side finds unwind tables and address spaces (bpf/unwind.h), written here. They are
-// made once and outlive the programs that read them, which are loaded anew with new settings.
+// The BPF maps with unwind tables and address spaces (bpf/unwind.h). They are created once and
+// outlive the programs that read them, which are loaded again with new settings.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@
 
 namespace lagtrap::daemon {
 
-// Not for several threads at once.
+// Not thread-safe.
 class UnwindStore : public UnwindMemory {
   public:
-    // `budget_bytes` bounds tables and spaces together; memory is taken in regions of 4 MiB as it is needed.
+    // `budget_bytes` limits tables and spaces together. Memory is allocated in regions of 4 MiB as
+    // needed.
     [[nodiscard]] static Result<std::unique_ptr<UnwindStore>> create(std::uint64_t budget_bytes);
     ~UnwindStore() override;
 
-    // For the programs that walk: these maps take the place of the ones that they declare.
+    // For programs that walk stacks: these maps replace those that they declare.
     [[nodiscard]] int regions_fd() const { return regions_.get(); }
     [[nodiscard]] int tables_fd() const { return tables_.get(); }
     [[nodiscard]] int processes_fd() const { return processes_.get(); }
@@ -42,12 +43,12 @@ class UnwindStore : public UnwindMemory {
     [[nodiscard]] std::uint64_t used_bytes() const override {
         return std::uint64_t{blocks_.used()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }
-    // While it is held, no more than what was taken from the kernel.
+    // While held, no more than what is allocated already.
     [[nodiscard]] std::uint64_t budget_bytes() const override { return held_ ? taken_bytes() : budget_bytes_; }
     [[nodiscard]] std::uint64_t taken_bytes() const {  // from the kernel
         return std::uint64_t{blocks_.size()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }
-    // No more memory is taken from the kernel while it is held.
+    // While held, no more memory is allocated from the kernel.
     void hold(bool held) { held_ = held; }
 
   private:
@@ -55,7 +56,7 @@ class UnwindStore : public UnwindMemory {
     [[nodiscard]] Status make_maps();
     [[nodiscard]] bool add_region();
     [[nodiscard]] std::optional<std::uint32_t> take_blocks(std::uint32_t blocks, std::uint32_t alignment);
-    // Copies `bytes` to the block; they may go on into the next regions.
+    // Copies `bytes` to the block; they may continue in the next regions.
     void write(std::uint32_t first_block, const void* from, std::size_t bytes);
 
     std::uint64_t budget_bytes_;

@@ -21,7 +21,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds idle_interval = 1s;
-// While files are to be found when they are mapped; the longer one once nothing was mapped for a while.
+// While watched files must be found as soon as they are mapped. The longer one applies after a
+// while without mappings.
 constexpr std::chrono::milliseconds sighting_interval = 100ms;
 constexpr std::chrono::milliseconds quiet_sighting_interval = 400ms;
 constexpr std::chrono::milliseconds making_interval = 50ms;
@@ -34,17 +35,19 @@ constexpr std::size_t largest_limit = 10;
 constexpr std::size_t kept_events_limit_bytes = 64 << 20;
 
 constexpr int lowest_priority = 19;
-// Of what is late but had its share: on a busy machine a tenth of what others get, where the lowest gets next to nothing.
+// For late tables of users who had their share. On a busy machine it gets a tenth of the time of
+// others; the lowest priority gets almost nothing.
 constexpr int low_priority = 10;
-constexpr auto making_patience = 200ms;  // with low priority, while something waits for a table
-// Of CPU time: a file that takes more is not worth it. By the clock a busy machine would make every file one that takes long.
+constexpr auto making_patience = 200ms;  // at low priority, while somebody waits for a table
+// CPU time; a file that takes more is not worth it. With wall-clock time, every file would seem
+// slow on a busy machine.
 constexpr std::chrono::nanoseconds longest_hurry = 1s;
 constexpr std::size_t identified_at_once = 1024;
 constexpr auto between_looks = 5ms;
 
 void set_priority(int thread, int nice) { (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
 
-// Of the thread, and of the process that reads files for it.
+// For the thread, and for the process that reads files for it.
 void set_making_priority(int thread, int nice) {
     set_priority(thread, nice);
     if (auto* const reader = binaries::file_reader()) reader->set_nice(thread, nice);
@@ -125,7 +128,7 @@ void Unwinder::follow() {
         if (scan_wanted_.exchange(false) && !some_lost) start_over();
         if (some_lost) {
             start_over();
-            // The capture's log lacks the same events: what the scan found takes their place.
+            // The capture's log lacks the same events, so the result of the scan replaces them.
             if (capture_ns == 0 && is_capturing()) capture_ns = monotonic_ns();
         }
         capture_pause = events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
@@ -186,7 +189,7 @@ bool Unwinder::read_outgrown() {
     return true;
 }
 
-// Others decide how long this takes.
+// On its own thread, because untrusted files determine how long this takes.
 void Unwinder::look_at_files() {
     (void)::pthread_setname_np(::pthread_self(), "looker");
     while (!stopping_) {
@@ -238,8 +241,8 @@ void Unwinder::describe(std::uint64_t at_ns) {
     has_described_.notify_all();
 }
 
-// Everything anew, from /proc: at the start, and after events were lost. One process after the other: what is held of all at
-// once is bounded.
+// Reads everything again from /proc: at the start, and after events were lost. One process at a
+// time, which limits the memory.
 void Unwinder::start_over() {
     {
         const std::scoped_lock lock(state_mutex_);
@@ -275,8 +278,8 @@ void Unwinder::drain_rings() {
     });
 }
 
-// The rings of the CPUs are read one after the other, but a process moves from one CPU to another: only what
-// happened before the reading began is sure to be there; the rest waits for the next time.
+// The rings of the CPUs are read one after the other, but processes move between CPUs. Only records
+// from before the start of reading are complete; later ones wait for the next time.
 RecordBuffer Unwinder::take_ordered(bool& some_lost) {
     const std::scoped_lock lock(events_mutex_);
     const std::uint64_t complete_until_ns = monotonic_ns();
@@ -298,7 +301,7 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
     return ordered;
 }
 
-// A busy machine would never let the lowest priority run, and stacks would end for want of tables.
+// A busy machine would never run the lowest priority, and stacks would end early without tables.
 void Unwinder::raise_priority_of_late_tables() {
     const auto now = std::chrono::steady_clock::now();
     for (const Maker& maker : makers_) {
@@ -346,7 +349,7 @@ void Unwinder::make_tables(Maker& maker) {
         lock.lock();
         maker.cpu_before_job.reset();
         modules_.take(std::move(made));
-        to_maker_.notify_all();  // the same user's next one may be made now
+        to_maker_.notify_all();  // the same user's next table may be made now
         const auto now = std::chrono::steady_clock::now();
         if (modules_.waiting() > 0 && now - last_publish < publish_interval) continue;
         last_publish = now;
@@ -448,7 +451,7 @@ void Unwinder::watch(std::set<std::string> paths) {
     to_finder_.notify_one();
 }
 
-// Others decide how long this takes, too.
+// On its own thread, for the same reason.
 void Unwinder::find_watched() {
     (void)::pthread_setname_np(::pthread_self(), "finder");
     std::unique_lock lock(state_mutex_);

@@ -1,7 +1,8 @@
-// Keeps what the walk of user stacks needs, all the time: which code lies where in every process, and the tables of
-// that code. Threads of its own: one follows the kernel's events (once a second, often during a capture), one looks what the
-// files are that were mapped, one finds those that watched programs will map, two make tables: at the lowest priority, unless
-// a watched program or a recording waits for them, or a busy machine keeps them waiting.
+// Continuously maintains what walking user stacks needs: which code is mapped where in every
+// process, and the tables of that code. One thread follows the kernel's events (once a second,
+// often during a capture), one inspects mapped files, one finds files that watched programs will
+// map, and two make tables. They do so at the lowest priority, unless a watched program or a
+// recording waits for a table, or a busy machine delays it.
 #pragma once
 
 #include <array>
@@ -39,15 +40,15 @@ struct UnwinderStatus {
     std::uint64_t tables = 0;  // ready
     std::uint64_t tables_waiting = 0;
     std::uint64_t tables_without_room = 0;
-    std::uint64_t table_bytes = 0;  // of tables that are ready
-    std::uint64_t tables_kept = 0;  // of them: never thrown out for others
+    std::uint64_t table_bytes = 0;  // of ready tables
+    std::uint64_t tables_kept = 0;  // part of `tables`: never dropped for others
     std::uint64_t kept_bytes = 0;
     std::uint64_t used_bytes = 0;   // tables and spaces
-    std::uint64_t taken_bytes = 0;  // memory taken from the kernel
+    std::uint64_t taken_bytes = 0;  // memory allocated from the kernel
     std::uint64_t budget_bytes = 0;
     std::uint64_t events_lost = 0;
-    std::uint64_t scans = 0;          // looks at all processes that are done: at the start, and after events were lost
-    std::uint64_t not_described = 0;  // mappings that captures lack, for want of room
+    std::uint64_t scans = 0;          // completed scans of all processes: at the start, and after events were lost
+    std::uint64_t not_described = 0;  // mappings missing in captures because of the limit
     struct Largest {
         std::string path;
         std::uint64_t bytes = 0;
@@ -56,7 +57,7 @@ struct UnwinderStatus {
     std::vector<UnreadableFile> unreadable;  // files without a table because they could not be read; at most 10
 };
 
-// Free to be used from any thread.
+// Thread-safe.
 class Unwinder {
   public:
     struct Options {
@@ -64,9 +65,10 @@ class Unwinder {
         std::filesystem::path cache_folder;  // empty: no cache
         std::uint64_t cache_limit_bytes = 512ULL << 20;
     };
-    // Begins to follow events and reads what is there. A cache that cannot be used is done without; `cache_problem`
-    // says why. Errors: the kernel refuses the maps or the events. `inspector` is free to be used from any thread; it and
-    // `sightings`, which are told of all that is mapped, outlive it.
+    // Starts following events and scans all processes. If the cache is unusable, continues without
+    // it; `cache_problem` has the reason. Errors: the kernel refuses the maps or the events.
+    // `inspector` must be thread-safe. It and `sightings`, which receives all mappings, must
+    // outlive this object.
     [[nodiscard]] static Result<std::unique_ptr<Unwinder>> create(const Options& options, ProcessInspector& inspector,
                                                                   FileSightings& sightings);
     ~Unwinder();
@@ -74,36 +76,44 @@ class Unwinder {
     [[nodiscard]] const UnwindStore& store() const { return *store_; }
     [[nodiscard]] const std::string& cache_problem() const { return cache_problem_; }
 
-    // Follows the events at once, not within a second: a process is there whose stacks are wanted.
+    // Processes events at once instead of within a second, because stacks of a new process are
+    // wanted.
     void look_soon();
-    // Follows the events of CPUs that came, or came back, since the last call; these it returns. To be called now and then.
+    // Starts following the events of CPUs that came online since the last call, and returns these.
+    // Call it now and then.
     [[nodiscard]] std::vector<int> look_at_cpus();
-    // From now on what events tell is kept for take_events() too, and is looked for every few milliseconds. The code that all
-    // processes have mapped at this moment is told as such events.
+    // From now on, events are also kept for take_events() and processed every few milliseconds. The
+    // code that all processes have mapped now is added in the form of such events.
     void begin_capture();
-    // The events since the last call, CPU by CPU, and what was mapped at the begin, both in no order.
+    // Returns the events since the last call, CPU by CPU, and the mappings from the start of the
+    // capture, both unordered.
     [[nodiscard]] RecordBuffer take_events();
-    // Reads the last events; take_events() has them afterwards. False: what was mapped at the begin could not be told, as
-    // a file that is opened meanwhile keeps it waiting.
+    // Reads the last events for take_events(). False if the mappings from the start of the capture
+    // are missing, because a file that was being opened delayed them.
     [[nodiscard]] bool end_capture();
-    // Ends it at once: nobody wants the events.
+    // Ends the capture and discards its events.
     void forget_capture();
-    // While it is held, tables get no more memory than they have, and less is kept of what processes map.
+    // While held, tables get no more memory than they have, and less is kept about mappings.
     void hold_memory(bool held);
-    // Waits until stacks of the process can be walked, for `patience` at most or until `enough` says so, which is asked
-    // every few milliseconds. Its tables come before others' meanwhile. 0: they are there, or cannot be had; else how many of its
-    // files lack theirs, or nullopt: nothing is known of it yet. Not for threads that serve others.
+    // Waits until stacks of the process can be walked, up to `patience` or until `enough` returns
+    // true, which is called every few milliseconds. Meanwhile its tables come before others.
+    // Returns 0 if the tables are ready or not available, else the number of its files without
+    // tables, or nullopt if nothing is known about it yet. May block; do not call it on threads
+    // that serve others.
     [[nodiscard]] std::optional<std::size_t> prepare(std::uint32_t pid, std::chrono::milliseconds patience,
                                                      const std::function<bool()>& enough);
-    // Programs whose tables, and those of what their processes map, are made before others': of the files that are known to be
-    // needed at once, before there is such a process. They are kept (kept_tables.hpp).
+    // Sets the programs whose tables, and those of files that their processes map, are made before
+    // others. Tables of files that are known to be needed are made at once, even before there is
+    // such a process. They are kept (kept_tables.hpp).
     void watch(std::set<std::string> paths);
-    // Programs and libraries, by names as the settings have them, that the sightings are about from now on. Those that are
-    // mapped already are told before it returns; that a program was started by another name of its file, a little later.
+    // Sets the names of programs and libraries in the settings that `sightings` tracks. Files that
+    // are mapped already are reported before it returns. Programs that were started by another name
+    // of their file follow a little later.
     void want_files(const std::set<std::string>& names);
-    // Since the thread that follows events last went round: it should do so every second.
+    // Time since the thread that follows events last completed a round, which it should do every
+    // second.
     [[nodiscard]] std::chrono::steady_clock::duration silent_for() const { return heartbeat_.silence(); }
-    // By the kernel, or for want of room; counted since the start.
+    // Events lost since the start, by the kernel or because of limits.
     [[nodiscard]] std::uint64_t events_lost() const;
 
     [[nodiscard]] UnwinderStatus status() const;
@@ -114,36 +124,40 @@ class Unwinder {
     struct Maker {
         int thread = 0;
         clockid_t cpu_clock{};                                       // of the thread
-        std::optional<std::chrono::steady_clock::time_point> since;  // without a pause
-        // CPU time of the thread, and of who reads files for it, when the job began; nullopt: there is no job.
+        std::optional<std::chrono::steady_clock::time_point> since;  // working without a pause since then
+        // CPU time of the thread, and of the process that reads files for it, when the job began;
+        // nullopt if there is no job.
         std::optional<std::chrono::nanoseconds> cpu_before_job;
-        std::uint32_t user = 0;  // whose job it is
+        std::uint32_t user = 0;  // owner of the job
     };
 
     void follow();
-    // Takes the events that came in.
+    // Takes new events.
     void take_events_in(const RecordBuffer& events, std::uint64_t capture_ns);
     void look_at_files();
     void make_tables(Maker& maker);
     void find_watched();
     [[nodiscard]] MadeTable make(const Maker& maker, TableJob job, bool patient);
-    // Raises the priority of makers for which something waits too long, but not those of files that take long themselves;
-    // needs state_mutex_.
+    // Raises the priority of makers that somebody has waited for too long, except for files that
+    // are slow by themselves. Call it with state_mutex_ held.
     void raise_priority_of_late_tables();
-    // Looks what files are that were mapped, and reads anew what outgrew its limit; both without a lock. Whether there was any.
+    // Identify mapped files, and read processes again that exceeded their limit, both without a
+    // lock. True if there were any.
     bool identify_files();
     bool read_outgrown();
-    // What comes of it all: to be called after the events were taken in. Whether tables are being made.
+    // Publishes the results. Call it after taking events. True if tables are being made.
     [[nodiscard]] bool publish();
-    // Empties the rings; needs events_mutex_.
+    // Empties the rings. Call it with events_mutex_ held.
     void drain_rings();
-    // What is known to be complete, in order of time. Nothing, and `some_lost`, if events are missing.
+    // Returns the records that are known to be complete, in order of time. If events are missing,
+    // sets `some_lost` and returns nothing.
     [[nodiscard]] RecordBuffer take_ordered(bool& some_lost);
     void start_over();
-    // When a capture began whose processes are to be described; 0: none.
+    // When the capture began whose processes must be described; 0 if there is none.
     [[nodiscard]] std::uint64_t take_capture_to_describe();
     [[nodiscard]] bool is_capturing();
-    // What all processes have mapped at that moment, for the capture's log, once what happened up to it is known.
+    // Adds the mappings of all processes at that time to the capture's log, once all earlier events
+    // are known.
     void describe(std::uint64_t at_ns);
     void note_status();
 
@@ -151,15 +165,15 @@ class Unwinder {
     std::optional<binaries::UnwindCache> cache_;
     std::string cache_problem_;
 
-    // Never held while a file is opened: who begins a capture must not wait for one.
+    // Never held while a file is opened, because starting a capture must not wait for that.
     mutable std::mutex events_mutex_;
     std::condition_variable to_follower_;
     TaskEvents events_;
     RecordBuffer unordered_;    // read from the rings
-    RecordBuffer for_capture_;  // the same, for the capture's log
+    RecordBuffer for_capture_;  // likewise, for the capture's log
     std::uint64_t lost_before_ = 0;
-    std::uint64_t events_not_kept_ = 0;   // for_capture_ was full
-    std::atomic<bool> capturing_{false};  // changed under the lock
+    std::uint64_t events_not_kept_ = 0;   // because for_capture_ was full
+    std::atomic<bool> capturing_{false};  // changed with events_mutex_ held
     std::uint64_t capture_to_describe_ns_ = 0;
     bool described_ = true;
     std::condition_variable has_described_;
@@ -167,18 +181,18 @@ class Unwinder {
     bool look_now_ = false;
     std::atomic<bool> stopping_{false};
     std::atomic<bool> scan_wanted_{false};
-    std::uint64_t scans_ = 0;  // the follower's
+    std::uint64_t scans_ = 0;  // only for the follower thread
     UnwinderStatus status_;
 
     Heartbeat heartbeat_;
     ProcessInspector& inspector_;
     FileSightings& sightings_;
-    std::mutex state_mutex_;  // between the threads
+    std::mutex state_mutex_;  // for state that the threads share
     std::condition_variable to_maker_;
     std::condition_variable has_published_;
     std::array<Maker, 2> makers_;
     CodeModules modules_;
-    ProcessSpaces spaces_;  // the follower's alone
+    ProcessSpaces spaces_;
     std::chrono::steady_clock::time_point last_sweep_;
     std::uint64_t not_described_ = 0;
     std::condition_variable to_looker_;

@@ -47,13 +47,13 @@ class Search {
         std::vector<fs::path> folders;
     };
 
-    // False: it cannot be read, or is no program.
+    // False if it cannot be read, or is not a program.
     bool look_at(const fs::path& path) {
         auto opened = inspector_.open(by_path(path));
         if (!opened) return false;
         struct stat facts {};
         if (::fstat(opened->file.get(), &facts) != 0) return false;
-        // The loader takes the program's folder from the kernel, which has followed every link.
+        // The loader gets the program's folder from the kernel, which has followed all symlinks.
         std::error_code failed;
         const fs::path followed = fs::read_symlink(path_of_descriptor(opened->file.get()), failed);
         const auto file = binaries::ProgramFile::open(std::move(opened->file), path.string(), {});

@@ -1,5 +1,5 @@
-// The files that processes of watched programs will map: the programs, and the libraries that they need. Found before any
-// such process runs, so that their tables are there when it does.
+// Finds the files that processes of watched programs will map: the programs and the libraries they
+// need. This happens before such a process runs, so that the tables are ready when it does.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@ namespace lagtrap::daemon {
 
 // A file that is not mapped yet.
 struct WatchedCode {
-    NamedMapping mapping;  // of this process, at no address: by its path alone
+    NamedMapping mapping;  // of this process, without an address: only the path
     CodeFileIdentity identity;
     std::uint32_t owner = 0;
 };
 
 inline constexpr std::size_t most_watched_files = 512;
 
-// Calls `take` for each file once, programs first; false ends the search. Opens files by `inspector` alone, and has them read by
-// the process that reads files for this one: what does not answer in time is left out. What a program loads by itself while it
-// runs is not found. Takes some milliseconds for each file, more where others hold it up.
+// Calls `take` once for each file, programs first; false ends the search. Opens files through
+// `inspector` only, and parses them in the reader process. Skips files that do not answer in time.
+// Does not find libraries that a program loads by itself at run time. Takes some milliseconds per
+// file, or more if others delay it.
 void find_watched_code(const std::set<std::string>& programs, ProcessInspector& inspector,
                        const std::function<bool(const WatchedCode&)>& take);
 
