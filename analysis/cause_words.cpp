@@ -7,6 +7,7 @@
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
 #include "analysis/parts.hpp"
+#include "analysis/resource_words.hpp"
 #include "analysis/spinning.hpp"
 #include "core/duration.hpp"
 
@@ -75,7 +76,7 @@ std::string parts_words(const CallFocus& focus, std::uint64_t whole_ns) {
 
 // Of time that no one function has most of.
 std::string spread_words(const CallFocus& focus, std::uint64_t whole_ns) {
-    if (focus.parts.empty()) return ", where is not known";
+    if (focus.parts.empty()) return " (no call stack shows where)";
     const CallLine& first = focus.parts.front();
     if (first.total_ns() * 2 >= whole_ns)
         return " mostly in " + function_words(first.place) + " (" + percent(first.total_ns(), whole_ns) + ")";
@@ -116,6 +117,7 @@ class Sentence {
             text += waker_clause(*waited, link) + link_words(link, i + 1 < cause.chain.size());
             if (!link.doings.empty()) waited = &link.doings.front();
         }
+        if (!cause.chain.empty()) text += written_clause(cause.doing.written, causes_.who.pid);
         return text + ".";
     }
 
@@ -135,7 +137,7 @@ class Sentence {
         add(TimeKind::OnCpu, "on a CPU");
         add(TimeKind::Runnable, "waiting for a CPU");
         add(TimeKind::Blocked, "blocked");
-        add(TimeKind::Unknown, "unknown");
+        add(TimeKind::Unknown, "not recorded");
         return "The rest: " + text + ".";
     }
 
@@ -155,7 +157,16 @@ class Sentence {
             if (followed) break;
         }
         if (text.empty()) return before ? "; what it did meanwhile was not recorded" : "";
-        return "; meanwhile " + who(link.who) + " " + (work.empty() ? "" : "was " + work + ": it ") + text;
+        return "; meanwhile " + who(link.who) + run_words(link.run) + " " +
+               (work.empty() ? "" : "was " + work + ": it ") + text;
+    }
+
+    // ", in a run of query that took 2.31 s,".
+    static std::string run_words(const Run* run) {
+        if (run == nullptr) return "";
+        const std::string length = format_duration_ns(run->end_ns - run->begin_ns);
+        return ", in a run of " + run->event +
+               (run->open ? " that had taken " + length + " and not ended," : " that took " + length + ",");
     }
 
     static bool is_late(const CauseLink& link) { return link.began_after_ns * 2 > link.whole_ns; }
@@ -190,31 +201,40 @@ class Sentence {
                 if (doing.spin != SpinKind::None) return spin_words(doing, time, followed);
                 if (!with_work) return "computed for " + time + " in the kernel";
                 return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns) +
-                       (wall_ns > 0 ? faulted_file(doing) : "") + work_clause(doing);
+                       (wall_ns > 0 ? faulted_file(doing) : "") + work_clause(doing, who_did);
             case TimeKind::Runnable:
                 if (!doing.reason.empty())
                     return "waited " + time + " for a CPU: its control group had used up its CPU quota";
                 return "waited " + time + " for a CPU" + holders(doing.cpu, who_did);
-            case TimeKind::Unknown: return "did something unknown for " + time;
+            case TimeKind::Unknown: return "was not recorded for " + time;
             case TimeKind::Blocked: break;
         }
         // Those of an interpreter that wait for its lock say nothing.
         const bool in_interpreter =
             doing.wait == WaitKind::InterpreterLock && doing.focus.place.function.starts_with('[');
         const bool with_place = with_work && !in_interpreter;
-        const std::string what =
-            doing.wait == WaitKind::Sleep ? "slept " + time : "waited " + time + " " + wait_words(doing, who_did);
-        return what + (with_place ? place_of_wait(doing.focus) : "") + file_clause(doing) +
-               (with_work && doing.wait != WaitKind::Memory && doing.wait != WaitKind::GroupMemory ? work_clause(doing)
-                                                                                                   : "") +
-               (followed ? "" : end_clause(doing)) + refused_clause(doing);
+        const bool frees_memory = doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
+        return blocked_words(doing, time, who_did) + (with_place ? place_of_wait(doing.focus) : "") +
+               file_clause(doing) + (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
+               (doing.wait == WaitKind::GroupMemory ? group_clause(causes_.group, who_did.pid) : "") +
+               full_listener_clause(doing.files) + (followed ? "" : end_clause(doing)) + refused_clause(doing) +
+               (followed ? "" : written_clause(doing.written, who_did.pid));
     }
 
-    static std::string work_clause(const ThreadDoing& doing) {
+    static std::string blocked_words(const ThreadDoing& doing, const std::string& time, const ThreadName& who_did) {
+        switch (doing.wait) {
+            case WaitKind::Sleep: return "slept " + time;
+            case WaitKind::Stopped: return "was " + doing.reason + " for " + time;
+            default: return "waited " + time + " " + wait_words(doing, who_did);
+        }
+    }
+
+    std::string work_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
         if (doing.work == KernelWork::None) return "";
         const std::string share =
             is_most(doing.work_ns, doing.time_ns) ? "" : percent(doing.work_ns, doing.time_ns) + " of it ";
-        return ", " + share + std::string(analysis::words_of(doing.work));
+        return ", " + share + std::string(analysis::words_of(doing.work)) +
+               (doing.work == KernelWork::GroupReclaim ? group_clause(causes_.group, who_did.pid) : "");
     }
 
     static std::string spin_words(const ThreadDoing& doing, const std::string& time, bool followed) {
@@ -234,18 +254,14 @@ class Sentence {
         return focus.direct_caller.empty() ? "" : ", called by " + short_function_name(focus.direct_caller);
     }
 
-    static std::string peer_words(const FileWaits& socket) {
-        const std::string others = socket.files == 2  ? " and another"
-                                   : socket.files > 2 ? " and " + std::to_string(socket.files - 1) + " others"
-                                                      : "";
-        switch (socket.kind) {
-            case WaitFileKind::Connecting:
-                return "to connect to " + socket.path + others +
-                       (socket.syn_repeated ? ", which did not answer, so that the SYN was sent again," : "");
-            case WaitFileKind::DatagramPeer: return "for an answer from " + socket.path + others;
-            case WaitFileKind::LocalPeer: return "on the local socket " + socket.path + others;
-            default: return "on a connection to " + socket.path + others;
-        }
+    // The sentence names who ended the wait later on, and a listener that was full.
+    static bool names_owner(const ThreadDoing& doing, const ThreadName& who_waited) {
+        const FileWaits& socket = doing.files;
+        if (socket.owner_pid == 0 || socket.owner_pid == who_waited.pid || is_of_full_listener(doing.files))
+            return false;
+        const bool by_owner =
+            doing.end == WaitEnd::Thread && !doing.wakers.empty() && doing.wakers.front().who.pid == socket.owner_pid;
+        return !by_owner;
     }
 
     static std::string interpreter_lock_words(std::string_view module) {
@@ -260,14 +276,9 @@ class Sentence {
             return "for its control group " + who_waited.unit + ", at its memory limit, to free some";
         if (doing.wait == WaitKind::InterpreterLock) return interpreter_lock_words(doing.focus.place.module);
         if (is_socket(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
-            return peer_words(doing.files);
+            return peer_words(doing.files, names_owner(doing, who_waited));
         const bool one_lock = doing.wait == WaitKind::FileLock && doing.files.files == 1;
         return one_lock ? "for a lock on " + doing.files.path : words_of_wait(doing.wait, doing.reason);
-    }
-
-    static std::string holder_words(const FileWaits& files) {
-        return (files.holder.empty() ? "process " : files.holder + " (") + std::to_string(files.holder_pid) +
-               (files.holder.empty() ? "" : ")");
     }
 
     // " (/var/lib/app/data on vda, which had 12 requests in its queue)".
@@ -313,7 +324,8 @@ class Sentence {
         if (!is_refused(doing) || is_socket(files.kind) || files.path.empty() || files.time_ns * 2 < files.asked_ns)
             return "";
         const std::string text = "; before, it had been refused a lock on " + files.path;
-        return files.holder_pid == 0 ? text : text + ", which " + holder_words(files) + " held";
+        return files.holder_pid == 0 ? text
+                                     : text + ", which " + process_words(files.holder, files.holder_pid) + " held";
     }
 
     // Where a wait is not followed to a thread.
@@ -328,7 +340,8 @@ class Sentence {
                 const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::FileLock;
                 const std::string text = ", which had not ended when the recording did";
                 if (!held) return text;
-                if (doing.files.holder_pid != 0) return text + "; " + holder_words(doing.files) + " holds it";
+                if (doing.files.holder_pid != 0)
+                    return text + "; " + process_words(doing.files.holder, doing.files.holder_pid) + " holds it";
                 return text + "; who holds it is not known";
             }
             case WaitEnd::Interrupt:
@@ -339,7 +352,7 @@ class Sentence {
             case WaitEnd::Unknown: return ends_by_device(doing.wait) ? "" : "; what ended that is not known";
             case WaitEnd::Thread: break;
         }
-        if (doing.wakers.empty()) return "";
+        if (doing.wakers.empty() || is_of_full_listener(doing.files)) return "";
         const ThreadTime& most = doing.wakers.front();
         if (doing.turns > 0) {
             return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " + who(most.who) +
@@ -387,6 +400,7 @@ class Sentence {
         if (waited.spin != SpinKind::None)
             return ", probably for a lock that " + who(link.who) + " held" +
                    (link.operation.empty() ? "" : " in " + short_function_name(link.operation));
+        if (is_of_full_listener(waited.files)) return "";
         std::uint64_t in_locks_ns = 0;
         std::uint64_t known_ns = 0;
         for (const ThreadDoing& doing : link.doings) {
@@ -521,40 +535,44 @@ class Sentence {
         const CauseLink& link = cause.chain.front();
         const ThreadDoing& most = link.doings.front();
         if (most.kind == TimeKind::Blocked && !is_most(most.time_ns, link.whole_ns)) return "";
-        return "; " + who(link.who) + ", which ended it, " + doing_words(most, 0, link.who, false) + " in that time";
+        return "; in that time " + who(link.who) + ", which ended it, " + doing_words(most, 0, link.who, false);
     }
 
     // "the run passed from reader (501) to writer (502) between 1.20 ms and 41.0 ms after its begin, at a moment that ...".
     std::string hand_over_words(const std::vector<HandOver>& hand_overs) const {
-        if (hand_overs.empty()) return "the run passed from one thread to another, at a moment that no marker tells";
+        if (hand_overs.empty())
+            return "it is not known which thread had the run: it passed from one thread to another, at a moment that "
+                   "no "
+                   "marker shows";
         const auto longest = std::max_element(
             hand_overs.begin(), hand_overs.end(),
             [](const HandOver& a, const HandOver& b) { return a.end_ns - a.begin_ns < b.end_ns - b.begin_ns; });
-        std::string text = "the run passed from " + who(longest->from) + " to " + who(longest->to) + " between " +
+        std::string text = "it is not known which thread had the run: it passed from " + who(longest->from) + " to " +
+                           who(longest->to) + " between " +
                            (longest->begin_ns == 0 ? "its begin" : format_duration_ns(longest->begin_ns)) + " and " +
                            format_duration_ns(longest->end_ns) + (longest->begin_ns == 0 ? "" : " after its begin") +
-                           ", at a moment that no marker tells";
+                           ", at a moment that no marker shows";
         if (hand_overs.size() > 1) {
             const std::size_t more = hand_overs.size() - 1;
-            text += ", and so " + std::to_string(more) + (more == 1 ? " more time" : " more times");
+            text += ", and did so " + std::to_string(more) + (more == 1 ? " more time" : " more times");
         }
         return text;
     }
 
     std::string unknown(const DelayCause& cause) const {
         const ThreadDoing& doing = cause.doing;
-        const std::string begin = "Nothing is known of " + time_words(doing, causes_.wall_ns);
-        if (doing.reason == before_recording) return begin + ", which had passed when the recording began.";
-        if (doing.reason == "after the recording") return begin + ", which came after the recording's end.";
-        if (doing.reason == "between its markers") {
-            return begin + " for certain: " + hand_over_words(cause.hand_overs) + receiver(cause) + ".";
-        }
+        const std::string time = time_words(doing, causes_.wall_ns);
+        if (doing.reason == before_recording) return time + " had passed before the recording began.";
+        if (doing.reason == "after the recording") return time + " came after the recording had ended.";
+        if (doing.reason == "between its markers")
+            return "For " + time + ", " + hand_over_words(cause.hand_overs) + receiver(cause) + ".";
         if (doing.reason == "in a goroutine") {
-            return begin + ": it passed in " + causes_.who.thread +
-                   ", which may change threads at any time: what was done there is not told from what others did.";
+            return "For " + time + ", the run was in " + causes_.who.thread +
+                   ". Goroutines can change threads at any time, so what it did there cannot be told from what others "
+                   "did.";
         }
-        if (doing.reason == "thread had ended") return begin + ": the thread had ended.";
-        return begin + ": what the thread did was not recorded, or was lost.";
+        if (doing.reason == "thread had ended") return "For " + time + ", its thread had already ended.";
+        return "For " + time + ", there is no record of what the thread did.";
     }
 
     const DelayCauses& causes_;

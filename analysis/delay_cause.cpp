@@ -14,6 +14,7 @@
 #include "analysis/lock_turns.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/sightings.hpp"
+#include "analysis/socket_owners.hpp"
 #include "analysis/spinning.hpp"
 #include "analysis/wait_chain.hpp"
 
@@ -172,6 +173,7 @@ class CauseSearch {
             cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
             cause.chain.back().alike = doing.alike;
             cause.chain.back().began_after_ns = began_after(*next, waits.intervals.front().begin_ns);
+            cause.chain.back().run = run_of(next->tid, waits.intervals);
             if (waits.spin != SpinKind::None)
                 cause.chain.back().operation = operation_of(recording_, *next, span_of(waits.intervals));
             if (groups.empty() || !is_wait(groups.front())) break;
@@ -223,6 +225,8 @@ class CauseSearch {
         if (group.kind == TimeKind::Blocked) {
             find_wakers(group, doing);
             doing.files = file_waits_of(recording_, group.intervals, group.wait);
+            if (group.wait == WaitKind::Disk)
+                doing.written = written_in(recording_, span_of(group.intervals), doing.files.disk);
             if (group.wait == WaitKind::Sleep || group.wait == WaitKind::Events) find_refusals(group, doing);
         }
         const bool for_others = group.kind == TimeKind::Runnable && group.reason.empty();
@@ -385,7 +389,28 @@ class CauseSearch {
                 ++visited_;
             }
         }
+        blame_full_listeners(recording_, intervals);
         return by_holder(recording_, intervals);
+    }
+
+    // The run of another delay, or of none, that the thread was in for half of these waits or more: the innermost.
+    [[nodiscard]] const Run* run_of(std::uint32_t tid, const std::vector<Interval>& waits) const {
+        std::uint64_t whole_ns = 0;
+        for (const Interval& wait : waits) whole_ns += wait.length_ns();
+        const Run* found = nullptr;
+        for (const Run& run : recording_.runs) {
+            const bool same = run.id == delay_.run_id && run.begin_ns == delay_.begin_ns && run.event == delay_.event;
+            if (run.begin_tid != tid || run.in_go || run.abandoned || same) continue;
+            std::uint64_t in_run_ns = 0;
+            for (const Interval& wait : waits) {
+                const std::uint64_t from_ns = std::max(wait.begin_ns, run.begin_ns);
+                const std::uint64_t to_ns = std::min(wait.end_ns, run.end_ns);
+                if (from_ns < to_ns) in_run_ns += to_ns - from_ns;
+            }
+            if (in_run_ns * 2 >= whole_ns && in_run_ns > 0 && (found == nullptr || run.begin_ns >= found->begin_ns))
+                found = &run;
+        }
+        return found;
     }
 
     // How long after `at_ns` a thread's process began; 0: it was there before.
@@ -441,6 +466,9 @@ std::string goroutine_words(const trace::Delay& delay) {
 DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& delay) {
     DelayCauses result;
     CauseSearch search(recording, delay);
+    const GroupMemory& memory = recording.group_memory;
+    if (memory.pid == delay.begin_pid)
+        result.group = {memory, recording.name(memory.path), recording.process_name(memory.filler_pid)};
     if (!delay.in_go) result.who = search.name_of(delay.begin_tid);
     if (delay.in_go)
         result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay), recording.unit_of(delay.begin_pid)};
@@ -450,6 +478,7 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     }
     std::vector<Interval> intervals = intervals_of_delay(recording, delay);
     join_repeated_waits(recording, intervals);
+    blame_full_listeners(recording, intervals);
     intervals = by_holder(recording, intervals);
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
     for (const Group& group : Grouping(recording, intervals).sorted()) {

@@ -16,6 +16,7 @@
 #include "analysis/thread_name.hpp"
 #include "analysis/time_split.hpp"
 #include "analysis/wait_kind.hpp"
+#include "analysis/written_data.hpp"
 
 namespace lagtrap::analysis {
 
@@ -56,6 +57,7 @@ struct ThreadDoing {
     std::uint64_t alike_ns = 0;  // of waits ended by the first of `wakers` or others of its name and process
     std::uint32_t alike = 0;     // these others
     FileWaits files;             // Blocked
+    WrittenData written;         // Blocked, for a disk: what that wrote meanwhile
     std::string refused_by;      // Blocked, for events or its own timer: who refused most of its connections meanwhile
     std::uint32_t refusals = 0;  // so often
     CpuWaits cpu;                // Runnable
@@ -68,7 +70,8 @@ struct CauseLink {
     std::uint32_t alike = 0;             // other threads of its name and process for which the one before waited too
     std::uint64_t began_after_ns = 0;    // so long after the wait for it its process began; 0: before it, or not known
     KernelWork work = KernelWork::None;  // most of what it did
-    std::string operation;  // of who is waited for by spinning: the outermost function that it was in for this alone
+    const Run* run = nullptr;  // of its own, that it was in for most of that time; nullptr: none. In the recording
+    std::string operation;     // of who is waited for by spinning: the outermost function that it was in for this alone
     // That take a sixth of it or more, longest first; at most 2. Where it mostly waited for a CPU, also what it computed, however
     // short that was: it tells what those who waited for it were kept by.
     std::vector<ThreadDoing> doings;
@@ -87,7 +90,15 @@ struct DelayCause {
         chain;  // each is waited for by the one before; empty: nobody was waited for, or it is not known
 };
 
+// What filled the control group of the delay's process that is nearest to its memory limit.
+struct MemoryOfGroup {
+    GroupMemory memory;  // pid 0: it is in none with a limit, or that is not known
+    std::string path;
+    std::string filler;  // name of memory.filler_pid
+};
+
 struct DelayCauses {
+    MemoryOfGroup group;
     ThreadName who;  // of the delay: the thread that began it, or "goroutine 34" with no thread's number
     std::uint64_t wall_ns = 0;
     std::vector<DelayCause> causes;  // longest first; they add up to wall_ns

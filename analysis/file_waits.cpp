@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/socket_owners.hpp"
+
 namespace lagtrap::analysis {
 
 namespace {
@@ -30,19 +32,30 @@ struct OneFile {
     WaitFileKind kind = WaitFileKind::Unknown;
     bool syn_repeated = false;
     NameId disk = 0;
+    bool listener_full = false;
     std::map<std::uint32_t, std::uint64_t> holders;  // time by process
+    std::map<std::uint32_t, std::uint64_t> owners;   // the same
 };
-
-bool is_syn_repeated_in(const Recording& recording, const Interval& wait, NameId peer) {
-    return std::any_of(recording.repeated_syns.begin(), recording.repeated_syns.end(), [&](const FailedConnect& syn) {
-        return syn.peer == peer && syn.at_ns >= wait.begin_ns && syn.at_ns < wait.end_ns;
-    });
-}
 
 template <typename Map>
 auto with_most_time(const Map& times) {
     return std::max_element(times.begin(), times.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+// Where processes of several names have it, nobody knows which of them was waited for.
+void add_owners(const Recording& recording, const OneFile& file, FileWaits& found) {
+    if (file.owners.empty()) return;
+    const auto& [pid, time_ns] = *with_most_time(file.owners);
+    const std::string& name = recording.process_name(pid);
+    for (const auto& [other, other_ns] : file.owners) {
+        if (other == pid) continue;
+        if (recording.process_name(other) != name && other_ns * 2 > time_ns) return;
+        if (recording.process_name(other) == name) ++found.more_owners;
+    }
+    found.owner_pid = pid;
+    found.owner = name;
+    found.listener_full = file.listener_full;
 }
 
 }  // namespace
@@ -61,14 +74,18 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
         if (wait.wake_cause == WakeCause::Disk && wait.wake_device != 0) disks[wait.wake_device] += wait.length_ns();
         if (wait.file == 0) continue;
         const WaitedFile& waited = recording.waited_files[wait.file - 1];
-        if (waited.path == 0 || !belongs(waited.kind, kind)) continue;
+        if (!belongs(waited.kind, kind)) continue;
+        const SocketOwners owners = is_socket(waited.kind) ? owners_of(recording, waited) : SocketOwners{};
+        // A local socket without a path is told of by who is at its other end.
+        if (waited.path == 0 && owners.pids.empty()) continue;
         OneFile& file = files[waited.path];
+        for (const std::uint32_t pid : owners.pids) file.owners[pid] += wait.length_ns();
+        file.listener_full = file.listener_full || owners.full;
         file.time_ns += wait.length_ns();
         file.requests += static_cast<double>(waited.queue_depth) * static_cast<double>(wait.length_ns());
         file.disk = waited.disk;
         file.kind = waited.kind;
-        if (waited.kind == WaitFileKind::Connecting && is_syn_repeated_in(recording, wait, waited.path))
-            file.syn_repeated = true;
+        if (waited.kind == WaitFileKind::Connecting && is_syn_repeated_in(recording, wait)) file.syn_repeated = true;
         if (waited.holder_pid != 0) file.holders[waited.holder_pid] += wait.length_ns();
     }
     FileWaits found;
@@ -85,6 +102,7 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
     if (file.disk != 0) found.disk = recording.name(file.disk);
     if (file.time_ns > 0)
         found.queue_depth = static_cast<std::uint32_t>(file.requests / static_cast<double>(file.time_ns) + 0.5);
+    add_owners(recording, file, found);
     if (file.holders.empty()) return found;
     found.holder_pid = with_most_time(file.holders)->first;
     found.holder = recording.process_name(found.holder_pid);

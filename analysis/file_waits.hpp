@@ -21,8 +21,12 @@ struct FileWaits {
     std::uint32_t files = 0;     // of all known ones
     std::uint32_t queue_depth =
         0;  // requests that the disk had when these waits began: the mean, weighed by their length
-    std::uint32_t holder_pid = 0;  // who had a lock on it for most of the time; 0: nobody, or not known
-    std::string holder;            // name of that process
+    std::uint32_t holder_pid = 0;   // who had a lock on it for most of the time; 0: nobody, or not known
+    std::string holder;             // name of that process
+    std::uint32_t owner_pid = 0;    // who is at the other end of the socket, or listens there; 0: not known
+    std::string owner;              // name of that process
+    std::uint32_t more_owners = 0;  // of that name
+    bool listener_full = false;     // it had no room for another connection
 };
 
 [[nodiscard]] bool is_socket(WaitFileKind kind);

@@ -104,6 +104,10 @@ struct RawTrace {
     std::vector<RawWaitFile> wait_files;
     std::vector<FailedConnect> repeated_syns;
     std::vector<FailedConnect> refused_connects;
+    std::vector<SocketOwner> socket_owners;
+    std::vector<WrittenFile> written_files;
+    std::vector<FileWriter> file_writers;
+    GroupMemory group_memory;
     std::vector<RawSample> samples;
     std::vector<RawSample> off_cpu;
     std::unordered_map<std::uint32_t, RawThread> threads;  // by tid

@@ -68,6 +68,10 @@ enum class WaitFileKind : std::uint8_t {
     LocalPeer = 8,
     SynRepeated = 9,      // a SYN was sent to it again; of no thread
     ConnectRefused = 10,  // it refused a connection
+    // No waits: which process has the other end of a socket, or listens for it.
+    Owner = 11,
+    Listener = 12,
+    FullListener = 13,  // it had no room for another connection
 };
 
 // The file that a thread waited for.
@@ -76,6 +80,7 @@ struct WaitedFile {
     NameId disk = 0;                // its name; 0: the file system is on none
     std::uint32_t queue_depth = 0;  // requests that the disk had when the wait began
     std::uint32_t holder_pid = 0;   // Lock, Refused: a process that had a lock in the way; 0: not known
+    std::uint64_t socket = 0;       // the same number for the same connection; 0: no socket, or not known
     WaitFileKind kind = WaitFileKind::Unknown;
 };
 
@@ -170,6 +175,45 @@ struct FailedConnect {
     std::uint64_t at_ns = 0;
     std::uint32_t tid = 0;  // who wanted it; 0: not known
     NameId peer = 0;
+    std::uint64_t socket = 0;  // as WaitedFile has it
+};
+
+struct SocketOwner {
+    std::uint64_t socket = 0;  // as WaitedFile has it
+    NameId peer = 0;           // the address of this end
+    std::uint32_t pid = 0;
+    WaitFileKind kind = WaitFileKind::Owner;
+};
+
+// How much of a file a disk had written since the recording began.
+struct WrittenFile {
+    std::uint64_t at_ns = 0;
+    std::uint64_t file = 0;
+    std::uint64_t bytes = 0;
+    NameId path = 0;  // within its file system; 0: not known
+    NameId disk = 0;
+};
+
+// A process that had such a file open for writing, or that wrote much and ended.
+struct FileWriter {
+    std::uint64_t file = 0;  // 0: it has ended
+    std::uint32_t pid = 0;
+    NameId name = 0;  // of one that has ended
+    std::uint64_t bytes = 0;
+    std::uint64_t ended_ns = 0;
+};
+
+// The control group around a process that is nearest to its memory limit.
+struct GroupMemory {
+    std::uint32_t pid = 0;  // 0: it is in none with a limit, or that is not known
+    NameId path = 0;
+    std::uint64_t limit_bytes = 0;
+    std::uint64_t used_bytes = 0;
+    std::uint64_t file_bytes = 0;
+    std::uint64_t anonymous_bytes = 0;
+    std::uint64_t shared_bytes = 0;
+    std::uint32_t filler_pid = 0;    // whose the larger of the two parts mostly is; 0: not known
+    std::uint64_t filler_bytes = 0;  // that it has read and written, or has in memory
 };
 
 // From before the recording: who had a CPU, every trace::SystemFile::history_interval_ns.
@@ -224,6 +268,10 @@ struct Recording {
     std::vector<WaitedFile> waited_files;                    // what StateChange::file counts
     std::vector<FailedConnect> repeated_syns;
     std::vector<FailedConnect> refused_connects;
+    std::vector<SocketOwner> socket_owners;
+    std::vector<WrittenFile> written_files;  // by time
+    std::vector<FileWriter> file_writers;
+    GroupMemory group_memory;                       // of the process whose delay began the recording
     std::vector<std::vector<LockTurn>> lock_turns;  // by lock, each by time; 0 is no lock
     std::vector<std::vector<CpuTenure>> cpus;       // by CPU, each by time; empty where nothing is known of it
 

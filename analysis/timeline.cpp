@@ -215,6 +215,10 @@ void TimelineBuilder::add_wait_files() {
     std::vector<RawWaitFile>().swap(raw_.wait_files);
     recording_.repeated_syns = std::move(raw_.repeated_syns);
     recording_.refused_connects = std::move(raw_.refused_connects);
+    recording_.socket_owners = std::move(raw_.socket_owners);
+    recording_.written_files = std::move(raw_.written_files);
+    recording_.file_writers = std::move(raw_.file_writers);
+    recording_.group_memory = raw_.group_memory;
 }
 
 void TimelineBuilder::add_samples() {

@@ -9,6 +9,7 @@
 #include "analysis/raw_trace.hpp"
 #include "analysis/run_decoder.hpp"
 #include "analysis/trace_fields.hpp"
+#include "analysis/written_decoder.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::analysis {
@@ -114,6 +115,8 @@ Packet TraceDecoder::split_packet(data_view message) {
             case fields::packet::lagtrap_wait: packet.wait = reader.get_view(); break;
             case fields::packet::ftrace_events:
             case fields::packet::lagtrap_wait_file:
+            case fields::packet::lagtrap_written:
+            case fields::packet::lagtrap_group_memory:
             case fields::packet::process_tree:
             case fields::packet::track_event:
             case fields::packet::track_descriptor:
@@ -144,6 +147,8 @@ void TraceDecoder::take_packet(const Packet& packet) {
             case fields::packet::ftrace_events: take_ftrace(message, packet); break;
             case fields::packet::process_tree: take_process_tree(message, packet.at_ns); break;
             case fields::packet::lagtrap_wait_file: take_wait_file(message, packet.at_ns); break;
+            case fields::packet::lagtrap_written: take_written(message, packet.at_ns, trace_); break;
+            case fields::packet::lagtrap_group_memory: take_group_memory(message, trace_); break;
             case fields::packet::track_event:
                 runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning, trace_);
                 break;
@@ -283,19 +288,25 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
             case field::disk: wait.file.disk = intern_text(reader.get_view(), device_bytes); break;
             case field::queue_depth: wait.file.queue_depth = reader.get_uint32(); break;
             case field::holder_pid: wait.file.holder_pid = reader.get_uint32(); break;
+            case field::socket: wait.file.socket = reader.get_uint64(); break;
             default: reader.skip();
         }
     }
     ++trace_.records;
-    if (kind > static_cast<std::uint64_t>(WaitFileKind::ConnectRefused)) return;  // of later versions
+    if (kind > static_cast<std::uint64_t>(WaitFileKind::FullListener)) return;  // of later versions
     wait.file.kind = static_cast<WaitFileKind>(kind);
-    const FailedConnect failed{at_ns, wait.tid, wait.file.path};
+    const FailedConnect failed{at_ns, wait.tid, wait.file.path, wait.file.socket};
     if (wait.file.kind == WaitFileKind::SynRepeated) {
         trace_.repeated_syns.push_back(failed);
         return;
     }
     if (wait.file.kind == WaitFileKind::ConnectRefused) {
         trace_.refused_connects.push_back(failed);
+        return;
+    }
+    if (wait.file.kind >= WaitFileKind::Owner) {
+        if (wait.file.holder_pid != 0 && wait.file.holder_pid < tid_limit)
+            trace_.socket_owners.push_back({wait.file.socket, wait.file.path, wait.file.holder_pid, wait.file.kind});
         return;
     }
     if (wait.tid != 0 && wait.tid < tid_limit) trace_.wait_files.push_back(wait);

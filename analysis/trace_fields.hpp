@@ -41,6 +41,8 @@ constexpr std::uint32_t lagtrap_switch = bytes(perfetto::trace_packet::lagtrap_s
 constexpr std::uint32_t lagtrap_wait_file = bytes(perfetto::trace_packet::lagtrap_wait_file);
 constexpr std::uint32_t lagtrap_history_wait = bytes(perfetto::trace_packet::lagtrap_history_wait);
 constexpr std::uint32_t lagtrap_wait = bytes(perfetto::trace_packet::lagtrap_wait);
+constexpr std::uint32_t lagtrap_written = bytes(perfetto::trace_packet::lagtrap_written);
+constexpr std::uint32_t lagtrap_group_memory = bytes(perfetto::trace_packet::lagtrap_group_memory);
 using perfetto::trace_packet::incremental_state_cleared;  // a bit of sequence_flags
 }  // namespace packet
 
@@ -152,7 +154,29 @@ constexpr std::uint32_t path = bytes(perfetto::lagtrap_wait_file::path);
 constexpr std::uint32_t disk = bytes(perfetto::lagtrap_wait_file::disk);
 constexpr std::uint32_t queue_depth = varint(perfetto::lagtrap_wait_file::queue_depth);
 constexpr std::uint32_t holder_pid = varint(perfetto::lagtrap_wait_file::holder_pid);
+constexpr std::uint32_t socket = varint(perfetto::lagtrap_wait_file::socket);
 }  // namespace lagtrap_wait_file
+
+namespace lagtrap_written {
+constexpr std::uint32_t file = varint(perfetto::lagtrap_written::file);
+constexpr std::uint32_t bytes = varint(perfetto::lagtrap_written::bytes);
+constexpr std::uint32_t path = fields::bytes(perfetto::lagtrap_written::path);
+constexpr std::uint32_t name = fields::bytes(perfetto::lagtrap_written::name);
+constexpr std::uint32_t pid = varint(perfetto::lagtrap_written::pid);
+constexpr std::uint32_t ended = varint(perfetto::lagtrap_written::ended);
+}  // namespace lagtrap_written
+
+namespace lagtrap_group_memory {
+constexpr std::uint32_t pid = varint(perfetto::lagtrap_group_memory::pid);
+constexpr std::uint32_t path = bytes(perfetto::lagtrap_group_memory::path);
+constexpr std::uint32_t limit_bytes = varint(perfetto::lagtrap_group_memory::limit_bytes);
+constexpr std::uint32_t used_bytes = varint(perfetto::lagtrap_group_memory::used_bytes);
+constexpr std::uint32_t file_bytes = varint(perfetto::lagtrap_group_memory::file_bytes);
+constexpr std::uint32_t anonymous_bytes = varint(perfetto::lagtrap_group_memory::anonymous_bytes);
+constexpr std::uint32_t shared_bytes = varint(perfetto::lagtrap_group_memory::shared_bytes);
+constexpr std::uint32_t filler_pid = varint(perfetto::lagtrap_group_memory::filler_pid);
+constexpr std::uint32_t filler_bytes = varint(perfetto::lagtrap_group_memory::filler_bytes);
+}  // namespace lagtrap_group_memory
 
 namespace lagtrap_wait {
 constexpr std::uint32_t object = varint(perfetto::lagtrap_wait::object);

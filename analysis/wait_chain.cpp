@@ -4,6 +4,7 @@
 
 #include "analysis/block_reason.hpp"
 #include "analysis/lock_turns.hpp"
+#include "analysis/socket_owners.hpp"
 
 namespace lagtrap::analysis {
 
@@ -45,7 +46,8 @@ StackId ChainWalk::Sum::nearest(std::uint64_t at_ns) const {
 void ChainWalk::walk(const std::vector<Interval>& intervals) { walk(0, intervals); }
 
 void ChainWalk::walk(std::uint32_t position, const std::vector<Interval>& intervals) {
-    const std::vector<Interval> pieces = by_holder(recording_, intervals);
+    std::vector<Interval> pieces = by_holder(recording_, intervals);
+    blame_full_listeners(recording_, pieces);
     visited_ += pieces.size();
     for (const Interval& interval : pieces) {
         Sum& sum = sums_[{position, interval.tid}];

@@ -91,6 +91,25 @@ bool is_interpreter_lock(const Recording& recording, StackId stack) {
     return false;
 }
 
+// Of waits that have no kind of their own. What no entry knows is "blocked in FUNCTION".
+std::string words_of_reason(std::string_view reason) {
+    if (reason.starts_with("blocked in ")) return std::string(reason);
+    switch (find_block_reason(reason)) {
+        case BlockReason::Frozen: return "while it was frozen";
+        case BlockReason::UserPageFault: return "for a page of memory that another program provides (userfaultfd)";
+        case BlockReason::FileSystemServer: return "for a file system's server process (FUSE)";
+        case BlockReason::NetworkFileSystem: return "for a network file system";
+        case BlockReason::Signal: return "for a signal (such as SIGCHLD)";
+        case BlockReason::MessageQueue: return "on a message queue";
+        case BlockReason::Terminal: return "on a terminal";
+        case BlockReason::RcuGracePeriod: return "for a grace period of the kernel (RCU)";
+        case BlockReason::KernelSleep: return "in the kernel, which slept";
+        case BlockReason::NoWork: return "for work (it is a worker of the kernel)";
+        case BlockReason::KernelThread: return "as a thread of the kernel";
+        default: return "for an unknown reason";
+    }
+}
+
 }  // namespace
 
 WaitKind wait_kind_of(const Recording& recording, StackId stack) {
@@ -132,11 +151,10 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::Memory: return "for the machine, which had too little memory, to free some";
         case WaitKind::GroupMemory: return "for its control group, at its memory limit, to free some";
         case WaitKind::CpuLimit: return "at the CPU limit of its control group";
-        case WaitKind::Stopped: return "(" + std::string(reason) + ")";
+        case WaitKind::Stopped: return "while it was " + std::string(reason);
         case WaitKind::Other: break;
     }
-    if (reason == facts_of(BlockReason::Unknown).name) return "for an unknown reason";
-    return "(" + std::string(reason) + ")";
+    return words_of_reason(reason);
 }
 
 bool is_held(WaitKind kind) {
@@ -157,6 +175,7 @@ std::string_view words_of_waker(WaitKind kind) {
         case WaitKind::Semaphore: return "posted it";
         case WaitKind::ThreadEnd:
         case WaitKind::Child: return "ended";
+        case WaitKind::Stopped: return "resumed it";
         default: return "woke it";
     }
 }

@@ -13,8 +13,8 @@ namespace {
 
 std::string lengths(const WakerReport& waker) {
     const std::string shortest = format_duration_ns(waker.shortest_ns);
-    const std::string longest = (waker.longest_is_cut ? "more than " : "") + format_duration_ns(waker.longest_ns);
-    return "after " + (waker.count == 1 || shortest == longest ? longest : shortest + " to " + longest);
+    const std::string longest = (waker.longest_is_cut ? "at least " : "") + format_duration_ns(waker.longest_ns);
+    return waker.count == 1 || shortest == longest ? longest : shortest + " to " + longest;
 }
 
 std::string subject(const WakerReport& waker) {
@@ -45,8 +45,8 @@ std::string words_of(const WakerReport& waker) {
     const std::string waits = std::to_string(waker.count) + (waker.count == 1 ? " wait" : " waits");
     if (waker.cause != WakeCause::Timeout) return subject(waker) + " ended " + waits;
     if (facts_of(find_block_reason(waker.reason)).kind == WaitKind::Sleep)
-        return "the thread's own timer ended " + waits + " " + lengths(waker);
-    return waits + " timed out " + lengths(waker);
+        return "the thread's own timer ended " + waits + " of " + lengths(waker);
+    return waits + " of " + lengths(waker) + " timed out";
 }
 
 }  // namespace lagtrap::analysis

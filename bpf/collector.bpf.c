@@ -45,6 +45,14 @@ struct {
     __type(value, struct stack_scratch);
 } iterator_scratch SEC(".maps");
 
+/* The same. On the stack it would leave older kernels no room for the walks. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct lagtrap_thread);
+} iterator_thread SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, LAGTRAP_SEEN_STACKS);
@@ -82,6 +90,9 @@ struct {
 } last_switches SEC(".maps");
 
 volatile struct lagtrap_recording recording = {};
+
+#include "bpf/socket_owners.bpf.h"
+#include "bpf/written_files.bpf.h"
 
 static __always_inline struct lagtrap_capture_counters* my_counters(void) {
     __u32 zero = 0;
@@ -150,12 +161,12 @@ __noinline int note_wait_file(const struct wait_question* question) {
     struct inode* inode = BPF_CORE_READ(file, f_inode);
     struct sock* sk = sock_of(file);
     if (!inode || (!sk && !is_on_a_disk(inode))) return 0;
-    record->file = ((__u64)BPF_CORE_READ(file, f_path.dentry) ^ (__u64)inode << 1) * 0x9e3779b97f4a7c15ULL | 1;
     record->pid = question->pid;
     record->tid = question->tid;
     if (sk) {
         if (!name_peer(sk, record)) return 0;
     } else {
+        record->file = ((__u64)BPF_CORE_READ(file, f_path.dentry) ^ (__u64)inode << 1) * 0x9e3779b97f4a7c15ULL | 1;
         read_disk(inode, record);
     }
     __u32 capture = recording.capture;
@@ -164,6 +175,7 @@ __noinline int note_wait_file(const struct wait_question* question) {
     __u64 size = sizeof(*record);
     if (!seen_in || *seen_in != capture) {
         record->path_bytes = sk ? read_peer(sk, record->kind, out) : read_path(file, out);
+        if (sk) want_owner(sk, record->kind, record->file);
         size += record->path_bytes;
     }
     barrier_var(size); /* as in note_stack */
@@ -178,15 +190,16 @@ __noinline int note_wait_file(const struct wait_question* question) {
 
 /* Records the outcome of a connection attempt; `pid_tid` as from bpf_get_current_pid_tgid(), 0
  * if the thread is unknown. */
-static __always_inline int note_connecting(const struct sock* sk, __u8 kind, __u64 pid_tid) {
-    if (BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_SYN_WAS_SENT || !has_internet_peer(sk)) return 0;
+static __always_inline int note_connecting(const struct sock* trusted, __u8 kind, __u64 pid_tid) {
+    const struct sock* sk = BPF_CORE_READ(trusted, sk_socket, sk); /* the same one, as a number: see address_of() */
+    if (!sk || BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_SYN_WAS_SENT || !has_internet_peer(sk)) return 0;
     struct {
         struct lagtrap_wait_file record;
         struct lagtrap_peer peer;
     } out = {};
     fill_header(&out.record.header, LAGTRAP_RECORD_WAIT_FILE, sizeof(out), bpf_ktime_get_ns());
     out.record.kind = kind;
-    out.record.file = out.record.header.at_ns | 1; /* unique to this record */
+    out.record.file = socket_number(sk, LAGTRAP_FILE_CONNECTING);
     out.record.pid = pid_tid >> 32;
     out.record.tid = (__u32)pid_tid;
     out.record.path_bytes = sizeof(out.peer);
@@ -210,6 +223,89 @@ int BPF_PROG(on_reset, const struct sock* sk) {
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(bpf_get_current_task_btf());
     if (!registers || registers->orig_ax != CALL_CONNECT) return 0;
     return note_connecting(sk, LAGTRAP_FILE_CONNECT_REFUSED, bpf_get_current_pid_tgid());
+}
+
+static __always_inline void tell_owner(struct lagtrap_wait_file* record) {
+    fill_header(&record->header, LAGTRAP_RECORD_WAIT_FILE, sizeof(*record), bpf_ktime_get_ns());
+    bpf_ringbuf_output(&records, record, sizeof(*record), BPF_RB_NO_WAKEUP);
+}
+
+/* Who closes its end has it no more when the recording ends. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(on_socket_state, const struct sock* sk, int old_state, int new_state) {
+    if (!recording.on || ends_wanted_in != recording.capture || !is_closed_by_its_program(new_state)) return 0;
+    bool listened = old_state == TCP_LISTENS;
+    struct wanted_end* wanted = listened ? wanted_listener(sk) : wanted_connection(sk);
+    if (!wanted) return 0;
+    __u8 kind = listened ? listener_kind(sk) : LAGTRAP_FILE_OWNER;
+    struct lagtrap_wait_file record = owner_record(kind, wanted->socket, bpf_get_current_pid_tgid() >> 32);
+    tell_owner(&record);
+    return 0;
+}
+
+/* A file of which a disk has written a part more. */
+static __always_inline void tell_written(struct written_scratch* out, struct inode* inode, struct written_file* file,
+                                         struct request* request) {
+    __builtin_memset(&out->record, 0, sizeof(out->record));
+    out->record.file = written_number((__u64)inode);
+    out->record.bytes = file->bytes;
+    struct gendisk* disk = FOR_POINTERS(request)->q->disk;
+    if (disk) bpf_probe_read_kernel_str(out->record.name, sizeof(out->record.name), disk->disk_name);
+    __u64 size = sizeof(out->record);
+    if (file->told_bytes == 0) out->record.path_bytes = read_path_of_inode(inode, out->path);
+    size += out->record.path_bytes;
+    barrier_var(size); /* as in note_stack */
+    if (size > __builtin_offsetof(struct written_scratch, is_used)) return;
+    fill_header(&out->record.header, LAGTRAP_RECORD_WRITTEN, size, bpf_ktime_get_ns());
+    if (bpf_ringbuf_output(&records, out, size, BPF_RB_NO_WAKEUP)) return;
+    file->told_bytes = out->record.bytes;
+    files_written_in = recording.capture;
+}
+
+/* Counted when it is done: a sync hands all its requests over at once, before anybody finds that it is slow. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_write_done, struct request* request, int error, unsigned int bytes) {
+    if (!recording.on || !writes(request)) return 0;
+    struct inode* inode = file_of_request(request);
+    struct written_file* file = inode ? count_written((__u64)inode, bytes) : NULL;
+    __u32 zero = 0;
+    struct written_scratch* out = file ? bpf_map_lookup_elem(&written_scratch, &zero) : NULL;
+    if (!out || out->is_used) return 0;
+    out->is_used = 1;
+    tell_written(out, inode, file, request);
+    out->is_used = 0;
+    return 0;
+}
+
+static long tell_ended_writer(__u32 place, __u32* until) {
+    struct lagtrap_written* ended = bpf_map_lookup_elem(&ended_writers, &place);
+    if (!ended || ended->ended_ns == 0) return 1;
+    struct lagtrap_written record = *ended;
+    fill_header(&record.header, LAGTRAP_RECORD_WRITTEN, sizeof(record), bpf_ktime_get_ns());
+    bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+/* Every open file of the machine, once, when a recording ends in which somebody waited for a socket, or a file was written. */
+SEC("iter/task_file")
+int on_open_file(struct bpf_iter__task_file* ctx) {
+    struct task_struct* task = ctx->task;
+    struct file* file = ctx->file;
+    bool files_written = files_written_in == recording.capture;
+    if (!task || !file || (ends_wanted_in != recording.capture && !files_written)) return 0;
+    __u64 now_ns = bpf_ktime_get_ns();
+    if (open_files_until_ns == 0) {
+        open_files_until_ns = now_ns + OPEN_FILES_NS;
+        if (files_written) bpf_loop(ENDED_WRITERS, tell_ended_writer, NULL, 0);
+    }
+    if (now_ns >= open_files_until_ns) return 0;
+    struct lagtrap_wait_file owner = owner_of(file, task->tgid);
+    if (owner.kind != 0) tell_owner(&owner);
+    struct lagtrap_written writer = {.file = number_if_written(file), .pid = task->tgid};
+    if (writer.file == 0) return 0;
+    fill_header(&writer.header, LAGTRAP_RECORD_WRITTEN, sizeof(writer), now_ns);
+    bpf_ringbuf_output(&records, &writer, sizeof(writer), BPF_RB_NO_WAKEUP);
+    return 0;
 }
 
 #include "bpf/history.bpf.h"
@@ -400,35 +496,36 @@ int on_thread(struct bpf_iter__task* ctx) {
     struct lagtrap_capture_counters* counters = my_counters();
     __u32 zero = 0;
     struct stack_scratch* stack = bpf_map_lookup_elem(&iterator_scratch, &zero);
-    if (!task || !counters || !stack) return 0;
+    struct lagtrap_thread* record = bpf_map_lookup_elem(&iterator_thread, &zero);
+    if (!task || !counters || !stack || !record) return 0;
     if (!quotas_seen && has_quota(task)) quotas_seen = true;
-    struct lagtrap_thread record = {};
-    fill_header(&record.header, LAGTRAP_RECORD_THREAD, sizeof(record), bpf_ktime_get_ns());
-    record.pid = task->tgid;
-    record.tid = task->pid;
-    record.parent_pid = FOR_POINTERS(task)->real_parent->tgid;
-    record.uid = FOR_POINTERS(task)->real_cred->uid.val;
-    record.started_ns = task->start_boottime;
-    record.state = task->__state;
-    record.is_kernel_thread = (task->flags & TASK_IS_KERNEL_THREAD) != 0;
-    BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
-    if (record.state != 0) {
+    __builtin_memset(record, 0, sizeof(*record));
+    fill_header(&record->header, LAGTRAP_RECORD_THREAD, sizeof(*record), bpf_ktime_get_ns());
+    record->pid = task->tgid;
+    record->tid = task->pid;
+    record->parent_pid = FOR_POINTERS(task)->real_parent->tgid;
+    record->uid = FOR_POINTERS(task)->real_cred->uid.val;
+    record->started_ns = task->start_boottime;
+    record->state = task->__state;
+    record->is_kernel_thread = (task->flags & TASK_IS_KERNEL_THREAD) != 0;
+    BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
+    if (record->state != 0) {
         long bytes = bpf_get_task_stack(task, stack->frames, sizeof(stack->frames), 0);
         if (bytes > 0)
-            record.kernel_stack_id =
-                note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), record.header.at_ns);
-        if (!record.is_kernel_thread) {
-            struct wait_question question = {.now_ns = record.header.at_ns, .by_iterator = 1};
-            if (ask_about(task, record.state, &question)) note_wait_file(&question);
-            record.wait_object = wait_object(task);
+            record->kernel_stack_id =
+                note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), record->header.at_ns);
+        if (!record->is_kernel_thread) {
+            struct wait_question question = {.now_ns = record->header.at_ns, .by_iterator = 1};
+            if (ask_about(task, record->state, &question)) note_wait_file(&question);
+            record->wait_object = wait_object(task);
             walk_sleeping_user_stack(&stack->walk, task, stack->frames);
-            record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
-                                              stack->walk.frame_count, record.header.at_ns);
-            record.user_stack_id =
-                complete_sleeping_stack(&stack->walk, record.user_stack_id, task, record.header.at_ns);
+            record->user_stack_id = note_stack(stack, record->pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
+                                               stack->walk.frame_count, record->header.at_ns);
+            record->user_stack_id =
+                complete_sleeping_stack(&stack->walk, record->user_stack_id, task, record->header.at_ns);
         }
     }
-    if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
+    if (bpf_ringbuf_output(&records, record, sizeof(*record), BPF_RB_NO_WAKEUP))
         __sync_fetch_and_add(&counters->threads_lost, 1);
     return 0;
 }

@@ -49,20 +49,34 @@ struct file_lock_context {
     struct list_head flc_posix;
 } KERNEL_TYPE;
 
+struct hlist_node {
+    struct hlist_node* next;
+} KERNEL_TYPE;
+
+struct hlist_head {
+    struct hlist_node* first;
+} KERNEL_TYPE;
+
 struct inode {
     unsigned short i_mode;
     unsigned long i_ino;
     struct super_block* i_sb;
     struct file_lock_context* i_flctx;
+    struct hlist_head i_dentry; /* the names of the file that are known */
 } KERNEL_TYPE;
 
 struct qstr {
     const unsigned char* name;
 } KERNEL_TYPE;
 
+union dentry_links {
+    struct hlist_node d_alias;
+} KERNEL_TYPE;
+
 struct dentry {
     struct dentry* d_parent;
     struct qstr d_name;
+    union dentry_links d_u;
 } KERNEL_TYPE;
 
 struct vfsmount {
@@ -81,6 +95,7 @@ struct path {
 } KERNEL_TYPE;
 
 struct file {
+    unsigned int f_mode;
     struct inode* f_inode;
     struct path f_path;
     void* private_data; /* for a socket's file: its struct socket */
@@ -90,17 +105,48 @@ struct in6_addr {
     __u8 bytes[16];
 };
 
+struct net;
+
+typedef struct {
+    struct net* net;
+} KERNEL_TYPE possible_net_t;
+
+typedef struct {
+    int counter;
+} KERNEL_TYPE atomic_t;
+
+/* Addresses and ports in network byte order, but for skc_num. */
 struct sock_common {
     unsigned short skc_family;
     volatile unsigned char skc_state;
     __be32 skc_daddr;
+    __be32 skc_rcv_saddr;
     __be16 skc_dport;
+    __u16 skc_num;
+    possible_net_t skc_net;
     struct in6_addr skc_v6_daddr;
+    struct in6_addr skc_v6_rcv_saddr;
 } KERNEL_TYPE;
+
+struct net_device {
+    char name[16];
+    unsigned int flags;
+} KERNEL_TYPE;
+
+struct dst_entry {
+    struct net_device* dev;
+} KERNEL_TYPE;
+
+struct socket;
 
 struct sock {
     struct sock_common __sk_common;
+    struct socket* sk_socket;
     __u16 sk_protocol;
+    struct dst_entry* sk_dst_cache;
+    __u32 sk_ack_backlog;     /* of a listener: connections that were not accepted yet, */
+    __u32 sk_max_ack_backlog; /* and how many these may be */
+    atomic_t sk_drops;
 } KERNEL_TYPE;
 
 struct socket {
@@ -248,10 +294,6 @@ struct irqaction {
     const char* name;
 } KERNEL_TYPE;
 
-struct net_device {
-    char name[16];
-} KERNEL_TYPE;
-
 struct sk_buff {
     struct net_device* dev;
 } KERNEL_TYPE;
@@ -262,8 +304,35 @@ struct request_queue {
     struct gendisk* disk;
 } KERNEL_TYPE;
 
+struct address_space {
+    struct inode* host;
+} KERNEL_TYPE;
+
+struct page {
+    struct address_space* mapping;
+    unsigned long compound_head;
+} KERNEL_TYPE;
+
+struct bio_vec {
+    struct page* bv_page;
+    unsigned int bv_len;
+    unsigned int bv_offset;
+}; /* the same in all kernels: arrays of them are walked */
+
+struct bvec_iter {
+    unsigned int bi_idx;
+} KERNEL_TYPE;
+
+struct bio {
+    struct bvec_iter bi_iter;
+    struct bio_vec* bi_io_vec;
+} KERNEL_TYPE;
+
 struct request {
     struct request_queue* q;
+    unsigned int cmd_flags;
+    unsigned int __data_len;
+    struct bio* bio;
 } KERNEL_TYPE;
 
 struct rq;
@@ -288,6 +357,15 @@ struct sched_entity {
     __u64 prev_sum_exec_runtime; /* its value when the thread got its CPU; fair class only */
 } KERNEL_TYPE;
 
+struct task_io_accounting {
+    __u64 write_bytes;
+    __u64 cancelled_write_bytes;
+} KERNEL_TYPE;
+
+struct signal_struct {
+    struct task_io_accounting ioac; /* of threads that have ended */
+} KERNEL_TYPE;
+
 struct task_struct {
     unsigned int __state;
     unsigned int flags;
@@ -301,6 +379,8 @@ struct task_struct {
     struct pid* thread_pid;
     struct mm_struct* mm;
     struct files_struct* files;
+    struct signal_struct* signal;
+    struct task_io_accounting ioac;
     unsigned in_iowait : 1;
     unsigned frozen : 1; /* by its control group; its state looks like that of an ordinary wait */
     struct uprobe_task* utask;
@@ -337,6 +417,13 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
     struct bpf_iter_meta* meta;
     struct task_struct* task;
+} KERNEL_TYPE;
+
+struct bpf_iter__task_file {
+    struct bpf_iter_meta* meta;
+    struct task_struct* task;
+    __u32 fd;
+    struct file* file;
 } KERNEL_TYPE;
 
 #define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */

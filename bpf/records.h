@@ -44,6 +44,8 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_HISTORY_WAIT = 19,   /* kernel log: struct lagtrap_history_wait */
     LAGTRAP_RECORD_STACK_COPY = 20,     /* user log: struct lagtrap_stack_copy and the memory */
     LAGTRAP_RECORD_TRACE_TEXT = 21,     /* user log: struct lagtrap_trace_text */
+    LAGTRAP_RECORD_WRITTEN = 22,        /* kernel log: struct lagtrap_written + path */
+    LAGTRAP_RECORD_GROUP_MEMORY = 23,   /* kernel log: struct lagtrap_group_memory + path */
 };
 
 struct lagtrap_record {
@@ -345,6 +347,10 @@ enum lagtrap_wait_file_kind {
     LAGTRAP_FILE_LOCAL_PEER = 8,
     LAGTRAP_FILE_SYN_REPEATED = 9,     /* of no thread: a SYN to this peer was sent again */
     LAGTRAP_FILE_CONNECT_REFUSED = 10, /* not a wait: the peer refused the thread's connection */
+    /* Not waits either: the process holder_pid has the other end of the socket, or listens on it. */
+    LAGTRAP_FILE_OWNER = 11,
+    LAGTRAP_FILE_LISTENER = 12,
+    LAGTRAP_FILE_FULL_LISTENER = 13, /* its accept queue has no room, or it has dropped connections */
 };
 
 /* The other end of a socket. */
@@ -364,10 +370,11 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_peer) == 24, "layout of peers");
  * names from the last to the first, each with a '\0'. */
 struct lagtrap_wait_file {
     struct lagtrap_record header;
-    __u64 file; /* identifies the file within the capture; never 0 */
+    __u64 file; /* identifies the file, or the socket's connection, within the capture; never 0 */
     __u32 pid;
     __u32 tid;
-    __u32 holder_pid;  /* LOCK, REFUSED: a process with a conflicting lock; 0: unknown */
+    __u32
+        holder_pid; /* LOCK, REFUSED: a process with a conflicting lock, 0 if unknown; OWNER, LISTENER: that process */
     __u32 queue_depth; /* requests that the disk has received but not completed */
     __u16 path_bytes;  /* up to LAGTRAP_PATH_BYTES; 0 if written before */
     __u8 kind;         /* enum lagtrap_wait_file_kind */
@@ -375,6 +382,39 @@ struct lagtrap_wait_file {
     char disk[LAGTRAP_COMM_BYTES]; /* name; empty if the file system is not on a disk */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_wait_file) == 64, "layout of files of waits");
+
+/* Whose data a disk writes. Of a file: how much of it the disk has written since the recording began, with its names after
+ * the struct as those of lagtrap_wait_file, up to the root of its file system. Of a process: that it has such a file open, or,
+ * with file 0, how much it wrote in its life, which has ended. */
+struct lagtrap_written {
+    struct lagtrap_record header;
+    __u64 file;
+    __u64 bytes;    /* of a process that has the file open: 0 */
+    __u64 ended_ns; /* of a process that has ended */
+    __u32 pid;      /* 0: of a file */
+    __u16 path_bytes;
+    __u16 padding;
+    char name[LAGTRAP_COMM_BYTES]; /* of the process that has ended, or of the disk; any bytes */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_written) == 64, "layout of what was written");
+
+/* The control group around a process that is nearest to its memory limit, as the recording began. After the struct its path
+ * (path_bytes, no '\0'). */
+struct lagtrap_group_memory {
+    struct lagtrap_record header;
+    __u64 limit_bytes;
+    __u64 used_bytes;
+    __u64 file_bytes; /* of these: pages of files that are cached */
+    __u64 anonymous_bytes;
+    __u64 shared_bytes; /* tmpfs and shared memory */
+    __u64
+        filler_bytes; /* that the process filler_pid has read and written, or has in memory, whichever is the larger part */
+    __u32 pid;
+    __u32 filler_pid; /* the one of the group that has most of that; 0: not known */
+    __u16 path_bytes;
+    __u8 padding[6];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_group_memory) == 80, "layout of the memory of groups");
 
 /* History from before the recording: a thread found on a CPU. */
 struct lagtrap_history_sample {

@@ -55,6 +55,16 @@ static __always_inline __u8 kind_of_peer(const struct sock* sk) {
     return BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_SYN_WAS_SENT ? LAGTRAP_FILE_CONNECTING : LAGTRAP_FILE_PEER;
 }
 
+/* A number for the socket that is unique while it has this peer and is at this stage. */
+static __always_inline __u64 socket_number(const struct sock* sk, __u8 kind) {
+    __u64 number = (__u64)sk ^ (__u64)kind << 60;
+    if (kind != LAGTRAP_FILE_LOCAL_PEER) {
+        number ^= (__u64)BPF_CORE_READ(sk, __sk_common.skc_daddr) << 16;
+        number ^= (__u64)BPF_CORE_READ(sk, __sk_common.skc_num) << 32 | BPF_CORE_READ(sk, __sk_common.skc_dport);
+    }
+    return number * 0x9e3779b97f4a7c15ULL | 1;
+}
+
 /* Writes the path, with '\0', of a local socket's peer, or else its own. Returns its size in
  * bytes, 0 if neither has one. */
 static __always_inline __u32 read_local_path(const struct sock* sk, char* path) {

@@ -394,18 +394,15 @@ static __always_inline struct file* waited_file(const struct wait_question* ques
     return is_about_a_file(question->call) ? file_of_descriptor(files, question->descriptor) : NULL;
 }
 
-/* Sets the kind, and a number for the socket that is unique while it has this peer. False if it
- * has no peer that can be reported. */
+/* Sets the kind and the socket's number. False if it has no peer that can be reported. */
 static __always_inline bool name_peer(const struct sock* sk, struct lagtrap_wait_file* record) {
-    record->file ^= (__u64)sk;
-    if (BPF_CORE_READ(sk, __sk_common.skc_family) == FAMILY_LOCAL) {
+    if (BPF_CORE_READ(sk, __sk_common.skc_family) == FAMILY_LOCAL)
         record->kind = LAGTRAP_FILE_LOCAL_PEER;
-        return true;
-    }
-    if (!has_internet_peer(sk)) return false;
-    record->kind = kind_of_peer(sk);
-    __u64 peer = (__u64)BPF_CORE_READ(sk, __sk_common.skc_daddr) << 32 | BPF_CORE_READ(sk, __sk_common.skc_dport);
-    record->file = (record->file ^ peer) * 0x9e3779b97f4a7c15ULL | 1;
+    else if (has_internet_peer(sk))
+        record->kind = kind_of_peer(sk);
+    else
+        return false;
+    record->file = socket_number(sk, record->kind);
     return true;
 }
 
@@ -431,8 +428,8 @@ static __always_inline void read_disk(const struct inode* inode, struct lagtrap_
 
 struct path_walk {
     struct dentry* entry;
-    struct vfsmount* mounted;
-    struct path_scratch* out;
+    struct vfsmount* mounted; /* NULL: the walk ends at the root of the file system */
+    char* path;               /* with room for LAGTRAP_PATH_BYTES + NAME_BYTES */
     __u32 used;
 };
 
@@ -441,7 +438,8 @@ static long read_name(__u32 step, struct path_walk* walk) {
     struct dentry* entry = walk->entry;
     struct vfsmount* mounted = walk->mounted;
     struct dentry* parent = BPF_CORE_READ(entry, d_parent);
-    if (entry == BPF_CORE_READ(mounted, mnt_root) || entry == parent) {
+    if (!mounted && entry == parent) return 1;
+    if (mounted && (entry == BPF_CORE_READ(mounted, mnt_root) || entry == parent)) {
         struct mount* mount = (struct mount*)((char*)mounted - bpf_core_field_offset(struct mount, mnt));
         struct mount* outer = BPF_CORE_READ(mount, mnt_parent);
         if (outer == mount || !outer) return 1;
@@ -451,7 +449,7 @@ static long read_name(__u32 step, struct path_walk* walk) {
     }
     __u32 used = walk->used;
     if (used >= LAGTRAP_PATH_BYTES) return 1;
-    long bytes = bpf_probe_read_kernel_str(walk->out->path + used, NAME_BYTES, BPF_CORE_READ(entry, d_name.name));
+    long bytes = bpf_probe_read_kernel_str(walk->path + used, NAME_BYTES, BPF_CORE_READ(entry, d_name.name));
     if (bytes <= 0 || bytes > NAME_BYTES) return 1;
     walk->used = used + bytes;
     walk->entry = parent;
@@ -462,7 +460,7 @@ static long read_name(__u32 step, struct path_walk* walk) {
  * their size in bytes. */
 static __always_inline __u32 read_path(struct file* file, struct path_scratch* out) {
     struct path_walk walk = {
-        .entry = BPF_CORE_READ(file, f_path.dentry), .mounted = BPF_CORE_READ(file, f_path.mnt), .out = out};
+        .entry = BPF_CORE_READ(file, f_path.dentry), .mounted = BPF_CORE_READ(file, f_path.mnt), .path = out->path};
     if (!walk.entry || !walk.mounted) return 0;
     bpf_loop(PATH_NAMES, read_name, &walk, 0);
     return walk.used < LAGTRAP_PATH_BYTES ? walk.used : LAGTRAP_PATH_BYTES;

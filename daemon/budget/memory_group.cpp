@@ -79,6 +79,9 @@ struct MemoryGroup::Names {
     const char* used;
     std::array<const char*, 2> limits;
     std::array<const char*, 2> file_pages;
+    const char* cached;  // pages of files, shared memory with them
+    const char* anonymous;
+    const char* shared;
     const char* events;
 };
 
@@ -89,14 +92,24 @@ constexpr std::array<const char*, 2> version_2_limits{"memory.max", "memory.high
 }  // namespace
 
 std::optional<MemoryGroup> MemoryGroup::find(std::string_view memberships, const fs::path& root) {
-    static constexpr std::array<Names, 2> versions{
-        Names{"memory",
-              "memory",
-              "memory.usage_in_bytes",
-              {"memory.limit_in_bytes", "memory.limit_in_bytes"},
-              {"total_active_file", "total_inactive_file"},
-              "memory.oom_control"},
-        Names{"", "", "memory.current", version_2_limits, {"active_file", "inactive_file"}, "memory.events"}};
+    static constexpr std::array<Names, 2> versions{Names{"memory",
+                                                         "memory",
+                                                         "memory.usage_in_bytes",
+                                                         {"memory.limit_in_bytes", "memory.limit_in_bytes"},
+                                                         {"total_active_file", "total_inactive_file"},
+                                                         "total_cache",
+                                                         "total_rss",
+                                                         "total_shmem",
+                                                         "memory.oom_control"},
+                                                   Names{"",
+                                                         "",
+                                                         "memory.current",
+                                                         version_2_limits,
+                                                         {"active_file", "inactive_file"},
+                                                         "file",
+                                                         "anon",
+                                                         "shmem",
+                                                         "memory.events"}};
     for (const Names& names : versions) {
         const auto path = path_of(memberships, names.controller);
         // The path contains ".." if this process sees a cgroup namespace that begins below its own
@@ -105,6 +118,7 @@ std::optional<MemoryGroup> MemoryGroup::find(std::string_view memberships, const
         MemoryGroup group;
         group.names_ = &names;
         const fs::path top = root / names.below;
+        group.top_ = top.lexically_normal();
         fs::path folder = (top / fs::path(*path).relative_path()).lexically_normal();
         std::error_code ignored;
         for (;; folder = folder.parent_path()) {
@@ -144,6 +158,30 @@ std::optional<MemoryUse> MemoryGroup::use() const {
         if (found && (!tightest || found->room_bytes() < tightest->room_bytes())) tightest = found;
     }
     return tightest;
+}
+
+std::optional<MemoryFill> MemoryGroup::fill_of(const fs::path& folder) const {
+    MemoryFill fill{folder, "/" / folder.lexically_relative(top_), no_limit};
+    for (const char* name : names_->limits) fill.limit_bytes = std::min(fill.limit_bytes, limit_in(folder / name));
+    if (fill.limit_bytes == no_limit) return std::nullopt;
+    const auto used = read_file(folder / names_->used, longest_bytes);
+    const auto statistics = read_file(folder / "memory.stat", longest_bytes);
+    if (!used || !statistics) return std::nullopt;
+    fill.used_bytes = number_in(*used).value_or(0);
+    fill.anonymous_bytes = value_of(*statistics, names_->anonymous);
+    fill.shared_bytes = value_of(*statistics, names_->shared);
+    const std::uint64_t cached_bytes = value_of(*statistics, names_->cached);
+    fill.file_bytes = cached_bytes - std::min(cached_bytes, fill.shared_bytes);
+    return fill;
+}
+
+std::optional<MemoryFill> MemoryGroup::fill() const {
+    std::optional<MemoryFill> fullest;
+    for (const fs::path& folder : folders_) {
+        auto found = fill_of(folder);
+        if (found && (!fullest || found->room_bytes() < fullest->room_bytes())) fullest = std::move(found);
+    }
+    return fullest;
 }
 
 std::uint64_t MemoryGroup::killed() const {

@@ -18,6 +18,18 @@ struct MemoryUse {
     [[nodiscard]] std::uint64_t room_bytes() const { return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0; }
 };
 
+// What fills a group.
+struct MemoryFill {
+    std::filesystem::path folder;
+    std::filesystem::path path;  // of the group, from the root of all: "/system.slice/app.service"
+    std::uint64_t limit_bytes = 0;
+    std::uint64_t used_bytes = 0;  // of this:
+    std::uint64_t file_bytes = 0;  // pages of files
+    std::uint64_t anonymous_bytes = 0;
+    std::uint64_t shared_bytes = 0;  // tmpfs and shared memory
+    [[nodiscard]] std::uint64_t room_bytes() const { return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0; }
+};
+
 class MemoryGroup {
   public:
     // `memberships` is the text of /proc/self/cgroup; `root` is where the groups are mounted.
@@ -29,6 +41,8 @@ class MemoryGroup {
     // Of this group or one of its ancestors, whichever has the least room left. nullopt if none of
     // them has a limit.
     [[nodiscard]] std::optional<MemoryUse> use() const;
+    // The same, counting pages of files as used.
+    [[nodiscard]] std::optional<MemoryFill> fill() const;
     // Number of processes in this group that the OOM killer has ended since the group was created.
     [[nodiscard]] std::uint64_t killed() const;
 
@@ -36,8 +50,10 @@ class MemoryGroup {
     // The file names of one version of the interface, and the keys of the file page counters.
     struct Names;
     [[nodiscard]] std::optional<MemoryUse> use_of(const std::filesystem::path& folder) const;
+    [[nodiscard]] std::optional<MemoryFill> fill_of(const std::filesystem::path& folder) const;
 
     const Names* names_ = nullptr;
+    std::filesystem::path top_;                   // the root of all groups
     std::vector<std::filesystem::path> folders_;  // this group and its ancestors
 };
 

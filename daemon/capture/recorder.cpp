@@ -13,6 +13,7 @@
 #include "daemon/capture/capture_logs.hpp"
 #include "daemon/capture/recording_counts.hpp"
 #include "daemon/capture/rundown.hpp"
+#include "daemon/kernel/iterator.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 
 namespace lagtrap::daemon {
@@ -157,7 +158,7 @@ Status Recorder::begin_early(Listener& listener, std::uint32_t pid) {
         return on;
     }
     for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far()) capture_->write(&run.header);
-    list_threads(programs_.thread_lister(), pid);
+    run_iterator(programs_.thread_lister(), pid);
     return success();
 }
 
@@ -301,12 +302,15 @@ Status Recorder::stop(trace::Session& session) {
         programs_.give_to(nullptr);
         return make_error(ErrorKind::System, "the capture had not started");
     }
+    programs_.look_at_open_files();
     capture->take_events();
     capture->rundown->finish();
     capture->logs.write(capture->rundown->take_records());
     session.containers = capture->rundown->containers();
     TRY(programs_.consume());
     programs_.give_to(nullptr);
+    // What was read at the begin: a log is in order of time.
+    if (const auto& memory = capture->rundown->group_memory()) capture->logs.write(record_of(*memory, monotonic_ns()));
     for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts()) capture->write(&text.header);
     for (const lagtrap_run& run : capture->listener.breaches().open_runs()) capture->write(&run.header);
     capture->listener.breaches().forget_left_delays();

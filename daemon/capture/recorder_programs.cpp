@@ -20,6 +20,7 @@
 #include "core/unique_fd.hpp"
 #include "daemon/budget/own_use.hpp"
 #include "daemon/kernel/context_switches.hpp"
+#include "daemon/kernel/iterator.hpp"
 #include "daemon/kernel/optional_programs.hpp"
 #include "daemon/kernel/preempt_count.hpp"
 #include "daemon/kernel/shared_maps.hpp"
@@ -103,6 +104,7 @@ void RecorderPrograms::on(std::uint64_t copies_bytes, std::uint32_t first_pid) {
     allow_copies(copies_bytes, first_pid);
     __atomic_store_n(&recording->without_user_stacks_of_switches, 0, __ATOMIC_RELEASE);
     programs_->bss->quotas_seen = false;
+    programs_->bss->open_files_until_ns = 0;
     if (sample_interval_ != settings_.sample_interval) set_sample_interval(settings_.sample_interval);
     __atomic_store_n(&recording->on, 1, __ATOMIC_RELEASE);
     enable_samplers(true);
@@ -336,6 +338,12 @@ std::vector<bpf_program*> RecorderPrograms::cause_programs() const {
             all.on_wheel_timer, all.on_local_packet,  all.on_packet,  all.on_packets_end, all.on_request_done};
 }
 
+void RecorderPrograms::look_at_open_files() const {
+    const auto& seen = *programs_->bss;
+    if (seen.ends_wanted_in == captures_ || seen.files_written_in == captures_)
+        run_iterator(programs_->progs.on_open_file, 0);
+}
+
 void RecorderPrograms::forget_disk_requests() const {
     const bpf_map* const requests = programs_->maps.disk_requests;
     for (__u64 disk = 0; bpf_map__get_next_key(requests, nullptr, &disk, sizeof(disk)) == 0;)
@@ -344,8 +352,8 @@ void RecorderPrograms::forget_disk_requests() const {
 
 std::vector<bpf_program*> RecorderPrograms::file_programs() const {
     const auto& all = programs_->progs;
-    return {all.on_page_fault, all.on_lock, all.on_whole_file_lock, all.on_request_issued, all.on_request_completed,
-            all.on_retransmit, all.on_reset};
+    return {all.on_page_fault, all.on_lock,  all.on_whole_file_lock, all.on_request_issued, all.on_request_completed,
+            all.on_retransmit, all.on_reset, all.on_socket_state,    all.on_write_done,     all.on_writer_ends};
 }
 
 std::vector<int> RecorderPrograms::program_fds() const {

@@ -82,6 +82,10 @@ class RecorderPrograms {
     [[nodiscard]] const HistoryWindow& history() const { return *history_; }
 
     [[nodiscard]] lagtrap_capture_counters counters() const;
+    // Records which processes have the other ends of sockets that threads waited for in this
+    // capture, and which have written files open. Takes up to 50 ms, and nothing if there are no
+    // such sockets and files.
+    void look_at_open_files() const;
     // Iterates over all threads.
     [[nodiscard]] bpf_program* thread_lister() const;
     // Without the thread lister, because it runs in the daemon's own time and the kernel's count

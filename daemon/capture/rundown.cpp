@@ -1,7 +1,5 @@
 #include "daemon/capture/rundown.hpp"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,8 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "core/unique_fd.hpp"
-#include "daemon/kernel/libbpf_support.hpp"
+#include "daemon/kernel/iterator.hpp"
 #include "daemon/processes/inspector_pool.hpp"
 
 namespace lagtrap::daemon {
@@ -28,21 +25,6 @@ CodeRundownLimits limits_within(std::uint64_t code_limit_bytes) {
 }
 
 }  // namespace
-
-void list_threads(const bpf_program* program, std::uint32_t pid) {
-    bpf_iter_link_info info{};
-    info.task.pid = pid;
-    bpf_iter_attach_opts options{};
-    options.sz = sizeof(options);
-    options.link_info = &info;
-    options.link_info_len = sizeof(info);
-    const Link link(bpf_program__attach_iter(program, pid == 0 ? nullptr : &options));
-    if (!link) return;
-    const UniqueFd fd(bpf_iter_create(bpf_link__fd(link.get())));
-    char nothing = 0;
-    while (fd.valid() && ::read(fd.get(), &nothing, 1) > 0) {
-    }
-}
 
 Rundown::Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory,
                  std::uint64_t code_limit_bytes, ContainerNames* names)
@@ -76,7 +58,8 @@ void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     const auto follow_code = [&] { scan.records().for_each([this](const auto* record) { code_.take(record); }); };
     if (first_pid != 0) scan.add(first_pid);
     follow_code();
-    list_threads(threads, 0);
+    if (first_pid != 0) group_memory_ = read_group_memory(first_pid);
+    run_iterator(threads, 0);
     scan.add_others(ProcessScan::Code::Known);
     scan.records().for_each([this](const lagtrap_record* record) { name_container(record); });
     std::unique_lock lock(mutex_);

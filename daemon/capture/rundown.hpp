@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "daemon/capture/code_rundown.hpp"
+#include "daemon/capture/group_memory.hpp"
 #include "daemon/processes/container_names.hpp"
 #include "daemon/processes/process_scan.hpp"
 #include "trace/logs/session.hpp"
@@ -20,9 +22,6 @@
 struct bpf_program;
 
 namespace lagtrap::daemon {
-
-// Runs the program for all threads of the machine, or of one process if `pid` is not 0.
-void list_threads(const bpf_program* program, std::uint32_t pid);
 
 class Rundown {
   public:
@@ -46,6 +45,8 @@ class Rundown {
     void finish();
     static constexpr std::chrono::milliseconds finish_patience{3'000};
     [[nodiscard]] const CodeRundownCounts& counts() const { return code_.counts(); }
+    // The memory group of process `first_pid`, as from read_group_memory(). Call after finish().
+    [[nodiscard]] const std::optional<GroupMemory>& group_memory() const { return group_memory_; }
     // Names of the containers of all recorded processes.
     [[nodiscard]] const trace::ContainerNames& containers() const { return containers_; }
     // Bytes copied into the capture so far. Can be called at any time.
@@ -61,6 +62,7 @@ class Rundown {
     CodeRundown code_;
     ContainerNames* names_;
     trace::ContainerNames containers_;
+    std::optional<GroupMemory> group_memory_;
     std::size_t started_ = 0;  // started programs that were read
     std::atomic<std::uint64_t> copied_bytes_{0};
     std::mutex mutex_;  // protects the following members

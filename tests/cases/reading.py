@@ -31,7 +31,7 @@ def section(sections, start):
 
 def first_known(sentences):
     """What had passed when the recording began is of the past; any other sentence is what the report makes of the delay."""
-    return next((sentence for sentence in sentences if "which had passed when the recording began" not in sentence
+    return next((sentence for sentence in sentences if "had passed before the recording began" not in sentence
                  and not sentence.startswith("The rest: ")), "")
 
 

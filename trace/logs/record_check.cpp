@@ -53,9 +53,10 @@ RecordCheck check_mapping(const lagtrap_record* record) {
                     mapping->path_bytes <= record->size_bytes - sizeof(*mapping));
 }
 
-RecordCheck check_wait_file(const lagtrap_record* record) {
-    const auto* wait = as<lagtrap_wait_file>(record);
-    return whole_if(wait != nullptr && wait->path_bytes <= record->size_bytes - sizeof(*wait));
+template <typename Record>
+RecordCheck check_with_path(const lagtrap_record* record) {
+    const auto* whole = as<Record>(record);
+    return whole_if(whole != nullptr && whole->path_bytes <= record->size_bytes - sizeof(*whole));
 }
 
 }  // namespace
@@ -70,7 +71,9 @@ RecordCheck check_record(const lagtrap_record* record, std::size_t available_byt
         case LAGTRAP_RECORD_SAMPLE: return check_plain<lagtrap_sample>(record);
         case LAGTRAP_RECORD_SWITCH: return check_least(record, LAGTRAP_SWITCH_LEAST_BYTES);
         case LAGTRAP_RECORD_WAKING: return check_least(record, LAGTRAP_WAKING_LEAST_BYTES);
-        case LAGTRAP_RECORD_WAIT_FILE: return check_wait_file(record);
+        case LAGTRAP_RECORD_WAIT_FILE: return check_with_path<lagtrap_wait_file>(record);
+        case LAGTRAP_RECORD_WRITTEN: return check_with_path<lagtrap_written>(record);
+        case LAGTRAP_RECORD_GROUP_MEMORY: return check_with_path<lagtrap_group_memory>(record);
         case LAGTRAP_RECORD_THREAD: return check_least(record, LAGTRAP_THREAD_LEAST_BYTES);
         case LAGTRAP_RECORD_PROCESS: return check_process(record);
         case LAGTRAP_RECORD_MAPPING: return check_mapping(record);

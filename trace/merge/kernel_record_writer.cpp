@@ -277,6 +277,43 @@ void KernelRecordWriter::write_wait_file(const lagtrap_wait_file& record) {
                        if (record.disk[0] != 0) wait.add_string(field::disk, comm_text(record.disk));
                        if (record.queue_depth != 0) wait.add_uint32(field::queue_depth, record.queue_depth);
                        if (record.holder_pid != 0) wait.add_uint32(field::holder_pid, record.holder_pid);
+                       if (is_of_socket(record.kind)) wait.add_uint64(field::socket, record.file);
+                   });
+}
+
+void KernelRecordWriter::write_written(const lagtrap_written& record) {
+    namespace field = perfetto::lagtrap_written;
+    if (record.path_bytes > 0)
+        written_files_[record.file] = path_of_names({reinterpret_cast<const char*>(&record + 1), record.path_bytes});
+    const auto known = written_files_.find(record.file);
+    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns), UsesInterning::No,
+                   [&](pbf_writer& packet) {
+                       pbf_writer written(packet, perfetto::trace_packet::lagtrap_written);
+                       if (record.file != 0) written.add_uint64(field::file, record.file);
+                       if (record.bytes != 0) written.add_uint64(field::bytes, record.bytes);
+                       if (known != written_files_.end()) written.add_string(field::path, known->second);
+                       if (record.name[0] != 0) written.add_string(field::name, comm_text(record.name));
+                       if (record.pid != 0) written.add_uint32(field::pid, record.pid);
+                       if (record.ended_ns != 0) written.add_uint64(field::ended, to_boottime(record.ended_ns));
+                   });
+}
+
+void KernelRecordWriter::write_group_memory(const lagtrap_group_memory& record) {
+    namespace field = perfetto::lagtrap_group_memory;
+    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns), UsesInterning::No,
+                   [&](pbf_writer& packet) {
+                       pbf_writer memory(packet, perfetto::trace_packet::lagtrap_group_memory);
+                       const std::string path(reinterpret_cast<const char*>(&record + 1), record.path_bytes);
+                       memory.add_uint32(field::pid, record.pid);
+                       memory.add_string(field::path, printable(path));
+                       memory.add_uint64(field::limit_bytes, record.limit_bytes);
+                       memory.add_uint64(field::used_bytes, record.used_bytes);
+                       memory.add_uint64(field::file_bytes, record.file_bytes);
+                       memory.add_uint64(field::anonymous_bytes, record.anonymous_bytes);
+                       memory.add_uint64(field::shared_bytes, record.shared_bytes);
+                       if (record.filler_pid == 0) return;
+                       memory.add_uint32(field::filler_pid, record.filler_pid);
+                       memory.add_uint64(field::filler_bytes, record.filler_bytes);
                    });
 }
 
@@ -357,6 +394,10 @@ void KernelRecordWriter::write(const lagtrap_record* record) {
         case LAGTRAP_RECORD_SWITCH: write_switch(whole_record<lagtrap_switch>(record)); break;
         case LAGTRAP_RECORD_WAKING: write_waking(whole_record<lagtrap_waking>(record)); break;
         case LAGTRAP_RECORD_WAIT_FILE: write_wait_file(*reinterpret_cast<const lagtrap_wait_file*>(record)); break;
+        case LAGTRAP_RECORD_WRITTEN: write_written(*reinterpret_cast<const lagtrap_written*>(record)); break;
+        case LAGTRAP_RECORD_GROUP_MEMORY:
+            write_group_memory(*reinterpret_cast<const lagtrap_group_memory*>(record));
+            break;
         case LAGTRAP_RECORD_HISTORY_SAMPLE:
             write_history_sample(*reinterpret_cast<const lagtrap_history_sample*>(record));
             break;

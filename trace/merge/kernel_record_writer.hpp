@@ -55,6 +55,8 @@ class KernelRecordWriter {
     void write_switch(const lagtrap_switch& record);
     void write_waking(const lagtrap_waking& record);
     void write_wait_file(const lagtrap_wait_file& record);
+    void write_written(const lagtrap_written& record);
+    void write_group_memory(const lagtrap_group_memory& record);
     void begin_history(std::uint64_t at_ns);
     void write_history_sample(const lagtrap_history_sample& record);
     void write_history_wait(const lagtrap_history_wait& record);
@@ -71,10 +73,11 @@ class KernelRecordWriter {
     PacketWriter& writer_;
     std::size_t callstacks_limit_;
     CallstackInterner samples_, off_cpu_;
-    std::optional<CallstackInterner> history_;                     // where there is one
-    std::unordered_set<std::uint32_t> named_by_history_;           // threads that nothing else tells of
-    std::unordered_map<std::uint64_t, std::string> waited_files_;  // path by number
-    std::unordered_map<std::uint16_t, std::uint32_t> running_;     // thread that was switched in last, by CPU
+    std::optional<CallstackInterner> history_;                      // where there is one
+    std::unordered_set<std::uint32_t> named_by_history_;            // threads that nothing else tells of
+    std::unordered_map<std::uint64_t, std::string> waited_files_;   // path by number
+    std::unordered_map<std::uint64_t, std::string> written_files_;  // the same
+    std::unordered_map<std::uint16_t, std::uint32_t> running_;      // thread that was switched in last, by CPU
     Counts counts_;
 };
 

@@ -28,4 +28,9 @@ bool has_peer(unsigned kind) {
            kind == LAGTRAP_FILE_SYN_REPEATED || kind == LAGTRAP_FILE_CONNECT_REFUSED;
 }
 
+bool is_of_socket(unsigned kind) {
+    return has_peer(kind) || kind == LAGTRAP_FILE_LOCAL_PEER || kind == LAGTRAP_FILE_OWNER ||
+           kind == LAGTRAP_FILE_LISTENER || kind == LAGTRAP_FILE_FULL_LISTENER;
+}
+
 }  // namespace lagtrap::trace

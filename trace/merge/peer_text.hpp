@@ -13,5 +13,7 @@ namespace lagtrap::trace {
 
 // Whether a record of this kind (enum lagtrap_wait_file_kind) has a struct lagtrap_peer.
 [[nodiscard]] bool has_peer(unsigned kind);
+// Whether it is about a socket.
+[[nodiscard]] bool is_of_socket(unsigned kind);
 
 }  // namespace lagtrap::trace

@@ -34,6 +34,8 @@ inline constexpr Field lagtrap_switch = 20002;
 inline constexpr Field lagtrap_wait_file = 20003;
 inline constexpr Field lagtrap_history_wait = 20004;
 inline constexpr Field lagtrap_wait = 20005;
+inline constexpr Field lagtrap_written = 20006;
+inline constexpr Field lagtrap_group_memory = 20007;
 // TracePacket.SequenceFlags
 inline constexpr std::uint32_t incremental_state_cleared = 1;
 inline constexpr std::uint32_t needs_incremental_state = 2;
@@ -297,8 +299,32 @@ inline constexpr Field kind = 2;  // enum lagtrap_wait_file_kind of bpf/records.
 inline constexpr Field path = 3;  // from the root of the machine's first mount namespace, or of the thread's
 inline constexpr Field disk = 4;
 inline constexpr Field queue_depth = 5;  // requests that the disk had been given and had not completed
-inline constexpr Field holder_pid = 6;   // a process with a lock in the way
+inline constexpr Field holder_pid = 6;   // a process with a lock in the way, or at the other end
+inline constexpr Field socket = 7;       // the same number for the same connection
 }  // namespace lagtrap_wait_file
+
+// Whose data disks write: of a file; of a process that has it open for writing; of a process that wrote and has ended.
+namespace lagtrap_written {
+inline constexpr Field file = 1;  // the same number for the same file
+inline constexpr Field bytes = 2;
+inline constexpr Field path = 3;  // from the root of its file system
+inline constexpr Field name = 4;  // of the disk, or of the process that has ended
+inline constexpr Field pid = 5;
+inline constexpr Field ended = 6;
+}  // namespace lagtrap_written
+
+// The control group around a process that is nearest to its memory limit, as bpf/records.h has it.
+namespace lagtrap_group_memory {
+inline constexpr Field pid = 1;
+inline constexpr Field path = 2;
+inline constexpr Field limit_bytes = 3;
+inline constexpr Field used_bytes = 4;
+inline constexpr Field file_bytes = 5;
+inline constexpr Field anonymous_bytes = 6;
+inline constexpr Field shared_bytes = 7;
+inline constexpr Field filler_pid = 8;
+inline constexpr Field filler_bytes = 9;
+}  // namespace lagtrap_group_memory
 
 // A wait that ended before the recording began, at this packet's time. Its stack is the perf_sample of the same packet, the
 // waker's the next one of the sequence.

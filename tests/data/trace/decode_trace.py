@@ -16,10 +16,15 @@ FIELDS = {
                59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 61: ("symbols", "m:Symbols"), 66: ("sample", "m:Sample"),
                89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes"), 20001: ("wake_cause", "m:WakeCause"),
                20002: ("switch_facts", "m:SwitchFacts"), 20003: ("wait_file", "m:WaitFile"),
-               20004: ("history_wait", "m:HistoryWait"), 20005: ("wait", "m:Wait")},
+               20004: ("history_wait", "m:HistoryWait"), 20005: ("wait", "m:Wait"), 20006: ("written", "m:Written"),
+               20007: ("group_memory", "m:GroupMemory")},
+    "Written": {1: ("file", "v"), 2: ("bytes", "v"), 3: ("path", "s"), 4: ("name", "s"), 5: ("pid", "v"), 6: ("ended", "v")},
+    "GroupMemory": {1: ("pid", "v"), 2: ("path", "s"), 3: ("limit", "v"), 4: ("used", "v"), 5: ("file", "v"), 6: ("anonymous", "v"),
+                    7: ("shared", "v"), 8: ("filler", "v"), 9: ("filler_bytes", "v")},
     "Wait": {1: ("object", "v")},
     "HistoryWait": {1: ("begin", "v"), 2: ("waker", "v"), 3: ("by_interrupt", "v"), 4: ("in_run", "v"), 5: ("of_waker", "v")},
-    "WaitFile": {1: ("tid", "v"), 2: ("kind", "v"), 3: ("path", "s"), 4: ("disk", "s"), 5: ("queue_depth", "v"), 6: ("holder", "v")},
+    "WaitFile": {1: ("tid", "v"), 2: ("kind", "v"), 3: ("path", "s"), 4: ("disk", "s"), 5: ("queue_depth", "v"), 6: ("holder", "v"),
+                 7: ("socket", "v")},
     "SwitchFacts": {1: ("next_policy", "v"), 2: ("prev_throttled", "v"), 3: ("throttled_from", "v"), 4: ("throttled_to", "v"), 5: ("concluded", "v"),
                     6: ("yielded", "v")},
     "WakeCause": {1: ("cause", "v"), 2: ("number", "v"), 3: ("device", "s")},
@@ -198,6 +203,9 @@ class Trace:
         self.switch_states = []
         self.switch_facts = []
         self.wait_files = []
+        self.wait_sockets = []
+        self.written = []
+        self.group_memory = []
         self.wait_objects = []
         self.history_waits = []
         self.history_stacks = collections.Counter()
@@ -262,6 +270,11 @@ class Trace:
             wait = packet["wait_file"]
             self.wait_files.append([at_ns, wait["tid"], wait["kind"], wait.get("path", ""), wait.get("disk", ""),
                                     wait.get("queue_depth", 0), wait.get("holder", 0)])
+            self.wait_sockets.append(wait.get("socket", 0))
+        if "written" in packet:
+            self.written.append([at_ns, packet["written"]])
+        if "group_memory" in packet:
+            self.group_memory.append(packet["group_memory"])
         if "wait" in packet:
             self.wait_objects.append([at_ns, packet["sample"]["tid"], packet["wait"]["object"]])
         if "history_wait" in packet:
@@ -451,6 +464,9 @@ def main():
         summary["switch_states"] = trace.switch_states[:limit]
         summary["wakings"] = trace.wakings[:limit]
         summary["wait_files"] = trace.wait_files[:limit]
+        summary["wait_sockets"] = trace.wait_sockets[:limit]
+        summary["written"] = trace.written[:limit]
+        summary["group_memory"] = trace.group_memory[:limit]
         summary["wait_objects"] = trace.wait_objects[:limit]
         summary["history_waits"] = trace.history_waits[:limit]
         summary["history_stacks"] = dict(trace.history_stacks.most_common(limit))

@@ -454,9 +454,8 @@ TEST(DelayCause, says_what_is_not_known_and_why) {
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(240 * ms, 0, 10, 0, 11);
     builder.samples(0, 240 * ms, 0, 10, 10, {"main", "spin"});
     builder.run(TraceBuilder::delay(1, "never", -at(100 * ms), 340 * ms, 50 * ms, 10, 10));
-    EXPECT_THAT(sentences_of(builder),
-                testing::ElementsAre("Computed for 240 ms (71 %) in spin.",
-                                     "Nothing is known of 100 ms (29 %), which had passed when the recording began."));
+    EXPECT_THAT(sentences_of(builder), testing::ElementsAre("Computed for 240 ms (71 %) in spin.",
+                                                            "100 ms (29 %) had passed before the recording began."));
 }
 
 TEST(DelayCause, a_lock_that_was_never_released_has_no_known_holder) {
@@ -482,11 +481,12 @@ TEST(DelayCause, the_thread_that_ended_a_run_is_said_to_have_worked_at_it_withou
     auto delay = TraceBuilder::delay(1, "job", at(20 * ms), 200 * ms, 10 * ms, 10, 10);
     delay.end_tid = 12;
     builder.run(delay);
-    EXPECT_THAT(
-        sentences_of(builder).at(0),
-        "Nothing is known of 200 ms (100 %) for certain: the run passed from app (10) to worker (12) between its begin "
-        "and 200 ms, at a moment that no marker tells; worker (12), which ended it, computed for 200 ms in "
-        "resize_image in that time.");
+    EXPECT_THAT(sentences_of(builder).at(0),
+                "For 200 ms (100 %), it is not known which thread had the run: it passed from app (10) to worker (12) "
+                "between its "
+                "begin and 200 ms, at a moment that no marker shows; in that time worker (12), which ended it, "
+                "computed for 200 ms "
+                "in resize_image.");
 }
 
 TEST(DelayCause, hand_overs_are_told_with_their_times) {
@@ -495,9 +495,10 @@ TEST(DelayCause, hand_overs_are_told_with_their_times) {
     auto delay = TraceBuilder::delay(1, "job", at(20 * ms), 200 * ms, 10 * ms, 10, 10);
     delay.stages = {{"sent", 20 * ms, 10}, {"taken", 120 * ms, 12}, {"back", 150 * ms, 10}};
     builder.run(delay);
-    EXPECT_THAT(sentences_of(builder).at(0),
-                "Nothing is known of 130 ms (65 %) for certain: the run passed from app (10) to worker (12) between "
-                "20.0 ms and 120 ms after its begin, at a moment that no marker tells, and so 1 more time.");
+    EXPECT_THAT(
+        sentences_of(builder).at(0),
+        "For 130 ms (65 %), it is not known which thread had the run: it passed from app (10) to worker (12) between "
+        "20.0 ms and 120 ms after its begin, at a moment that no marker shows, and did so 1 more time.");
 }
 
 trace::Delay delay_before(TraceBuilder& builder) {

@@ -110,7 +110,7 @@ TEST(DelayReport, says_what_ended_waits) {
     };
     const std::vector<Wait> waits{
         {1, "", "bystander", ""},
-        {2, "", "", "1 wait timed out after 5.00 ms"},
+        {2, "", "", "1 wait of 5.00 ms timed out"},
         {3, "", "", "a timer ended 1 wait"},
         {4, "eth0", "", "a packet from the network (eth0) ended 1 wait"},
         {5, "vda", "", "the disk vda ended 1 wait"},
@@ -166,7 +166,7 @@ TEST(DelayReport, says_how_long_timeouts_were) {
     const auto report = report_delay(*recording, builder.system.delays[0]);
     ASSERT_EQ(report.wakers.size(), 1);
     EXPECT_EQ(report.wakers[0].count, 2);
-    EXPECT_EQ(words_of(report.wakers[0]), "2 waits timed out after 10.0 ms to more than 30.0 ms");
+    EXPECT_EQ(words_of(report.wakers[0]), "2 waits of 10.0 ms to at least 30.0 ms timed out");
 }
 
 TEST(DelayReport, finds_the_holder_of_a_lock) {

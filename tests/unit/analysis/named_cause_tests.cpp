@@ -167,9 +167,165 @@ TEST(NamedCause, a_listener_that_does_not_answer_has_the_syn_sent_again) {
         .off_cpu(10 * ms, 10, 11, {"main", "connect", "k:inet_stream_connect", "k:schedule"});
     builder.wait_file(10 * ms, 0, 11, 6, "127.0.0.1:80").wait_file(60 * ms, 0, 0, 9, "127.0.0.1:80");
     builder.caused_waking(210 * ms, 0, 0, 11, 4, "lo").switched(210 * ms, 0, 0, 0, 11);
-    EXPECT_THAT(
-        first_sentence(builder),
-        HasSubstr("to connect to 127.0.0.1:80, which did not answer, so that the SYN was sent again, in connect"));
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("to connect to 127.0.0.1:80, which did not answer, so the SYN was sent again, in connect"));
+}
+
+// Thread 11 connects from 10 ms to 210 ms, by the socket 77; 20 has the CPU meanwhile.
+TraceBuilder connecting() {
+    TraceBuilder builder = two_programs("/usr/bin/server");
+    builder.switched(10 * ms, 0, 11, 1, 0)
+        .off_cpu(10 * ms, 10, 11, {"main", "connect", "k:inet_stream_connect", "k:schedule"});
+    builder.wait_file(10 * ms, 0, 11, 6, "127.0.0.1:80", "", 0, 0, 77);
+    builder.wait_file(60 * ms, 0, 0, 9, "127.0.0.1:80", "", 0, 0, 77);
+    builder.caused_waking(210 * ms, 0, 0, 11, 4, "lo").switched(210 * ms, 0, 0, 0, 11);
+    builder.samples(2 * ms, 390 * ms, 1, 20, 20, {"main", "serve", "encode"});
+    return builder;
+}
+
+TEST(NamedCause, a_listener_without_room_is_named_with_what_it_does) {
+    TraceBuilder builder = connecting();
+    builder.wait_file(390 * ms, 1, 0, 13, "127.0.0.1:80", "", 0, 20, 77);
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) to connect to 127.0.0.1:80 in connect: the accept queue of server (20), which "
+              "listens there, was full, so the SYN was sent again; meanwhile server (20) computed for 200 ms in "
+              "encode, called by serve.");
+}
+
+// It is idle when the connection is to be taken, and the other one is busy.
+TEST(NamedCause, of_a_listeners_threads_the_one_that_accepts_is_waited_for) {
+    TraceBuilder builder = connecting();
+    builder.thread(20, 21, "acceptor");
+    builder.switched(2 * ms, 2, 0, 0, 21).switched(300 * ms, 2, 21, 1, 0);
+    builder.samples(3 * ms, 300 * ms, 2, 20, 21, {"clone3", "take", "log_line"});
+    builder.off_cpu(300 * ms, 20, 21, {"clone3", "take", "accept", "k:inet_csk_accept", "k:schedule"});
+    builder.wait_file(390 * ms, 1, 0, 13, "127.0.0.1:80", "", 0, 20, 77);
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("; meanwhile acceptor (21) of server (20) computed for 200 ms in log_line"));
+}
+
+TEST(NamedCause, a_listener_with_room_is_named_and_not_blamed) {
+    TraceBuilder builder = connecting();
+    builder.wait_file(390 * ms, 1, 0, 12, "127.0.0.1:80", "", 0, 20, 77);
+    EXPECT_THAT(first_sentence(builder),
+                AllOf(HasSubstr("to connect to server (20) at 127.0.0.1:80, which did not answer, so the SYN was sent "
+                                "again, in connect"),
+                      Not(HasSubstr("accept queue")), Not(HasSubstr("meanwhile"))));
+}
+
+TEST(NamedCause, the_syn_of_another_connection_to_the_same_listener_is_none_of_it) {
+    TraceBuilder builder = two_programs();
+    waits(builder, {"main", "connect", "k:inet_stream_connect", "k:schedule"})
+        .wait_file(10 * ms, 0, 11, 6, "127.0.0.1:80", "", 0, 0, 77);
+    builder.wait_file(60 * ms, 0, 0, 9, "127.0.0.1:80", "", 0, 0, 78);
+    EXPECT_THAT(first_sentence(builder), HasSubstr("to connect to 127.0.0.1:80 in connect"));
+}
+
+TEST(NamedCause, who_is_at_the_other_end_of_a_connection_is_named_where_nobody_else_is) {
+    TraceBuilder builder = two_programs("/usr/bin/server");
+    builder.switched(10 * ms, 0, 11, 1, 0)
+        .off_cpu(10 * ms, 10, 11, in_poll)
+        .wait_file(10 * ms, 0, 11, 5, "127.0.0.1:8000", "", 0, 0, 77);
+    builder.caused_waking(210 * ms, 0, 0, 11, 8, "lo").switched(210 * ms, 0, 0, 0, 11);
+    builder.wait_file(390 * ms, 1, 0, 11, "127.0.0.1:8000", "", 0, 20, 77);
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) for an answer from server (20) at 127.0.0.1:8000 in ask (poll), until TCP's "
+              "delayed ACK let the other side send what it had held back (without TCP_NODELAY).");
+}
+
+TEST(NamedCause, who_ended_the_wait_for_its_connection_is_named_once) {
+    TraceBuilder builder = two_programs("/usr/bin/postgres");
+    waits(builder, {"main", "query", "recv", "k:tcp_recvmsg", "k:schedule"})
+        .wait_file(10 * ms, 0, 11, 5, "10.0.0.7:5432", "", 0, 0, 77);
+    builder.wait_file(390 * ms, 1, 0, 11, "10.0.0.7:5432", "", 0, 20, 77);
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("on a connection to 10.0.0.7:5432 in recv, until postgres (20) woke it"));
+}
+
+TEST(NamedCause, a_local_socket_without_a_path_has_its_other_end) {
+    TraceBuilder builder = two_programs("/usr/bin/worker");
+    builder.switched(10 * ms, 0, 11, 1, 0)
+        .off_cpu(10 * ms, 10, 11, {"main", "call", "recvmsg", "k:unix_stream_read_generic", "k:schedule"})
+        .wait_file(10 * ms, 0, 11, 8, "", "", 0, 0, 77);
+    builder.caused_waking(210 * ms, 0, 0, 11, 2).switched(210 * ms, 0, 0, 0, 11);
+    builder.wait_file(390 * ms, 1, 0, 11, "", "", 0, 20, 77);
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("on a local socket of worker (20) in recvmsg, until that timed out"));
+}
+
+TEST(NamedCause, processes_of_several_names_at_one_end_are_not_guessed_among) {
+    TraceBuilder builder = two_programs("/usr/bin/server");
+    builder.process(30, "/usr/bin/helper").thread(30, 30, "helper");
+    builder.switched(10 * ms, 0, 11, 1, 0)
+        .off_cpu(10 * ms, 10, 11, in_poll)
+        .wait_file(10 * ms, 0, 11, 5, "127.0.0.1:8000", "", 0, 0, 77);
+    builder.caused_waking(210 * ms, 0, 0, 11, 2).switched(210 * ms, 0, 0, 0, 11);
+    builder.wait_file(390 * ms, 1, 0, 11, "127.0.0.1:8000", "", 0, 20, 77);
+    builder.wait_file(390 * ms, 1, 0, 11, "127.0.0.1:8000", "", 0, 30, 77);
+    EXPECT_THAT(first_sentence(builder), HasSubstr("on a connection to 127.0.0.1:8000 in ask"));
+}
+
+constexpr std::uint64_t mib = 1 << 20;
+
+// Thread 11 waits for the disk loop0 from 10 ms to 210 ms, while that writes 300 MiB of a file.
+TraceBuilder syncing() {
+    TraceBuilder builder = two_programs("/usr/bin/backup");
+    builder.written(5 * ms, 7, 20 * mib, "/big", "loop0").written(200 * ms, 7, 320 * mib, "/big", "loop0");
+    builder.written(200 * ms, 8, 10 * mib, "/small", "loop0").written(200 * ms, 9, 900 * mib, "/other", "vda");
+    builder.switched(10 * ms, 0, 11, 2, 0)
+        .off_cpu(10 * ms, 10, 11, {"main", "save", "fsync", "k:do_fsync", "k:io_schedule", "k:schedule"});
+    builder.caused_waking(210 * ms, 0, 0, 11, 5, "loop0").switched(210 * ms, 0, 0, 0, 11);
+    return builder;
+}
+
+TEST(NamedCause, whose_data_the_disk_wrote_is_told_by_who_has_the_file_open) {
+    TraceBuilder builder = syncing();
+    builder.writer(7, 20).ended_writer(1 * ms, 30, "dd", 700 * mib);
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) for the disk in fsync (loop0); meanwhile loop0 wrote 310.0 MiB, "
+              "mostly of /big, which backup (20) has open for writing.");
+}
+
+TEST(NamedCause, whose_data_the_disk_wrote_may_be_of_a_process_that_has_ended) {
+    TraceBuilder builder = syncing();
+    builder.writer(8, 20).ended_writer(1 * ms, 30, "dd", 700 * mib).ended_writer(2 * ms, 31, "cp", 100 * mib);
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("wrote 310.0 MiB, mostly of /big; dd (30), which has ended, had written 700.0 MiB."));
+}
+
+TEST(NamedCause, what_a_program_waits_for_may_be_its_own_data) {
+    TraceBuilder builder = syncing();
+    builder.writer(7, 10);
+    EXPECT_THAT(first_sentence(builder), HasSubstr("mostly of /big, which it has open for writing itself."));
+}
+
+TEST(NamedCause, a_group_at_its_memory_limit_says_what_fills_it) {
+    TraceBuilder builder = two_programs("/usr/bin/dd");
+    builder.group_memory(10, "/small", 80 * mib, 74 * mib, 5 * mib, 20, 1200 * mib);
+    waits(builder,
+          {"main", "fill", "k:exc_page_fault", "k:try_to_free_mem_cgroup_pages", "k:reclaim_throttle", "k:schedule"});
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) for its control group, at its memory limit, to free some in fill; the limit of "
+              "/small is 80.0 MiB, most of it used by cached files (74.0 MiB); dd (20) has read and written the most "
+              "(1.17 GiB).");
+}
+
+// Both are requests: the one that waits is not the one that is worked at.
+TEST(NamedCause, who_is_waited_for_may_be_busy_with_a_run_of_its_own) {
+    TraceBuilder builder = two_programs("/usr/bin/server");
+    builder.samples(2 * ms, 300 * ms, 1, 20, 20, {"main", "serve", "sort_rows"});
+    builder.run(TraceBuilder::delay(2, "request", 3 * ms, 290 * ms, 10 * ms, 20, 20), false);
+    builder.run(TraceBuilder::delay(3, "request", 1 * ms, 8 * ms, 10 * ms, 20, 20), false);
+    waits(builder, {"main", "ask", "MDL_wait::timed_wait", "pthread_cond_timedwait", "k:futex_wait", "k:schedule"});
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("until server (20) gave it; meanwhile server (20), in a run of request "
+                          "that took 290 ms, computed for 200 ms in sort_rows"));
+}
+
+TEST(NamedCause, a_thread_that_is_stopped_waits_for_nothing) {
+    TraceBuilder builder = two_programs("/usr/bin/debugger");
+    waits(builder, {"main", "transform", "k:do_signal_stop", "k:schedule"});
+    EXPECT_THAT(first_sentence(builder), HasSubstr("Was stopped by a signal for 200 ms (99 %) in transform, until"));
 }
 
 TEST(NamedCause, who_waits_to_try_again_was_refused) {

@@ -134,7 +134,7 @@ TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::u
 
 TraceBuilder& TraceBuilder::wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid, std::uint32_t kind,
                                       const std::string& path, const std::string& disk, std::uint32_t queue_depth,
-                                      std::uint32_t holder_pid) {
+                                      std::uint32_t holder_pid, std::uint64_t socket) {
     std::string wait;
     pbf_writer writer(wait);
     writer.add_uint32(1, tid);
@@ -143,7 +143,58 @@ TraceBuilder& TraceBuilder::wait_file(std::uint64_t at, std::uint32_t cpu, std::
     if (!disk.empty()) writer.add_string(4, disk);
     if (queue_depth != 0) writer.add_uint32(5, queue_depth);
     if (holder_pid != 0) writer.add_uint32(6, holder_pid);
+    if (socket != 0) writer.add_uint64(7, socket);
     packet(16 + cpu, begin_ns + at, 20003, wait);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::written(std::uint64_t at, std::uint64_t file, std::uint64_t bytes, const std::string& path,
+                                    const std::string& disk) {
+    std::string message;
+    pbf_writer writer(message);
+    writer.add_uint64(1, file);
+    writer.add_uint64(2, bytes);
+    writer.add_string(3, path);
+    writer.add_string(4, disk);
+    packet(16, begin_ns + at, 20006, message);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::writer(std::uint64_t file, std::uint32_t pid) {
+    std::string message;
+    pbf_writer writer(message);
+    writer.add_uint64(1, file);
+    writer.add_uint32(5, pid);
+    packet(16, begin_ns, 20006, message);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::ended_writer(std::uint64_t at, std::uint32_t pid, const std::string& name,
+                                         std::uint64_t bytes) {
+    std::string message;
+    pbf_writer writer(message);
+    writer.add_uint64(2, bytes);
+    writer.add_string(4, name);
+    writer.add_uint32(5, pid);
+    writer.add_uint64(6, begin_ns + at);
+    packet(16, begin_ns, 20006, message);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::group_memory(std::uint32_t pid, const std::string& path, std::uint64_t limit,
+                                         std::uint64_t files, std::uint64_t anonymous, std::uint32_t filler_pid,
+                                         std::uint64_t filler) {
+    std::string message;
+    pbf_writer writer(message);
+    writer.add_uint32(1, pid);
+    writer.add_string(2, path);
+    writer.add_uint64(3, limit);
+    writer.add_uint64(4, files + anonymous);
+    writer.add_uint64(5, files);
+    writer.add_uint64(6, anonymous);
+    writer.add_uint32(8, filler_pid);
+    writer.add_uint64(9, filler);
+    packet(16, begin_ns, 20007, message);
     return *this;
 }
 

@@ -43,7 +43,16 @@ class TraceBuilder {
     // That the thread waits for a file from then on; `kind` as a number of the format.
     TraceBuilder& wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid, std::uint32_t kind,
                             const std::string& path, const std::string& disk = "", std::uint32_t queue_depth = 0,
-                            std::uint32_t holder_pid = 0);
+                            std::uint32_t holder_pid = 0, std::uint64_t socket = 0);
+    // That disks were given so much of a file to write by then; that a process has it open; that one has ended, `before` then,
+    // which had written so much.
+    TraceBuilder& written(std::uint64_t at, std::uint64_t file, std::uint64_t bytes, const std::string& path,
+                          const std::string& disk);
+    TraceBuilder& writer(std::uint64_t file, std::uint32_t pid);
+    TraceBuilder& ended_writer(std::uint64_t at, std::uint32_t pid, const std::string& name, std::uint64_t bytes);
+    // What fills the control group of the process: pages of files, memory of its processes, and whose that mostly is.
+    TraceBuilder& group_memory(std::uint32_t pid, const std::string& path, std::uint64_t limit, std::uint64_t files,
+                               std::uint64_t anonymous, std::uint32_t filler_pid, std::uint64_t filler);
     TraceBuilder& sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
     // Samples of each millisecond in [from, to).
     TraceBuilder& samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,

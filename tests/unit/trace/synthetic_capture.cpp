@@ -191,13 +191,26 @@ void SyntheticCapture::waking(double ms, std::uint16_t cpu, lagtrap_waking recor
     if (auto done = kernel().append(&record.header); !done) throw std::runtime_error(done.error().message);
 }
 
-void SyntheticCapture::wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record, std::string_view names) {
-    record.path_bytes = static_cast<__u16>(names.size());
-    record.header = {static_cast<__u32>(sizeof(record) + names.size()), LAGTRAP_RECORD_WAIT_FILE, cpu, at_ms(ms)};
+template <typename Record>
+void SyntheticCapture::with_path(double ms, std::uint16_t cpu, Record record, __u16 type, std::string_view path) {
+    record.path_bytes = static_cast<__u16>(path.size());
+    record.header = {static_cast<__u32>(sizeof(record) + path.size()), type, cpu, at_ms(ms)};
     std::string bytes(reinterpret_cast<const char*>(&record), sizeof(record));
-    bytes += names;
+    bytes += path;
     if (auto done = kernel().append(reinterpret_cast<const lagtrap_record*>(bytes.data())); !done)
         throw std::runtime_error(done.error().message);
+}
+
+void SyntheticCapture::wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record, std::string_view names) {
+    with_path(ms, cpu, record, LAGTRAP_RECORD_WAIT_FILE, names);
+}
+
+void SyntheticCapture::written(double ms, lagtrap_written record, std::string_view names) {
+    with_path(ms, 0, record, LAGTRAP_RECORD_WRITTEN, names);
+}
+
+void SyntheticCapture::group_memory(double ms, lagtrap_group_memory record, std::string_view path) {
+    with_path(ms, 0, record, LAGTRAP_RECORD_GROUP_MEMORY, path);
 }
 
 void SyntheticCapture::history_sample(double ms, std::uint16_t cpu, lagtrap_history_sample record) {

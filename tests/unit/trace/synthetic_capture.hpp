@@ -55,6 +55,8 @@ class SyntheticCapture {
     void waking(double ms, std::uint16_t cpu, lagtrap_waking record);
     // `names`: of the path, as a record has them; empty: the file was told of before.
     void wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record, std::string_view names);
+    void written(double ms, lagtrap_written record, std::string_view names);
+    void group_memory(double ms, lagtrap_group_memory record, std::string_view path);
     void history_sample(double ms, std::uint16_t cpu, lagtrap_history_sample record);
     void history_wait(double ms, std::uint16_t cpu, lagtrap_history_wait record);
 
@@ -68,6 +70,8 @@ class SyntheticCapture {
     void flush();
 
   private:
+    template <typename Record>
+    void with_path(double ms, std::uint16_t cpu, Record record, __u16 type, std::string_view path);
     template <typename Record>
     void append(LogWriter& log, Record& record, lagtrap_record_type type, std::uint64_t at_ns, std::uint16_t cpu = 0,
                 const std::string& trailing = "");

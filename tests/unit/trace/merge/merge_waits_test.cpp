@@ -113,6 +113,87 @@ TEST_F(Merge, KeepsTheOtherEndsOfSockets) {
     EXPECT_EQ(json::serialize(found), json::serialize(wanted));
 }
 
+// The owner is told of by the socket's number, with the address that was told with that.
+TEST_F(Merge, KeepsTheOwnersOfSockets) {
+    SyntheticCapture capture(capture_.path(), synthetic_session());
+    capture.thread(200, 200, "thread");
+    lagtrap_wait_file record{};
+    record.file = 77;
+    record.pid = record.tid = 200;
+    record.kind = LAGTRAP_FILE_PEER;
+    const lagtrap_peer peer{{10, 0, 0, 7}, 5432, AF_INET, IPPROTO_TCP, 0};
+    capture.wait_file(10, 0, record, {reinterpret_cast<const char*>(&peer), sizeof(peer)});
+    lagtrap_wait_file owner{};
+    owner.file = 77;
+    owner.pid = owner.holder_pid = 300;
+    owner.kind = LAGTRAP_FILE_OWNER;
+    capture.wait_file(11, 0, owner, "");
+    capture.flush();
+    ASSERT_TRUE(merge());
+    const json::value seen = decoded(trace());
+    const json::array wanted{json::array{at_ms(10) + boottime_offset_ns, 200, 5, "10.0.0.7:5432", "", 0, 0},
+                             json::array{at_ms(11) + boottime_offset_ns, 0, 11, "10.0.0.7:5432", "", 0, 300}};
+    EXPECT_EQ(json::serialize(seen.at("wait_files")), json::serialize(wanted));
+    EXPECT_EQ(json::serialize(seen.at("wait_sockets")), "[77,77]");
+}
+
+TEST_F(Merge, KeepsWhoseDataDisksWrite) {
+    SyntheticCapture capture(capture_.path(), synthetic_session());
+    capture.thread(200, 200, "thread");
+    lagtrap_written file{};
+    file.file = 7;
+    file.bytes = 1 << 20;
+    std::strcpy(file.name, "vda");
+    capture.written(10, file, std::string_view("big\x1b\0srv\0", 9));
+    lagtrap_written writer{};
+    writer.file = 7;
+    writer.pid = 200;
+    capture.written(11, writer, "");
+    lagtrap_written ended{};
+    ended.pid = 300;
+    ended.bytes = 2 << 20;
+    ended.ended_ns = at_ms(9);
+    std::strcpy(ended.name, "dd");
+    capture.written(12, ended, "");
+    capture.flush();
+    ASSERT_TRUE(merge());
+    const json::array wanted{
+        json::array{at_ms(10) + boottime_offset_ns,
+                    json::object{{"file", 7}, {"bytes", 1 << 20}, {"path", "/srv/big\\x1b"}, {"name", "vda"}}},
+        json::array{at_ms(11) + boottime_offset_ns, json::object{{"file", 7}, {"path", "/srv/big\\x1b"}, {"pid", 200}}},
+        json::array{
+            at_ms(12) + boottime_offset_ns,
+            json::object{{"bytes", 2 << 20}, {"name", "dd"}, {"pid", 300}, {"ended", at_ms(9) + boottime_offset_ns}}}};
+    EXPECT_EQ(json::serialize(decoded(trace()).at("written")), json::serialize(wanted));
+}
+
+TEST_F(Merge, KeepsWhatFillsAControlGroup) {
+    SyntheticCapture capture(capture_.path(), synthetic_session());
+    capture.thread(200, 200, "thread");
+    lagtrap_group_memory memory{};
+    memory.pid = 200;
+    memory.limit_bytes = 80;
+    memory.used_bytes = 79;
+    memory.file_bytes = 60;
+    memory.anonymous_bytes = 10;
+    memory.shared_bytes = 5;
+    memory.filler_pid = 300;
+    memory.filler_bytes = 1000;
+    capture.group_memory(10, memory, "/small\x1b");
+    capture.flush();
+    ASSERT_TRUE(merge());
+    const json::array wanted{json::object{{"pid", 200},
+                                          {"path", "/small\\x1b"},
+                                          {"limit", 80},
+                                          {"used", 79},
+                                          {"file", 60},
+                                          {"anonymous", 10},
+                                          {"shared", 5},
+                                          {"filler", 300},
+                                          {"filler_bytes", 1000}}};
+    EXPECT_EQ(json::serialize(decoded(trace()).at("group_memory")), json::serialize(wanted));
+}
+
 TEST_F(Merge, KeepsWhatThreadsWaitFor) {
     SyntheticCapture capture(capture_.path(), synthetic_session());
     capture.thread(200, 200, "thread");

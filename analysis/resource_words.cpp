@@ -1,0 +1,89 @@
+#include "analysis/resource_words.hpp"
+
+#include <algorithm>
+
+#include "core/duration.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+std::string others_of_that_name(std::uint32_t others) {
+    return others == 0
+               ? ""
+               : " and " + std::to_string(others) + (others == 1 ? " other of that name" : " others of that name");
+}
+
+}  // namespace
+
+std::string process_words(const std::string& name, std::uint32_t pid) {
+    return name.empty() ? "process " + std::to_string(pid) : name + " (" + std::to_string(pid) + ")";
+}
+
+std::string owner_words(const FileWaits& socket) {
+    return process_words(socket.owner, socket.owner_pid) + others_of_that_name(socket.more_owners);
+}
+
+bool is_of_full_listener(const FileWaits& socket) {
+    return socket.kind == WaitFileKind::Connecting && socket.syn_repeated && socket.listener_full &&
+           socket.owner_pid != 0 && socket.time_ns * 2 >= socket.asked_ns;
+}
+
+std::string peer_words(const FileWaits& socket, bool named) {
+    const std::string others = socket.files == 2  ? " and another"
+                               : socket.files > 2 ? " and " + std::to_string(socket.files - 1) + " others"
+                                                  : "";
+    const std::string at = (named ? owner_words(socket) + " at " : "") + socket.path + others;
+    const bool unanswered = socket.syn_repeated && !is_of_full_listener(socket);
+    switch (socket.kind) {
+        case WaitFileKind::Connecting:
+            return "to connect to " + at + (unanswered ? ", which did not answer, so the SYN was sent again," : "");
+        case WaitFileKind::DatagramPeer: return "for an answer from " + at;
+        case WaitFileKind::LocalPeer:
+            return (socket.path.empty() ? "on a local socket" : "on the local socket " + socket.path) +
+                   (named ? " of " + owner_words(socket) : "") + others;
+        default: return (named ? "for an answer from " : "on a connection to ") + at;
+    }
+}
+
+std::string full_listener_clause(const FileWaits& socket) {
+    if (!is_of_full_listener(socket)) return "";
+    return ": the accept queue of " + owner_words(socket) +
+           ", which listens there, was full, so the SYN was sent again";
+}
+
+std::string group_clause(const MemoryOfGroup& group, std::uint32_t pid) {
+    const GroupMemory& memory = group.memory;
+    if (memory.pid == 0 || memory.pid != pid || memory.limit_bytes == 0) return "";
+    const std::string limit =
+        "; the limit" + (group.path.empty() ? "" : " of " + group.path) + " is " + format_byte_size(memory.limit_bytes);
+    const std::uint64_t most_bytes = std::max({memory.file_bytes, memory.anonymous_bytes, memory.shared_bytes});
+    const std::string most = " (" + format_byte_size(most_bytes) + ")";
+    if (most_bytes * 2 < memory.used_bytes) return limit;
+    if (most_bytes == memory.shared_bytes) return limit + ", most of it used by shared memory and tmpfs" + most;
+    const bool of_files = most_bytes == memory.file_bytes;
+    const std::string text =
+        limit + ", most of it used by " + (of_files ? "cached files" : "its processes' memory") + most;
+    if (memory.filler_pid == 0) return text;
+    return text + "; " + process_words(group.filler, memory.filler_pid) +
+           (of_files ? " has read and written the most (" : " has the most (") + format_byte_size(memory.filler_bytes) +
+           ")";
+}
+
+std::string written_clause(const WrittenData& written, std::uint32_t pid) {
+    if (written.bytes == 0) return "";
+    const std::string disk = written.disk.empty() ? "disks" : written.disk;
+    std::string text = "; meanwhile " + disk + " wrote " + format_byte_size(written.bytes);
+    if (written.files > 1 && written.path_bytes * 2 < written.bytes)
+        return text + " of " + std::to_string(written.files) + " files";
+    if (!written.path.empty()) text += (written.files > 1 ? ", mostly of " : " of ") + written.path;
+    if (written.writer_pid == 0) return text;
+    if (written.writer_pid == pid) return text + ", which it has open for writing itself";
+    const std::string writer = process_words(written.writer, written.writer_pid);
+    if (written.writer_ended)
+        return text + "; " + writer + ", which has ended, had written " + format_byte_size(written.writer_bytes);
+    return text + ", which " + writer + others_of_that_name(written.writers) +
+           (written.writers == 0 ? " has" : " have") + " open for writing";
+}
+
+}  // namespace lagtrap::analysis
