@@ -38,12 +38,21 @@ std::string event_element(const WatchWish& wish, const std::string& what, const 
     return text + ">\n" + scope_of(wish, !in_the_target) + markers + "  </event>\n";
 }
 
+// "postgresql:query__start" of "postgresql:query", but not query__parse__start.
+bool is_begin(const std::string& probe, const std::string& wanted) {
+    if (!probe.starts_with(wanted)) return false;
+    const std::string_view rest = std::string_view(probe).substr(wanted.size());
+    for (const std::string_view ending : {"", "__start", "__begin", "__entry", "_start", "_begin", "_entry"})
+        if (rest == ending) return true;
+    return false;
+}
+
 Result<std::string> usdt_element(const WatchWish& wish) {
     std::string list;
     for (const Offer& offer : probe_offers(*wish.target)) {
         const std::string begin = offer.title.substr(std::string_view("probes ").size());
         const std::string name = begin.substr(0, begin.find(' '));
-        if (name == wish.usdt || name.starts_with(wish.usdt + "_"))
+        if (is_begin(name, wish.usdt))
             return event_element(wish, wish.usdt.substr(wish.usdt.find(':') + 1), offer.events.front().element, true);
         list += (list.empty() ? "" : ", ") + name;
     }

@@ -21,8 +21,10 @@ using analysis::ThreadRun;
 constexpr std::size_t runs_shown = 5;
 constexpr std::size_t idle_shown = 4;  // in the line for them
 
+// "worker (4711)"; the number alone where there is no name.
 std::string name_of(const std::string& thread, std::uint32_t tid) {
-    return (thread.empty() ? std::string("thread") : printable(cut_end(thread, 30))) + " (" + std::to_string(tid) + ")";
+    if (thread.empty()) return std::to_string(tid);
+    return printable(cut_end(thread, 30)) + " (" + std::to_string(tid) + ")";
 }
 
 std::string who_words(const ThreadRun& run) {

@@ -77,6 +77,17 @@ def a_system_call_is_watched():
         check("order_server-read took" in output, output)
 
 
+def probes_are_paired():
+    """What is asked for is the query, not one of its parts, whose names begin the same."""
+    postgres = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if not postgres:
+        return print("no PostgreSQL here")
+    with Watcher("--usdt", "postgresql:query", "--in", postgres[-1], "--over", "1h", "--save") as watch:
+        watch.process.send_signal(signal.SIGINT)
+        output, _ = watch.end()
+    check('<begin usdt="postgresql:query__start"/>' in output and '<end usdt="postgresql:query__done"/>' in output, output)
+
+
 def an_interrupt_sums_up():
     with World() as world:
         server = start_server(world)
@@ -106,4 +117,4 @@ def what_is_wrong_is_said():
 
 if __name__ == "__main__":
     require_bpf()
-    run(a_slow_call_is_explained, a_system_call_is_watched, an_interrupt_sums_up, what_is_wrong_is_said)
+    run(a_slow_call_is_explained, a_system_call_is_watched, probes_are_paired, an_interrupt_sums_up, what_is_wrong_is_said)
