@@ -1,5 +1,6 @@
 // Builds the pages: node build.mjs --out FOLDER [--embed FILE.cpp] [--limit BYTES]
-// Packages are found beside this file, in node_modules; the CMake build copies the sources into its own folder first.
+// Expects packages in node_modules beside this file; the CMake build copies the sources into its
+// own folder first.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -57,7 +58,7 @@ if (values.limit && weight > Number(values.limit)) {
   process.exit(1);
 }
 
-// What the browser gets holds these packages; their licences ask to be passed on with them.
+// The bundle contains these packages, and their licences require passing the licence text on.
 async function licences(names) {
   const texts = [];
   for (const name of names) {
@@ -67,7 +68,7 @@ async function licences(names) {
         texts.push(`${name}\n\n${await readFile(join(folder, file), "utf8")}`);
         break;
       } catch {
-        // Under the other name, then.
+        // Try the other name.
       }
     }
   }

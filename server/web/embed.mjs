@@ -1,8 +1,9 @@
-// Writes the built files as a C++ source that defines find_web_file of server/web/web_files.hpp.
+// Writes the built files as a C++ source that defines find_web_file() of server/web/web_files.hpp.
 
 const types = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", txt: "text/plain; charset=utf-8" };
 
-// Octal escapes of three digits end where they should whatever follows; compilers read strings faster than lists.
+// Octal escapes always have three digits, so the next character cannot extend them. Compilers parse
+// string literals faster than lists of bytes.
 function literal(bytes) {
   const lines = [];
   for (let at = 0; at < bytes.length; at += 64) {

@@ -1,4 +1,4 @@
-// Something that a person does on a page, and what goes wrong with it.
+// A user's action on a page, and its errors.
 import { useState } from "preact/hooks";
 import { ApiError } from "./api";
 

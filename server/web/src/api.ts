@@ -21,7 +21,7 @@ const hints: Record<number, string> = {
 
 let signed_out: () => void = () => {};
 
-// Called whenever an answer says that nobody is signed in any more.
+// Calls `call` whenever an answer says that the session has ended.
 export function whenSignedOut(call: () => void): void {
   signed_out = call;
 }
@@ -35,7 +35,7 @@ async function errorOf(response: Response): Promise<ApiError> {
     if (typeof body?.error?.hint === "string" && body.error.hint !== "") hint = body.error.hint;
     else if (typeof body?.error === "string") message = body.error;
   } catch {
-    // Not JSON: the status has to do.
+    // Not JSON, so only the status is known.
   }
   return new ApiError(response.status, message, hint);
 }

@@ -1,4 +1,4 @@
-// Builds under the names that people gave them.
+// Shows builds by the names that people gave them.
 import { useEffect, useState } from "preact/hooks";
 import { get } from "./api";
 import { shortId } from "./format";
@@ -9,7 +9,7 @@ interface Labels {
 
 let names: Promise<Map<string, string>> | null = null;
 
-// Asked for once; forgotten when a name is given, or when nobody is signed in.
+// The names are loaded once, and forgotten when a name changes or the session ends.
 export function forgetBuildNames(): void {
   names = null;
 }

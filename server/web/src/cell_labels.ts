@@ -1,4 +1,5 @@
-// On a phone the rows of lists become cards, and each cell has to say which column it is of: the style sheet shows data-label.
+// On a phone, rows of lists become cards, and each cell shows the name of its column: the style
+// sheet displays data-label.
 
 export function labelCells(root: ParentNode): void {
   for (const table of root.querySelectorAll<HTMLTableElement>("table.list:not(.compact)")) {
@@ -11,7 +12,7 @@ export function labelCells(root: ParentNode): void {
   }
 }
 
-// Once, for the element that all pages are drawn into.
+// Call once, with the root element of all pages.
 export function keepCellsLabelled(element: HTMLElement): void {
   new MutationObserver(() => labelCells(element)).observe(element, { childList: true, subtree: true, characterData: true });
 }

@@ -1,23 +1,23 @@
-// The colours of pictures. One colour has one meaning on all pages; a unit test holds that no two palettes share one. Red and
-// green never carry a meaning alone.
+// The colours of pictures. Each colour has one meaning on all pages; a unit test checks that no two
+// palettes share one. Red and green never carry a meaning alone.
 
-// Stages: Paul Tol's "muted", which people with any of the common colour deficiencies tell apart.
+// Stages: Paul Tol's "muted" palette, distinguishable with all common colour deficiencies.
 export const stage_colours = [
   "#332288", "#88ccee", "#44aa99", "#ddcc77", "#cc6677", "#999933", "#aa4499", "#882255",
 ];
 export const other_stages_colour = "#c3c7cc";
 
-// Where time goes; what a thread waits for has a colour of its own, below.
+// Where time goes. Reasons of waiting have their own colours below.
 export const state_colours: Record<string, string> = {
   "on CPU": "#009e73",
   runnable: "#e69f00",
   throttled: "#f0e442", // runnable, without CPU quota
-  blocked: "#3b5b92", // for what is not known, or for anything else
+  blocked: "#3b5b92", // unknown reasons and all others
   "handed over": "#b2a07a",
   unknown: "#a3a9b0",
 };
 
-// By how the reason begins; the first that fits.
+// By the beginning of the reason; the first match counts.
 export const reason_colours: [string, string][] = [
   ["lock (futex)", "#0072b2"], ["lock in the kernel", "#3e92c7"], ["file lock", "#1f4e79"], ["lock", "#6aa5cf"],
   ["disk", "#cc79a7"], ["page fault", "#b3588a"], ["freeing memory", "#8c6bb1"], ["memory limit", "#6a4c93"],
@@ -29,13 +29,13 @@ export function colourOfReason(reason: string): string {
   return reason_colours.find(([beginning]) => reason.startsWith(beginning))?.[1] ?? state_colours.blocked;
 }
 
-// Of a state of a thread, and of what it waits for.
+// The colour of a thread's state and of what it waits for.
 export function colourOfState(state: string, reason: string): string {
   return state === "blocked" ? colourOfReason(reason) : (state_colours[state] ?? state_colours.unknown);
 }
 
 export const set_colours = { a: "#004488", b: "#bb5566" };
-// Runs within their threshold and over it.
+// Runs within and over their threshold.
 export const run_colours = { in_time: "#6f8ba3", late: "#d55e00" };
 
 export interface Theme {
@@ -47,7 +47,7 @@ export interface Theme {
   dark: boolean;
 }
 
-// What the style sheet says now, for canvases.
+// The style sheet's current colours, for canvases.
 export function currentTheme(): Theme {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();

@@ -1,4 +1,5 @@
-// The filters above every list. What is chosen goes into the address; the address alone decides what is shown.
+// The filters above every list. Choices change the address, and only the address decides what is
+// shown.
 import { useEffect, useState } from "preact/hooks";
 import { type Filters, type Span, addressTime, apiQuery, lists, narrowing } from "./filters";
 import { useBuildNames } from "./builds";
@@ -49,7 +50,8 @@ function TimeInput({ name, label, value }: { name: "from" | "to"; label: string;
   );
 }
 
-// The search box writes to the address after a pause in typing, in place of the last step.
+// The search box updates the address after a pause in typing, and replaces the current history
+// entry.
 function SearchInput({ value }: { value: string | undefined }) {
   const [text, setText] = useState(value ?? "");
   useEffect(() => setText(value ?? ""), [value]);
@@ -66,11 +68,11 @@ function SearchInput({ value }: { value: string | undefined }) {
   );
 }
 
-// `always_span`: the page has a span even where the address names none.
+// `always_span`: the page has a time span even if the address has none.
 export function FilterBar({ filters, event, search = false, always_span = false }: { filters: Filters; event?: string; search?: boolean; always_span?: boolean }) {
   const choices = useGet<Choices>(`/api/v1/choices${apiQuery(event === undefined ? {} : { event })}`);
   const names = useBuildNames();
-  const [open, setOpen] = useState(false); // on a phone alone
+  const [open, setOpen] = useState(false); // only on phones
   const active = narrowing(filters).filter((name) => !always_span || name !== "span");
   return (
     <form class={open ? "filters" : "filters folded"} role="search" aria-label="Filters" onSubmit={(submit) => submit.preventDefault()}>

@@ -1,6 +1,7 @@
-// The filters that all lists share, and how they stand in the address: a link shows what its sender saw.
+// The filters that all lists share, and their form in the address: a link shows what its sender
+// saw.
 
-// Spans that end now: an address with one shows what is new whenever it is opened.
+// Spans that end now, so that an address shows new data whenever it is opened.
 export const spans = { "1h": 3600e3, "24h": 24 * 3600e3, "7d": 7 * 24 * 3600e3, "30d": 30 * 24 * 3600e3 } as const;
 export type Span = keyof typeof spans;
 
@@ -17,15 +18,15 @@ export interface Filters {
   unit?: string[];
   start?: "cold" | "warm";
   dirty?: boolean;
-  outliers?: false; // left out
+  outliers?: false; // outliers are excluded
 }
 
 const texts = ["event", "search"] as const;
 export const lists = ["host", "user", "build", "process", "unit"] as const;
 const longest_text = 256;
-const longest_list = 100; // as the server has it
+const longest_list = 100; // the server's limit
 
-// "2026-11-21T10:57Z"; seconds only where there are any.
+// "2026-11-21T10:57Z", with seconds only if they are not zero.
 export function addressTime(ms: number): string {
   return new Date(ms).toISOString().replace(/(:00)?\.000Z$/, "Z").replace(/\.\d+Z$/, "Z");
 }
@@ -36,7 +37,7 @@ export function parseAddressTime(text: string): number | undefined {
   return Number.isNaN(ms) || ms < 0 ? undefined : ms;
 }
 
-// What is not understood is left out: an address is text from anywhere.
+// Ignores what it does not understand, because an address is untrusted text.
 export function parseFilters(query: URLSearchParams): Filters {
   const filters: Filters = {};
   for (const name of texts) {
@@ -60,7 +61,7 @@ export function parseFilters(query: URLSearchParams): Filters {
   return filters;
 }
 
-// In an order of its own, so that equal filters give equal addresses.
+// In a fixed order, so that equal filters give equal addresses.
 function pairs(filters: Filters, time: (ms: number) => string): [string, string][] {
   const found: [string, string][] = [];
   for (const name of texts) {
@@ -91,17 +92,18 @@ function join(base: [string, string][], extra: Extra): string {
   return text === "" ? "" : `?${text}`;
 }
 
-// The query of an address of a page, with its question mark; empty without filters.
+// The query of a page's address, with its question mark; empty without filters.
 export function addressQuery(filters: Filters, extra: Extra = {}): string {
   return join(pairs(filters, addressTime), extra);
 }
 
-// Its span in milliseconds since 1970, in whole minutes: the same request for a while.
+// Converts the span to milliseconds since 1970, rounded to minutes, so that the request stays the
+// same for a while.
 export function absolute({ span, ...rest }: Filters, now = Date.now()): Filters {
   return span === undefined ? rest : { ...rest, from: Math.ceil(now / 60e3) * 60e3 - spans[span] };
 }
 
-// The query of a request; times become nanoseconds.
+// The query of a request to the API; times become nanoseconds.
 export function apiQuery(filters: Filters, extra: Extra = {}): string {
   return join(
     pairs(absolute(filters), (ms) => `${BigInt(Math.floor(ms)) * 1000000n}`),
@@ -109,7 +111,7 @@ export function apiQuery(filters: Filters, extra: Extra = {}): string {
   );
 }
 
-// Filters other than the page's own event and the choices to see dirty runs and outliers.
+// Filters other than the page's event and the choices to show dirty runs and outliers.
 export function narrowing(filters: Filters): (keyof Filters)[] {
   return (["search", "span", "from", "to", "host", "user", "build", "process", "unit", "start"] as const).filter(
     (name) => filters[name] !== undefined,

@@ -1,4 +1,4 @@
-// How figures are written. Every page uses these, so that the same figure looks the same everywhere.
+// Formats figures. All pages use it, so that the same figure looks the same everywhere.
 import { zoneOffset } from "./zone";
 
 const units: [number, string][] = [
@@ -51,7 +51,7 @@ export function formatBytes(bytes: number): string {
   return `${threeDigits(value)} ${steps[step]}`;
 }
 
-// "12.3 %"; never "0 %" or "100 %" for what is only near it.
+// "12.3 %". Never "0 %" or "100 %" for values that are only close to it.
 export function formatShare(share: number): string {
   const percent = share * 100;
   if (share > 0 && percent < 0.1) return "<0.1 %";
@@ -71,7 +71,7 @@ function pad(value: number, width = 2): string {
   return String(value).padStart(width, "0");
 }
 
-// "2026-11-21 10:57:18" in the zone that the reader chose; with milliseconds if asked for.
+// "2026-11-21 10:57:18" in the time zone that the reader chose; with milliseconds if `precise`.
 export function formatTime(time_ns: string, precise = false): string {
   const ms = millisecondsOf(time_ns);
   const date = new Date(ms + zoneOffset(ms));
@@ -81,7 +81,7 @@ export function formatTime(time_ns: string, precise = false): string {
   return precise ? `${day} ${time}.${pad(date.getUTCMilliseconds(), 3)}` : `${day} ${time}`;
 }
 
-// "3 minutes ago", for times that are near enough for it to help.
+// "3 minutes ago", for times recent enough for this to help.
 export function formatAge(time_ns: string, now_ms: number): string {
   const seconds = Math.round((now_ms - millisecondsOf(time_ns)) / 1000);
   if (seconds < 0) return formatTime(time_ns);
@@ -91,12 +91,12 @@ export function formatAge(time_ns: string, now_ms: number): string {
   return `${plural(Math.floor(seconds / 86400), "day")} ago`;
 }
 
-// A build id or digest, as much as a person compares.
+// The beginning of a build id or digest, enough for people to compare.
 export function shortId(id: string): string {
   return id.length > 14 ? id.slice(0, 12) : id;
 }
 
-// The function, or where it is if its name is not known.
+// The function, or its location if the name is unknown.
 export function frameName(frame: { function: string; module: string; offset?: string }): string {
   if (frame.function !== "") return frame.function;
   const module = frame.module === "" ? "unknown code" : baseName(frame.module);
@@ -107,7 +107,7 @@ export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
-// How much more or less: "+31 %", "×4"; what was there before is not 0.
+// The relative change: "+31 %", "×4". The value before must not be 0.
 export function formatFactor(factor: number): string {
   if (factor >= 2) return `×${threeDigits(factor)}`;
   const percent = Math.round((factor - 1) * 100);

@@ -1,4 +1,4 @@
-// What the words on the pages mean, where they stand.
+// Explains the pages' terms where they appear.
 
 const meanings = {
   q: ["q", "The share of causes (or changes) named with this certainty that chance alone would name. Those at 0.05 or less are shown: at most 1 in 20 of them is wrong."],

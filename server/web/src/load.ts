@@ -1,9 +1,9 @@
-// Loading for a component: what it asked for last, while that comes, and what went wrong.
+// Loads data for components: the latest answer, whether a request is running, and its error.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, send } from "./api";
 
 export interface Loaded<T> {
-  // Kept while a newer answer is on its way, so that a page does not blink.
+  // Kept while a newer answer is loading, so that the page does not flicker.
   data: T | null;
   loading: boolean;
   error: ApiError | null;
@@ -43,7 +43,7 @@ function useTask<T>(key: string | null, task: (signal: AbortSignal) => Promise<T
   return { data: state.data, loading: state.loading, error: state.error, reload: () => setTurn((old) => old + 1) };
 }
 
-// Null asks for nothing.
+// Null requests nothing.
 export function useGet<T>(path: string | null): Loaded<T> {
   return useTask<T>(path, (signal) => get<T>(path as string, signal));
 }
@@ -57,10 +57,10 @@ export interface Parts<T> {
   parts: T[];
   next: string | null;
   problem: ApiError | null;
-  more: () => void; // the part after the last
+  more: () => void; // loads the next part
 }
 
-// The further parts of a list whose first one is loaded from `path`, which has a query.
+// The further parts of a list whose first part is loaded from `path`, which must have a query.
 export function useFurther<T extends { next: string | null }>(first: Loaded<T>, path: string): Parts<T> {
   const [rest, setRest] = useState<{ of: T | null; parts: T[] }>({ of: null, parts: [] });
   const [problem, setProblem] = useState<{ of: T | null; error: ApiError } | null>(null);
@@ -77,7 +77,7 @@ export function useFurther<T extends { next: string | null }>(first: Loaded<T>, 
   return { parts, next, problem: problem !== null && problem.of === start ? problem.error : null, more };
 }
 
-// A list that comes in parts: the first at once, others when asked for. `path` has a query.
+// A list in parts: loads the first part at once and others on request. `path` must have a query.
 export function useMore<T extends { next: string | null }>(path: string): Parts<T> {
   const first = useGet<T>(path);
   const further = useFurther(first, path);
@@ -89,18 +89,19 @@ export function useMore<T extends { next: string | null }>(path: string): Parts<
 }
 
 export interface Followed<T> {
-  data: T | null; // the last answer; kept when a later one fails
+  data: T | null; // the last answer; kept when a later request fails
   error: ApiError | null;
 }
 
-// Asks again `every_ms` after each answer while `goesOn` says so of the last one, nothing is paused and somebody can see the page.
+// Requests again `every_ms` after each answer, while `goesOn` of the last answer is true, it is not
+// paused, and the page is visible.
 export function useFollowed<T>(path: string, every_ms: number, paused: boolean, goesOn: (data: T) => boolean): Followed<T> {
   const [state, setState] = useState<Followed<T>>({ data: null, error: null });
   useEffect(() => {
     if (paused) return;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let waits = false; // for the page to be seen
+    let waits = false; // until the page is visible
     const ask = () => {
       waits = document.hidden;
       if (waits) return;
@@ -114,7 +115,7 @@ export function useFollowed<T>(path: string, every_ms: number, paused: boolean, 
           if (abort.signal.aborted) return;
           const problem = asApiError(error);
           setState((old) => ({ data: old.data, error: problem }));
-          // Refused or gone for good; others may end by themselves.
+          // Other 4xx errors are permanent; these may be temporary.
           if (problem.status < 400 || problem.status === 429 || problem.status >= 500) timer = setTimeout(ask, every_ms);
         },
       );
@@ -133,7 +134,7 @@ export function useFollowed<T>(path: string, every_ms: number, paused: boolean, 
   return state;
 }
 
-// The time now, in milliseconds; the page is drawn anew every `every_ms` while somebody can see it.
+// The current time in milliseconds; rerenders every `every_ms` while the page is visible.
 export function useClock(every_ms: number): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

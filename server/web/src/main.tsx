@@ -1,4 +1,4 @@
-// The page as a whole: who is signed in, where one is, and the frame around it.
+// The whole page: the session, the current route, and the frame around it.
 import { options, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, send, whenSignedOut } from "./api";
@@ -143,7 +143,7 @@ function App() {
   );
 }
 
-// Components name addresses as they are within the pages; the browser gets those of its host.
+// Components use addresses within the pages; this converts them for the browser.
 const made = options.vnode;
 options.vnode = (vnode) => {
   const props = vnode.props as { href?: unknown };

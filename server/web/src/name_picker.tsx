@@ -1,4 +1,4 @@
-// Chooses any number of names: hosts, builds, units.
+// A control to choose any number of names: hosts, builds, units.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount, shortId } from "./format";
 import { useGet } from "./load";
@@ -7,9 +7,9 @@ import type { Choices } from "./types";
 export type NameKind = "host" | "user" | "build" | "process" | "unit";
 const lists = { host: "hosts", user: "users", build: "builds", process: "processes", unit: "units" } as const;
 const shown_most = 200;
-const known_most = 1000; // the server tells no more at once; it is asked for others
+const known_most = 1000; // the server lists only this many; others need a search
 
-// `event`: only names seen with it. `names`: what people call builds.
+// `event`: only names seen with it. `names`: people's names of builds.
 export function NamePicker({ kind, label, chosen, choices, event, names, onChange }: {
   kind: NameKind;
   label: string;
@@ -71,7 +71,7 @@ function Panel({ kind, label, chosen, choices, event, nameOf, onChange, onClose 
   const [text, setText] = useState("");
   const [asked, setAsked] = useState("");
   const search = useRef<HTMLInputElement>(null);
-  // What was chosen when the panel opened stays on top; what is ticked now stays where it is.
+  // Names chosen before the panel opened stay on top; names ticked since stay in place.
   const [first] = useState(chosen);
   useEffect(() => search.current?.focus(), []);
   useEffect(() => {

@@ -1,13 +1,13 @@
-// Long names of functions made short: the arguments of templates say little and may be hundreds of letters.
+// Shortens long function names: template arguments say little and may have hundreds of letters.
 
-// A flame graph draws its names again whenever the mouse moves.
+// Cached because a flame graph draws its names again whenever the mouse moves.
 const folded_names = new Map<string, string>();
 const most_names = 20000;
 const longest_arguments = 10; // "vector<int>" stays as it is
 const part_of_name = /[A-Za-z0-9_$]/;
 const operators = /^operator(?:<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|<|>)/;
 
-// Where the bracket that opens at `begin` closes; -1: nowhere.
+// Where the bracket opened at `begin` closes; -1 if nowhere.
 function closing(name: string, begin: number): number {
   let depth = 0;
   for (let at = begin; at < name.length; ++at) {
@@ -23,8 +23,9 @@ function closing(name: string, begin: number): number {
   return -1;
 }
 
-// "std::vector<std::pair<int, long> >::push_back" is "std::vector<…>::push_back". What is no list of arguments stays: operators,
-// Rust's "<Type as Trait>", markup in hostile names, brackets that do not close.
+// "std::vector<std::pair<int, long> >::push_back" becomes "std::vector<…>::push_back". Leaves
+// everything that is not an argument list: operators, Rust's "<Type as Trait>", markup in hostile
+// names, unclosed brackets.
 export function foldName(name: string): string {
   if (!name.includes("<")) return name;
   const known = folded_names.get(name);

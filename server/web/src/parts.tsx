@@ -1,4 +1,4 @@
-// Small pieces that all pages share.
+// Small components that all pages share.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "./api";
@@ -8,7 +8,7 @@ import { zoneName } from "./zone";
 import type { Loaded } from "./load";
 import type { CauseRecord, Frame } from "./types";
 
-// The heading takes the focus when the page is opened, so that a screen reader says where one is.
+// The heading gets the focus when the page opens, so that screen readers announce the page.
 export function Title({ children, text }: { children?: ComponentChildren; text: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -45,7 +45,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-// What to show while something loads and when it failed; `children` once it is there.
+// Shows progress and errors while something loads, then `children`.
 export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (data: T) => ComponentChildren; height?: number }) {
   if (of.error) return <Failure error={of.error} again={of.reload} />;
   if (of.data === null) {
@@ -58,7 +58,7 @@ export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (d
   return <div class={of.loading ? "stale" : undefined} aria-busy={of.loading}>{children(of.data)}</div>;
 }
 
-// Where a function begins, behind its name: of "/src/main.c:12" the file and the line.
+// Where a function begins, after its name: the file and line of "/src/main.c:12".
 export function SourcePlace({ place }: { place: string }) {
   if (place === "") return null;
   return <span class="muted" title={place}> {place.slice(place.lastIndexOf("/") + 1)}</span>;
@@ -76,7 +76,7 @@ export function Section({ title, aside, children, id }: { title: string; aside?:
   );
 }
 
-// A table that may be wider than the page; the keyboard reaches it too.
+// A table that may be wider than the page and can be scrolled with the keyboard.
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
   return <div class="scroll" tabIndex={0} role="group" aria-label={label}>{children}</div>;
 }
@@ -98,7 +98,7 @@ export function Figure({ label, value, note, tone }: { label: string; value: str
   );
 }
 
-// "New" ends by itself: after a week a cause is known, whether somebody said so or not.
+// "New" expires: after a week a cause counts as known, whether or not somebody set that.
 export function causeStatus(cause: CauseRecord, now_ms = Date.now()): CauseRecord["status"] {
   const week_ms = 7 * 86400e3;
   return cause.status === "new" && now_ms - millisecondsOf(cause.noticed_ns) > week_ms ? "known" : cause.status;
@@ -113,7 +113,7 @@ export function Swatch({ colour }: { colour: string }) {
   return <span class="swatch" aria-hidden="true" style={{ backgroundColor: colour }} />;
 }
 
-// One of a few; the choice is a group of buttons of which one is pressed.
+// A choice between a few values: a group of buttons, one of them pressed.
 export function Choice<T extends string>({ label, value, options, onChoose }: {
   label: string;
   value: T;
@@ -131,8 +131,8 @@ export function Choice<T extends string>({ label, value, options, onChoose }: {
   );
 }
 
-// A function's name without the arguments of templates; the whole one on request. Within a link or a summary, which a click
-// belongs to, `still`: then the title has it.
+// A function's name without template arguments, the full name on click. With `still`, for links and
+// summaries that need the click themselves, the full name is in the title.
 export function FunctionName({ name, still = false }: { name: string; still?: boolean }) {
   const [whole, setWhole] = useState(false);
   const folded = foldName(name);
@@ -166,16 +166,17 @@ export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: numbe
   );
 }
 
-// What lagtrapd puts in place of a password, token or key (daemon/processes/command_line_mask.hpp).
+// The text that lagtrapd writes instead of a password, token or key
+// (daemon/processes/command_line_mask.hpp).
 const MASK = "***";
 
-// Says so where something in these texts was masked.
+// Explains the mask if one of these texts contains it.
 export function MaskedNote({ texts }: { texts: string[] }) {
   if (!texts.some((text) => text.includes(MASK))) return null;
   return <p class="muted" data-testid="masked">{MASK} is a password, token or key that lagtrapd masked.</p>;
 }
 
-// A button that asks once more in its own place.
+// A button that asks for confirmation in its own place.
 export function Confirm({ text, question, onConfirm }: { text: string; question: string; onConfirm: () => void }) {
   const [asking, setAsking] = useState(false);
   if (!asking) return <button type="button" onClick={() => setAsking(true)}>{text}</button>;

@@ -1,10 +1,11 @@
-// "Open in Perfetto": hands a trace to the Perfetto UI in a window of its own, by the UI's protocol of messages
-// (perfetto.dev/docs/visualization/deep-linking). The trace goes from window to window and to no server.
+// "Open in Perfetto": passes a trace to the Perfetto UI in its own window, by the UI's message
+// protocol (perfetto.dev/docs/visualization/deep-linking). The trace goes from window to window and
+// never to a server.
 import { getBytes } from "./api";
 import type { Delay } from "./types";
 
 const meta = document.querySelector<HTMLMetaElement>('meta[name="lagtrap-viewer"]');
-// Where the server says that the UI is; empty: nowhere.
+// Address of the UI, from the server; empty if there is none.
 export const viewer = meta?.content ?? "";
 export const viewer_name = viewer === "" ? "" : new URL(viewer).host;
 const ping_every_ms = 80;
@@ -14,14 +15,16 @@ function unreachable(): Error {
   return new Error(`${viewer_name} cannot be reached from this browser. Download the trace and open it in a Perfetto UI elsewhere, or have the server name one that can be reached (--trace-viewer)`);
 }
 
-// Fails as soon as the browser knows that nobody is there; what it is told otherwise it may not read.
+// Throws as soon as the browser knows that the UI cannot be reached; it cannot read the answer
+// itself.
 async function reach(): Promise<void> {
   await fetch(viewer, { mode: "no-cors", cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer" }).catch(() => {
     throw unreachable();
   });
 }
 
-// A window that is still on its way to its address, for seconds on a busy machine, may not heed the first word.
+// A window that is still loading, which takes seconds on a busy machine, may ignore the first
+// close(), so this retries.
 function shut(other: Window): void {
   let left = Math.ceil(longest_wait_ms / ping_every_ms);
   const again = setInterval(() => {
@@ -31,7 +34,7 @@ function shut(other: Window): void {
   other.close();
 }
 
-// `window.open` has to come before anything that waits, or the browser takes it for an advertisement.
+// `window.open` must come before any await, or the browser blocks it as a pop-up.
 export async function openInPerfetto(digest: string, delay: Delay, say: (text: string) => void): Promise<void> {
   const { origin } = new URL(viewer);
   const other = window.open(viewer);

@@ -1,4 +1,4 @@
-// The address bar: what it says now, and going elsewhere without loading the page anew.
+// The address bar: reading it, and navigating without reloading the page.
 import { useEffect, useState } from "preact/hooks";
 import { inner, outer } from "./base";
 
@@ -20,14 +20,16 @@ function tell(): void {
   for (const listener of [...listeners]) listener();
 }
 
-// `address` is one within the pages. `replace` for what is no step of its own, such as the letters of a search.
+// `address` is within the pages. Use `replace` for what should not be a history entry, such as
+// letters of a search.
 export function navigate(address: string, how: "push" | "replace" = "push"): void {
   if (how === "push") window.history.pushState(null, "", outer(address));
   else window.history.replaceState(null, "", outer(address));
   tell();
 }
 
-// Changes parts of the query and keeps the rest; an empty value takes its part out, of several each has its own.
+// Changes parts of the query and keeps the rest. An empty value removes its part; several values
+// are repeated.
 export function setQuery(changes: Record<string, string | string[] | undefined>, how: "push" | "replace" = "push"): void {
   const query = new URLSearchParams(window.location.search);
   for (const [name, value] of Object.entries(changes)) {
@@ -48,7 +50,7 @@ export function usePlace(): Place {
   return place;
 }
 
-// Makes ordinary links change the page without a load; called once.
+// Makes ordinary links navigate without a reload; call once.
 export function followLinks(): void {
   window.addEventListener("popstate", tell);
   document.addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-// Which page an address means.
+// Maps addresses to pages.
 
 export type Route =
   | { page: "overview" }

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, unless the reader chose.
+// Light or dark: the system's setting unless the reader chose.
 import { useEffect, useState } from "preact/hooks";
 import { type Theme, currentTheme } from "./colours";
 
@@ -11,7 +11,7 @@ function stored(): ThemeChoice {
     const value = window.localStorage.getItem("lagtrap-theme");
     return choices.includes(value as ThemeChoice) ? (value as ThemeChoice) : "system";
   } catch {
-    return "system"; // a browser that keeps nothing
+    return "system"; // the browser has no storage
   }
 }
 
@@ -33,7 +33,7 @@ export function useThemeChoice(): [ThemeChoice, () => void] {
     try {
       window.localStorage.setItem("lagtrap-theme", chosen);
     } catch {
-      // Then it lasts as long as the page.
+      // Without storage the choice lasts as long as the page.
     }
     setChoice(chosen);
     apply(chosen);
@@ -41,7 +41,7 @@ export function useThemeChoice(): [ThemeChoice, () => void] {
   return [choice, next];
 }
 
-// The colours in force; the component is drawn anew when they change.
+// The current colours; rerenders the component when they change.
 export function useTheme(): Theme {
   const [theme, setTheme] = useState(currentTheme);
   useEffect(() => {

@@ -1,6 +1,6 @@
-// The answers of the API, as server/api/openapi.yaml describes them. Durations are numbers of nanoseconds; times, ids and
-// offsets are strings of digits.
-// api_types.ts is generated from it (npm run types); it is needed for checking alone, not for building.
+// The answers of the API, described in server/api/openapi.yaml. Durations are numbers in
+// nanoseconds; times, ids and offsets are strings of digits.
+// api_types.ts is generated from it (npm run types); only type checks need it, not the build.
 import type { components } from "./api_types";
 
 type Schemas = components["schemas"];

@@ -1,11 +1,12 @@
-// Whether an event got worse, in words.
+// Says in words whether an event got worse.
 import { BuildName } from "./builds";
 import { formatDuration, formatFactor, formatTime } from "./format";
 import type { EventTrend, LevelChange } from "./types";
 
 const certain = 0.05;
 
-// How a figure differs from the time before, bold where that is no chance; nothing where there is nothing to compare with.
+// The change of a figure against the period before, bold if it is significant; empty if there is
+// nothing to compare.
 export function changeText(before: number, now: number, q_value: number | null) {
   if (before === 0 || now === 0) return null;
   const text = formatFactor(now / before);
@@ -14,7 +15,7 @@ export function changeText(before: number, now: number, q_value: number | null) 
   return <strong class={now > before ? "problem" : ""} title={`No chance: q = ${q_value.toPrecision(2)}`}>{text}</strong>;
 }
 
-// The change of level that holds now, of the figure that changed most.
+// The latest level change of the figure that changed most.
 export function lastChange(trend: EventTrend): LevelChange | null {
   const last = ["p50", "p99"].flatMap((measure) => trend.changes.filter((change) => change.measure === measure).slice(-1));
   const up = trend.verdict === "worse";

@@ -1,10 +1,10 @@
-// Whether times are shown in the reader's zone or in UTC. The browser keeps the choice.
+// Whether times are shown in the reader's time zone or in UTC. The browser stores the choice.
 
 function stored(): boolean {
   try {
     return window.localStorage.getItem("lagtrap-zone") === "UTC";
   } catch {
-    return false; // a browser that keeps nothing
+    return false; // the browser has no storage
   }
 }
 
@@ -19,7 +19,7 @@ export function chooseUtc(chosen: boolean): void {
   try {
     window.localStorage.setItem("lagtrap-zone", chosen ? "UTC" : "local");
   } catch {
-    // Then it lasts as long as the page.
+    // Without storage the choice lasts as long as the page.
   }
 }
 
@@ -28,12 +28,12 @@ export function zoneName(): string {
   return utc ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-// Milliseconds to add to a time, so that the parts of it that Date gives for UTC are those of the zone.
+// Milliseconds to add to a time so that Date's UTC fields show the time in the zone.
 export function zoneOffset(ms: number): number {
   return utc ? 0 : -new Date(ms).getTimezoneOffset() * 60000;
 }
 
-// What an input of type datetime-local says, as milliseconds since 1970; NaN for nothing.
+// Parses the value of a datetime-local input to milliseconds since 1970; NaN if it is empty.
 export function parseZoned(text: string): number {
   return Date.parse(utc && text !== "" ? `${text}Z` : text);
 }

@@ -1,4 +1,5 @@
-// Whether the description of the API is valid OpenAPI, by two programs of others: node tests/api_description.mjs BUILD_FOLDER FILE
+// Checks with two independent tools that the API description is valid OpenAPI: node
+// tests/api_description.mjs BUILD_FOLDER FILE
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 

@@ -1,10 +1,11 @@
-// Whether the example dashboard is one by Grafana's own types: node tests/dashboard.mjs BUILD_FOLDER FILE
+// Checks the example dashboard against Grafana's own types: node tests/dashboard.mjs BUILD_FOLDER
+// FILE
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const [build_folder, file] = process.argv.slice(2).map((path) => resolve(path));
-// Within the build folder, where the packages are found.
+// In the build folder, so that the packages are found.
 const folder = mkdtempSync(join(build_folder, "dashboard-"));
 try {
   const typed = `

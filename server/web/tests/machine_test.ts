@@ -5,7 +5,7 @@ import type { MachineAnswer } from "../src/types";
 
 const frame = (name: number) => ({ function: name, module: 0, build_id: 0, offset: "1", file: 0, line: 0 });
 
-// 10 waits from 100 to 300 for 11; 20 is alone in its process.
+// Thread 10 waits from 100 to 300 for 11; 20 is the only thread of its process.
 function answer(): MachineAnswer {
   return {
     begin_ns: "1000", recorded_from_ns: -100, recorded_to_ns: 900, from_ns: 0, to_ns: 400, finest_ns: 1,

@@ -1,5 +1,5 @@
-// Runs the unit tests of the pages with node's own test runner: node tests/run.mjs BUILD_FOLDER
-// The tests are TypeScript; esbuild of the build folder makes them readable for node.
+// Runs the unit tests of the pages with Node's test runner: node tests/run.mjs BUILD_FOLDER
+// The tests are TypeScript; esbuild from the build folder compiles them.
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-// Chart.js with only what is used of it, in the page's colours.
+// Chart.js, limited to the parts used here, in the page's colours.
 import { BarController, BarElement, CategoryScale, Chart, type ChartConfiguration, LinearScale, Tooltip } from "chart.js";
 import { useEffect, useRef } from "preact/hooks";
 import type { Theme } from "../colours";
@@ -13,13 +13,13 @@ Chart.defaults.maintainAspectRatio = false;
 export type BarChart = Chart<"bar", (number | null)[], string>;
 export type BarConfiguration = ChartConfiguration<"bar", (number | null)[], string>;
 
-// Lines and letters of the axes in the theme's colours.
+// Lines and labels of the axes in the theme's colours.
 export function axis(theme: Theme, options: object = {}): object {
   return { grid: { color: theme.line, tickLength: 4 }, border: { color: theme.line }, ticks: { color: theme.muted, maxRotation: 0 }, ...options };
 }
 
-// `label` says in words what the picture shows. A canvas alone says nothing to those who do not see it, so the figures
-// stand in text beside it.
+// `label` describes the picture in words. A canvas is not accessible, so the page also has the
+// figures as text.
 export function ChartCanvas({ make, inputs, height, label, onChart }: {
   make: (theme: Theme) => BarConfiguration;
   inputs: unknown[];

@@ -1,5 +1,5 @@
-// Runs of one event side by side as stacked bars. The bars are drawn once; the cursor and the chosen sets are drawn on a
-// second canvas above them, so that moving over a thousand runs stays smooth.
+// Runs of one event side by side as stacked bars. The bars are drawn once. The cursor and the
+// chosen sets are drawn on a second canvas above, so that moving over a thousand runs stays smooth.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Theme, run_colours, set_colours } from "../colours";
 import { formatDuration, formatTime } from "../format";
@@ -12,7 +12,7 @@ const strip_height = 12; // below the bars: one mark per run, which opens it
 
 export interface Cursor {
   slot: number;
-  stage: number; // -1: the run as a whole
+  stage: number; // -1: the whole run
 }
 
 interface Properties {
@@ -20,7 +20,7 @@ interface Properties {
   colours: StageColour[];
   sets: { a: Set<string>; b: Set<string> };
   stage: string | null;
-  part: "stage" | "part"; // what the bars are made of
+  part: "stage" | "part"; // what the bars consist of
   onChoose: (runs: Run[]) => void;
   onSet: (set: "a" | "b", runs: Run[]) => void;
   onStage: (name: string, run: Run) => void;
@@ -28,7 +28,7 @@ interface Properties {
   onClear: () => void;
 }
 
-// The words for a run that the read-out and screen readers use.
+// Describes a run for the read-out and screen readers.
 export function describeRun(run: Run, colours: StageColour[], stage: number, part: string): string {
   const parts = [`${formatTime(run.begin_ns)} on ${run.host}`, `${run.start === "unknown" ? "" : `${run.start}, `}${formatDuration(run.duration_ns)}${run.delay ? ", a delay" : ""}`];
   if (run.outlier) parts.push(`outlier: ${run.outlier.reason}`);
@@ -86,7 +86,7 @@ export function RunBars(properties: Properties) {
   const [cursor, setCursor] = useState<Cursor>({ slot: -1, stage: -1 });
   const [range, setRange] = useState<{ from: number; to: number } | null>(null);
   const drag = useRef<{ slot: number; x: number; moved: boolean } | null>(null);
-  const [turn, setTurn] = useState(0); // the chart was made or resized: the overlay follows
+  const [turn, setTurn] = useState(0); // incremented when the chart is created or resized, to redraw the overlay
 
   useEffect(() => {
     setCursor({ slot: -1, stage: -1 });
@@ -280,14 +280,14 @@ function drawOverlay(element: HTMLCanvasElement, chart: BarChart, state: Overlay
       context.fillRect(x, area.top - 2, step, 3);
     }
     if (run.duration_ns / 1e6 > scales.y.max) {
-      context.fillStyle = theme.text; // the bar goes on beyond the axis
+      context.fillStyle = theme.text; // the bar continues beyond the axis
       context.beginPath();
       context.moveTo(x + step / 2, area.top - 3);
       context.lineTo(x + step / 2 - 4, area.top + 4);
       context.lineTo(x + step / 2 + 4, area.top + 4);
       context.fill();
     }
-    // One mark a run: coloured for a delay, higher where there is a bundle, pale for a dirty run.
+    // One mark per run: coloured for a delay, taller if there is a bundle, pale for a dirty run.
     context.fillStyle = run.dirty ? theme.line : run.delay ? run_colours.late : theme.muted;
     context.globalAlpha = run.delay || run.dirty ? 1 : 0.45;
     context.fillRect(x, area.bottom + 3, width, run.bundle ? 8 : 4);

@@ -1,11 +1,11 @@
-// The runs as they stand side by side: cold ones, a gap, warm ones, each by time or by duration; and which of
-// their stages get a colour of their own. No drawing here.
+// The order of runs side by side: cold ones, a gap, warm ones, each by time or duration; and which
+// of their stages get their own colour. Draws nothing.
 import { other_stages_colour, stage_colours } from "../colours";
 import type { Run } from "../types";
 
 export interface Bars {
   slots: (Run | null)[]; // null is a gap between groups
-  groups: { name: string; from: number; to: number }[]; // slots, `to` not included
+  groups: { name: string; from: number; to: number }[]; // slots, excluding `to`
 }
 
 const group_names: Record<string, string> = { cold: "cold starts", warm: "warm starts", unknown: "runs" };
@@ -15,7 +15,7 @@ export function arrange(runs: Run[], order: "newest" | "slowest"): Bars {
   for (const start of ["cold", "warm", "unknown"] as const) {
     const members = runs.filter((run) => run.start === start);
     if (members.length === 0) continue;
-    // Time runs from left to right; the slowest stand first.
+    // Time runs from left to right; by duration, the slowest come first.
     if (order === "newest") members.sort((one, other) => (BigInt(one.begin_ns) < BigInt(other.begin_ns) ? -1 : 1));
     else members.sort((one, other) => other.duration_ns - one.duration_ns);
     const gap = Math.max(1, Math.round(runs.length / 60));
@@ -27,15 +27,15 @@ export function arrange(runs: Run[], order: "newest" | "slowest"): Bars {
 }
 
 export interface StageColour {
-  name: string | null; // null: all that have no colour of their own
+  name: string | null; // null: all stages without their own colour
   colour: string;
-  words?: string; // for these, where they are not just other stages
+  words?: string; // what those are called, if not "other stages"
 }
 
 export const other_stages = null;
 
-// In order of appearance, as stages follow one another. Where there are more names than colours, those that take
-// the most time have one.
+// In order of appearance, which is the order of the stages. If there are more names than colours,
+// those that take the most time get one.
 export function stageColours(runs: Run[]): StageColour[] {
   const totals = new Map<string, number>();
   for (const run of runs) for (const stage of run.stages) totals.set(stage.name, (totals.get(stage.name) ?? 0) + stage.duration_ns);
@@ -56,7 +56,8 @@ export function stageColours(runs: Run[]): StageColour[] {
   return found;
 }
 
-// Durations of the coloured stages of a run, in milliseconds. A run without stages among others that have some is as high as they are.
+// The durations of a run's coloured stages in milliseconds. A run without stages counts completely
+// as the last colour, so that its bar has the right height.
 export function stageHeights(run: Run, colours: StageColour[]): number[] {
   const heights = new Array<number>(colours.length).fill(0);
   if (run.stages.length === 0 && colours.length > 0) heights[colours.length - 1] = run.duration_ns / 1e6;
@@ -68,7 +69,8 @@ export function stageHeights(run: Run, colours: StageColour[]): number[] {
   return heights;
 }
 
-// Where the axis ends, in milliseconds: dirty runs that stand far above all others do not press these flat.
+// Where the axis ends, in milliseconds, or undefined for the default. Dirty runs far above all
+// others are cut off, so that they do not flatten the rest.
 export function axisEnd(bars: Bars): number | undefined {
   let clean = 0;
   let longest = 0;
@@ -90,7 +92,7 @@ export function stageAt(heights: number[], ms: number): number {
   return -1;
 }
 
-// The runs of slots `from` to `to`, both included, in either order.
+// The runs of slots `from` to `to`, inclusive, in either order.
 export function runsBetween(bars: Bars, from: number, to: number): Run[] {
   return bars.slots.slice(Math.min(from, to), Math.max(from, to) + 1).filter((run): run is Run => run !== null);
 }

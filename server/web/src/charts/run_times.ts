@@ -1,4 +1,4 @@
-// Where the time of runs went, as parts that stand in bars beside the stages. No drawing here.
+// Where the time of runs went, as parts that bars show instead of stages. Draws nothing.
 import { colourOfReason, state_colours } from "../colours";
 import type { PartShift, Run, Stage, Times } from "../types";
 import type { StageColour } from "./run_order";
@@ -16,7 +16,7 @@ export function partName(part: { state: string; reason: string }): string {
   return part.state;
 }
 
-// Without those that are nothing.
+// Only parts that are not zero.
 export function timeParts(times: Times): TimePart[] {
   const parts: TimePart[] = [
     { state: "on CPU", reason: "", ns: times.on_cpu_ns },
@@ -29,7 +29,8 @@ export function timeParts(times: Times): TimePart[] {
   return parts.filter((part) => part.ns > 0);
 }
 
-// The run with the parts of its time in place of its stages, for what draws stages. Their order says nothing.
+// The run with the parts of its time as its stages, for code that draws stages. Their order has no
+// meaning.
 export function byTime(run: Run): Run {
   const parts = run.times ? timeParts(run.times) : [{ state: "unknown", reason: "", ns: run.duration_ns }];
   let at_ns = 0;
@@ -49,7 +50,8 @@ const fixed_colours: Record<string, string> = {
 };
 const order = Object.keys(fixed_colours);
 
-// The colours of parts of these names; states first, then reasons of waiting, those in the order given, then the rest.
+// The colours of parts with these names: states first, then reasons of waiting in the given order,
+// then the rest.
 export function partColours(names: Iterable<string>): StageColour[] {
   const given = [...new Set(names)];
   const place = (name: string) => (order.indexOf(name) < 0 ? 2.5 : order.indexOf(name));
@@ -57,14 +59,16 @@ export function partColours(names: Iterable<string>): StageColour[] {
   return sorted.map((name) => ({ name, colour: fixed_colours[name] ?? colourOfReason(name) }));
 }
 
-// Of runs as byTime() has them: the longest reasons of waiting first, so that they differ most.
+// For runs from byTime(). The longest reasons of waiting come first, so that their colours differ
+// most.
 export function timeColours(runs: Run[]): StageColour[] {
   const totals = new Map<string, number>();
   for (const run of runs) for (const part of run.stages) totals.set(part.name, (totals.get(part.name) ?? 0) + part.duration_ns);
   return partColours([...totals.keys()].sort((one, other) => (totals.get(other) as number) - (totals.get(one) as number)));
 }
 
-// "The slowest runs take 310 ms longer than the middle ones: 94 % of that is lock (futex)." In pieces, for the page.
+// "The slowest runs take 310 ms longer than the middle ones: 94 % of that is lock (futex)."
+// Returned in pieces for the page.
 export function mainShift(parts: PartShift[], middle_ns: number, slow_ns: number): { name: string; share: number } | null {
   const longer = slow_ns - middle_ns;
   const most = [...parts].sort((one, other) => other.slow_ns - other.middle_ns - (one.slow_ns - one.middle_ns))[0];

@@ -1,13 +1,13 @@
-// A figure over time in the height of a line: the time before muted, then the time that is shown.
+// A figure over time as a small line: the earlier period in grey, then the current one.
 
-// Points of a polyline; where nothing is known the line is broken.
+// The points of polylines; the line is broken where the value is unknown.
 export function sparkParts(values: number[], width: number, height: number, gap_at_zero: boolean): string[] {
   const highest = Math.max(...values, 1e-9);
   const step = values.length > 1 ? width / (values.length - 1) : 0;
   const parts: string[] = [];
   let part: string[] = [];
   const close = () => {
-    // A point by itself is drawn as a short line.
+    // A single point is drawn as a short line.
     if (part.length === 1) {
       const [x, y] = part[0].split(",").map(Number);
       part.push(`${x + 1},${y}`);

@@ -1,4 +1,4 @@
-// How the durations are distributed, and when the delays were.
+// The distribution of durations, and the times of delays.
 import { run_colours } from "../colours";
 import { formatCount, formatDuration, formatTime, plural } from "../format";
 import type { Summary } from "../types";
@@ -6,7 +6,7 @@ import { type BarChart, type BarConfiguration, ChartCanvas, axis } from "./chart
 
 const hour_ns = 3600n * 1000000000n;
 
-// Upright lines at the percentiles, with their names where there is room.
+// Vertical lines at the percentiles, labeled where there is room.
 function percentileLines(summary: Summary, colour: string) {
   const { histogram, percentiles } = summary;
   return {
@@ -79,7 +79,7 @@ export function Distribution({ summary }: { summary: Summary }) {
   );
 }
 
-// The hours, without gaps as far as that is bearable; further apart, only those with runs.
+// All hours including empty ones; for more than 1,500 hours, only those with runs.
 function fullHours(summary: Summary): Summary["hours"] {
   const hours = summary.hours;
   if (hours.length < 2) return hours;

@@ -1,4 +1,4 @@
-// Percentiles over time on a logarithmic scale, with the changes of level and the first runs of builds marked.
+// Percentiles over time on a logarithmic scale, with level changes and first runs of builds marked.
 import { useState } from "preact/hooks";
 import { formatCount, formatDuration, formatFactor, formatTime, plural } from "../format";
 import { BuildName } from "../builds";
@@ -15,7 +15,8 @@ export interface TrendScale {
   ticks: number[];
 }
 
-// Bounds around all values, and the round durations between them: 1, 2 and 5 of each power of ten, thinned to a few.
+// The bounds of all values, and round durations between them: 1, 2 and 5 times each power of ten,
+// reduced to a few.
 export function trendScale(values: number[]): TrendScale {
   const known = values.filter((value) => value > 0);
   if (known.length === 0) return { low: 1, high: 10, ticks: [] };
@@ -29,7 +30,7 @@ export function trendScale(values: number[]): TrendScale {
   return { low, high, ticks };
 }
 
-// Points of polylines; where nothing is known the line is broken.
+// The points of polylines; the line is broken where the value is unknown.
 export function lines(values: number[], y: (value: number) => number, step: number): string[] {
   const parts: string[][] = [[]];
   values.forEach((value, index) => {

@@ -1,22 +1,23 @@
-// Parts of pictures that the flame graph and the timelines share.
+// Drawing functions shared by the flame graph and the timelines.
 import type { Theme } from "../colours";
 import { type Span, Scale, roundSteps } from "./span";
 
 export const font = "11px system-ui, sans-serif";
-const pixels_of_step = 110; // of an axis: about one label
+const pixels_of_step = 110; // on an axis: about one label
 
-// As much of a text as has room.
+// Cuts a text to the available room.
 export function cutText(text: string, letters: number): string {
   return text.length <= letters ? text : `${text.slice(0, Math.max(1, letters - 1))}…`;
 }
 
-// Black or white, whichever is told apart from the colour.
+// Black or white, whichever has more contrast with the colour.
 export function inkOn(colour: string): string {
   const part = (at: number) => parseInt(colour.slice(at, at + 2), 16);
   return 0.299 * part(1) + 0.587 * part(3) + 0.114 * part(5) > 140 ? "#101316" : "#ffffff";
 }
 
-// The frames of what is pointed at and of what is chosen: the pointer's first, so that the other lies above it.
+// The outlines of the hovered and the selected thing. The hovered one comes first, so that the
+// other is drawn above it.
 export function marksOf<Thing>(hovered: Thing, chosen: Thing, theme: Pick<Theme, "text" | "accent">): [Thing, string, number][] {
   return [[hovered, theme.text, 1], [chosen, theme.accent, 2]];
 }
@@ -34,16 +35,16 @@ export function fill(context: CanvasRenderingContext2D, colour: string, opacity:
   context.globalAlpha = 1;
 }
 
-// What the pointer draws, to look closer at.
+// Draws the range that the pointer is selecting.
 export function drawStretch(context: CanvasRenderingContext2D, scale: Scale, stretch: Span | null, theme: Pick<Theme, "accent">, top: number, height: number): void {
   if (stretch) fill(context, theme.accent, 0.2, scale.x(stretch.from), top, scale.x(stretch.to) - scale.x(stretch.from), height);
 }
 
 export interface Axis {
   left: number;
-  width: number; // up to the picture's right edge
-  ticks: number; // where their tops are
-  text: number; // its baseline, as the context has it
+  width: number; // to the picture's right edge
+  ticks: number; // their top
+  text: number; // its baseline, for the context's settings
 }
 
 export function drawAxis(context: CanvasRenderingContext2D, scale: Scale, span: Span, axis: Axis, theme: Pick<Theme, "line" | "muted">, words: (at: number) => string): void {

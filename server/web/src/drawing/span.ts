@@ -1,4 +1,5 @@
-// Stretches of an axis, and what lies where on them: what the flame graph and the timelines share that draws nothing.
+// Ranges of an axis and the positions of things on them, shared by the flame graph and the
+// timelines. Draws nothing.
 
 export interface Span {
   from: number;
@@ -7,7 +8,7 @@ export interface Span {
 
 export const lengthOf = (span: Span): number => span.to - span.from;
 
-// A span as pixels from `left` on.
+// Maps a span to pixels starting at `left`.
 export class Scale {
   readonly per_unit: number;
 
@@ -23,14 +24,14 @@ export class Scale {
   }
 }
 
-// As much of the bounds as is wanted, never less than `least`.
+// `wanted` limited to `bounds`, but never shorter than `least`.
 export function clampSpan(wanted: Span, bounds: Span, least: number): Span {
   const length = Math.min(lengthOf(bounds), Math.max(least, lengthOf(wanted)));
   const from = Math.max(bounds.from, Math.min(bounds.to - length, wanted.from));
   return { from, to: from + length };
 }
 
-// `factor` times as long, with `fixed` where it was.
+// A span `factor` times as long, in which `fixed` keeps its position.
 export function zoomSpan(span: Span, factor: number, fixed: number): Span {
   const length = lengthOf(span);
   const before = (fixed - span.from) / length;
@@ -41,7 +42,7 @@ export function spanAround(middle: number, length: number): Span {
   return { from: middle - length / 2, to: middle + length / 2 };
 }
 
-// Round steps of an axis, so far apart at least.
+// Round values for an axis, at least `apart` apart.
 export function roundSteps(span: Span, apart: number): number[] {
   const power = 10 ** Math.floor(Math.log10(apart));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= apart) ?? apart;
@@ -50,7 +51,8 @@ export function roundSteps(span: Span, apart: number): number[] {
   return steps;
 }
 
-// The first of `count` places in order for which `is_behind` holds, as it does for all that follow; `count` where it never does.
+// Binary search: the first of `count` indices for which `is_behind` is true (it must be true for
+// all after it); `count` if there is none.
 export function firstPlace(count: number, is_behind: (place: number) => boolean): number {
   let low = 0;
   let high = count;

@@ -1,17 +1,17 @@
-// A canvas to draw on, as sharp as the screen and as wide as its box, and what a pointer and the keyboard do on it.
+// A canvas as sharp as the screen and as wide as its box, with pointer and keyboard input.
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Span } from "./span";
 
-// What useRef() gives.
+// The type that useRef() returns.
 type Held<Element> = RefObject<Element | null>;
 
 export interface Size {
-  width: number; // pixels of the style sheet
+  width: number; // CSS pixels
   height: number;
 }
 
-// What a box measures inside, now and whenever that changes.
+// The inner size of a box, updated when it changes.
 export function useSize(box: Held<HTMLElement>, onWidth?: (pixels: number) => void): Size {
   const [size, setSize] = useState({ width: 0, height: 0 });
   useLayoutEffect(() => {
@@ -29,7 +29,7 @@ export function useSize(box: Held<HTMLElement>, onWidth?: (pixels: number) => vo
   return size;
 }
 
-// Draws with the next frame after each rendering, and whenever the function that it gives is called.
+// Draws in the next frame after each rendering, and whenever the returned function is called.
 export function usePainting(canvas: Held<HTMLCanvasElement>, size: Size, draw: (context: CanvasRenderingContext2D) => void): () => void {
   const paint = () => {
     const element = canvas.current;
@@ -57,13 +57,13 @@ export function usePainting(canvas: Held<HTMLCanvasElement>, size: Size, draw: (
   return paintSoon;
 }
 
-// Where on the canvas an event is.
+// The position of an event on the canvas.
 export function placeOn(canvas: Held<HTMLCanvasElement>, event: MouseEvent): { x: number; y: number } {
   const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
 }
 
-// Scrolls no further than needed. `above`: pixels at the top that do not scroll.
+// Scrolls as little as needed. `above`: pixels at the top that do not scroll.
 export function bringIntoSight(scroller: HTMLElement, top: number, height: number, above = 0): void {
   const bottom = top + above + height;
   if (top < scroller.scrollTop) scroller.scrollTop = top;
@@ -72,7 +72,7 @@ export function bringIntoSight(scroller: HTMLElement, top: number, height: numbe
 
 export type Keys = Record<string, () => void>;
 
-// Runs what a key means; keys with Ctrl, Alt or Meta are the browser's.
+// Runs the action of a key. Leaves keys with Ctrl, Alt or Meta to the browser.
 export function pressKey(event: KeyboardEvent, keys: Keys, before?: () => void): void {
   const action = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
   if (!action) return;
@@ -81,7 +81,7 @@ export function pressKey(event: KeyboardEvent, keys: Keys, before?: () => void):
   action();
 }
 
-// "/" goes to the search box, as in many programs.
+// "/" focuses the search box, as in many programs.
 export function useSearchKey(box: Held<HTMLInputElement>): void {
   useEffect(() => {
     const listener = (event: KeyboardEvent) => {
@@ -94,18 +94,19 @@ export function useSearchKey(box: Held<HTMLInputElement>): void {
   }, []);
 }
 
-const pixels_of_a_stretch = 4; // less is a click
+const pixels_of_a_stretch = 4; // a shorter movement is a click
 
 interface Pointing {
   timeAt: (event: PointerEvent) => number;
   shown: Span;
-  onPoint: (event: PointerEvent | null) => void; // null: it has left
+  onPoint: (event: PointerEvent | null) => void; // null: the pointer left
   onClick: (event: PointerEvent) => void;
   onStretch: (stretch: Span) => void;
-  onPan?: (shown_at_first: Span, pixels: number) => void; // by a finger
+  onPan?: (shown_at_first: Span, pixels: number) => void; // with a finger
 }
 
-// Points, clicks, and stretches drawn with the button held down. Gives the stretch that is being drawn, and the canvas's listeners.
+// Handles hovering, clicks, and ranges dragged with the button held down. Returns the range being
+// dragged and the canvas's listeners.
 export function usePointing({ timeAt, shown, onPoint, onClick, onStretch, onPan }: Pointing) {
   const [stretch, setStretch] = useState<Span | null>(null);
   const began = useRef<{ at: number; x: number; shown: Span; pans: boolean } | null>(null);

@@ -1,9 +1,9 @@
-// Which colour a node of a flame graph has: of its module, or of its difference against normal runs.
+// The colour of each flame graph node: by module, or by the difference from normal runs.
 import { type FlameTree, kind_kernel, kind_run_time, kind_state } from "./tree";
 
 export interface NodeColours {
   palette: string[];
-  of: Uint8Array; // an index into the palette per node
+  of: Uint8Array; // index into the palette, by node
 }
 
 const light = {
@@ -27,7 +27,7 @@ const dark = {
   same: "#474c52",
 };
 
-// Equal names give equal colours on every page.
+// Equal names get equal colours on every page.
 function hash(text: string): number {
   let state = 2166136261;
   for (let index = 0; index < text.length; ++index) state = Math.imul(state ^ text.charCodeAt(index), 16777619);
@@ -46,7 +46,8 @@ export function moduleColours(tree: FlameTree, is_dark: boolean): NodeColours {
   return { palette, of };
 }
 
-// Steps of the difference as a share of the delay's time. What is under the first is grey: too small to speak of.
+// Steps of the difference as a share of the delay's time. Differences below the first step are
+// grey: too small to matter.
 export const difference_steps = [0.005, 0.05, 0.15, 0.4];
 
 export function differenceColours(tree: FlameTree, is_dark: boolean): NodeColours {

@@ -1,5 +1,5 @@
-// Drawing the visible part of a flame graph. The canvas is never larger than what is seen: browsers give up on
-// canvases of some ten thousand pixels, and deep stacks are higher than that.
+// Draws the visible part of a flame graph. The canvas is never larger than the visible part:
+// browsers fail on canvases of some ten thousand pixels, and deep stacks are taller than that.
 import { cutText, frame, marksOf } from "../drawing/paint";
 import { type Span, Scale } from "../drawing/span";
 import { foldName } from "../names";
@@ -54,7 +54,7 @@ export function drawFlame(
   for (let depth = first_row; depth <= last_row; ++depth) {
     const row = layout.rows[depth];
     const top = depth * row_height - view.scroll;
-    let drawn_to = -1; // so that a thousand nodes within one pixel are one rectangle
+    let drawn_to = -1; // merges nodes within a pixel into one rectangle
     for (let index = firstAfter(layout, row, view.from); index < row.length; ++index) {
       const node = row[index];
       if (layout.left[node] >= view.to) break;
@@ -72,7 +72,7 @@ export function drawFlame(
     }
   }
   drawLabels(context, tree, labels, matches, ink);
-  // The root is chosen at first; a frame around everything would say nothing.
+  // The root is selected at first, and a frame around everything would be useless.
   for (const [node, colour, thickness] of marksOf(view.hovered, view.selected > 0 ? view.selected : -1, ink)) outline(context, layout, view, node, scale, width, colour, thickness);
 }
 

@@ -1,4 +1,4 @@
-// A flame graph that can be zoomed, searched and walked through with the keyboard.
+// A flame graph with zoom, search and keyboard navigation.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Scale } from "../drawing/span";
 import { type Keys, bringIntoSight, placeOn, pressKey, usePainting, useSize } from "../drawing/surface";
@@ -16,7 +16,7 @@ interface Properties {
   matches: Matches | null;
   zoomed: number;
   onZoom: (node: number) => void;
-  // The next match, with the wish to see it.
+  // The next match, which should be scrolled into view.
   reveal: { node: number } | null;
   label: string;
   tallest?: number;
@@ -67,7 +67,7 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
     if (node < 0) return;
     setSelected(node);
     if (scroller.current) bringIntoSight(scroller.current, layout.depth[node] * row_height, row_height);
-    // What is out of sight is brought into it.
+    // Zooms out if the node is outside the zoomed part.
     if (!isWithin(tree, node, shown) && !isWithin(tree, shown, node)) onZoom(0);
   };
   useEffect(() => {

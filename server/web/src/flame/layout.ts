@@ -1,4 +1,4 @@
-// Where each node of a flame graph stands: left and right edges as shares of the whole, and its row.
+// The position of each flame graph node: left and right edge as shares of the whole, and its row.
 import { firstPlace } from "../drawing/span";
 import type { FlameTree } from "./tree";
 
@@ -8,14 +8,14 @@ export interface Layout {
   left: Float64Array;
   right: Float64Array;
   depth: Int32Array;
-  rows: Int32Array[]; // the nodes of each row, from left to right; without those of no width
-  first_child: Int32Array; // the widest, which is the leftmost; -1 if there is none
-  next: Int32Array; // the neighbour to the right with the same parent; -1 at the end
+  rows: Int32Array[]; // the nodes of each row, from left to right, without those of zero width
+  first_child: Int32Array; // the widest child, which is leftmost; -1 if there is none
+  next: Int32Array; // the right neighbour with the same parent; -1 at the end
   previous: Int32Array;
 }
 
-// Children from the widest to the narrowest. Time adds up: where children claim more than their parent has, as
-// rounding can make them, they share what it has.
+// Children are ordered from widest to narrowest. If rounding makes children larger than their
+// parent, they are scaled to fit.
 export function layOut(tree: FlameTree, width: Width): Layout {
   const count = tree.parent.length;
   const weight = width === "value" ? tree.value : tree.baseline;
@@ -74,7 +74,7 @@ export function firstAfter(layout: Layout, row: Int32Array, share: number): numb
   return firstPlace(row.length, (place) => layout.right[row[place]] > share);
 }
 
-// The node at a place; -1 where there is none.
+// The node at a position; -1 if there is none.
 export function nodeAt(layout: Layout, share: number, depth: number): number {
   const row = layout.rows[depth];
   if (!row) return -1;

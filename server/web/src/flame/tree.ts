@@ -1,4 +1,4 @@
-// The tree behind a flame graph: read from the API, turned upside down, searched. No drawing here.
+// The tree of a flame graph: read from the API, inverted, searched. Draws nothing.
 import type { Flame } from "../types";
 
 export const kind_kernel = 1;
@@ -6,11 +6,11 @@ export const kind_run_time = 2;
 export const kind_state = 3;
 
 export interface FlameTree {
-  parent: Int32Array; // -1 for the root, which is node 0; parents stand before their children
+  parent: Int32Array; // -1 for the root, which is node 0; parents come before their children
   name: Int32Array;
-  value: Float64Array; // of the node and all below it
+  value: Float64Array; // of the node and everything below it
   baseline: Float64Array;
-  self: Float64Array; // of the node alone
+  self: Float64Array; // of the node itself
   baseline_self: Float64Array;
   kind: Uint8Array;
   names: { function: string; module: string }[];
@@ -56,8 +56,8 @@ export function readTree(flame: Flame): FlameTree {
   });
 }
 
-// Callees at the top, their callers below: who needs the time of one function. Nodes under `smallest_share` of the
-// total are not opened further, which bounds the work and the size.
+// Callees on top and callers below, to see who uses a function's time. Nodes below `smallest_share`
+// of the total are not expanded, which limits work and size.
 export function invertTree(tree: FlameTree, smallest_share = 0.0002, most_nodes = 50000): FlameTree {
   const parent: number[] = [-1];
   const name: number[] = [tree.name[0]];
@@ -67,7 +67,7 @@ export function invertTree(tree: FlameTree, smallest_share = 0.0002, most_nodes 
   interface Group {
     node: number;
     leaves: number[]; // where the time was spent
-    places: number[]; // how far up from there this group is
+    places: number[]; // the ancestors of the leaves at this depth
   }
   const first: Group = { node: 0, leaves: [], places: [] };
   for (let node = 1; node < tree.parent.length; ++node) {
@@ -119,12 +119,13 @@ export function invertTree(tree: FlameTree, smallest_share = 0.0002, most_nodes 
 }
 
 export interface Matches {
-  found: Uint8Array; // 1 for a node that matches
+  found: Uint8Array; // 1 for a match
   nodes: number[];
-  value: number; // of all matches; one within another counts once
+  value: number; // of all matches, without counting nested ones twice
 }
 
-// Letters' case does not matter; "/.../" is a regular expression. Null for an empty query, a text for a wrong one.
+// Ignores case; "/.../" is a regular expression. Null for an empty query, a message for an invalid
+// one.
 export function searchTree(tree: FlameTree, query: string): Matches | string | null {
   const text = query.trim();
   if (text === "") return null;
@@ -165,7 +166,7 @@ export interface TopStack {
   value: number;
 }
 
-// The stacks with the most time of their own.
+// The stacks with the most own time.
 export function topStacks(tree: FlameTree, count: number): TopStack[] {
   const nodes: number[] = [];
   for (let node = 1; node < tree.parent.length; ++node) if (tree.self[node] > 0) nodes.push(node);

@@ -1,4 +1,4 @@
-// Drawing the rows of the machine that are in sight.
+// Draws the visible rows of the machine.
 import { colourOfState, run_colours, stage_colours, state_colours } from "../colours";
 import { formatDuration } from "../format";
 import type { Theme } from "../colours";
@@ -11,7 +11,7 @@ export const axis_height = 20;
 const bar = row_height - 3;
 
 export interface Picture {
-  width: number; // of all, pixels
+  width: number; // total, in pixels
   gutter: number; // for the names
   height: number;
   scroll: number;
@@ -62,7 +62,7 @@ export class MachineDrawing {
     return axis_height + index * row_height - this.picture.scroll;
   }
 
-  // Cells in sight, those within a pixel once: left, right and place of each.
+  // Visits visible cells, merging those within a pixel: left, right and index of each.
   private inSight(row: { from: Float64Array; to: Float64Array }, take: (left: number, right: number, place: number) => void): void {
     const { view, width } = this.picture;
     let drawn_to = -1;
@@ -101,7 +101,7 @@ export class MachineDrawing {
     }
   }
 
-  // The delay's own run with its stages; under it, thin, the others.
+  // The delay's own run with its stages; below it, thinner, the others.
   private runs(top: number): void {
     const [own, ...others] = this.machine.runs;
     for (const run of others) this.box(run.delayed ? run_colours.late : run_colours.in_time, this.x(run.from), Math.max(this.x(run.from) + 1, this.x(run.to)), top + bar - 3, 3, 0.6);
@@ -134,7 +134,8 @@ export class MachineDrawing {
     });
   }
 
-  // Running is tall, waiting for a CPU less so, blocked low: the state shows without its colour too.
+  // Running is tall, waiting for a CPU shorter, blocked low, so that the state shows even without
+  // colour.
   private thread(thread: ThreadRow, top: number, running_alone = false): void {
     const { cells } = thread;
     const bottom = top + 1 + bar;
@@ -208,7 +209,7 @@ export class MachineDrawing {
     }
   }
 
-  // Always in sight.
+  // Always visible.
   private axis(): void {
     const { context, picture, theme } = this;
     context.fillStyle = theme.surface;

@@ -1,4 +1,4 @@
-// The rows of the machine as something to look closer at, to search and to walk through with the keyboard.
+// The rows of the machine with zoom, search and keyboard navigation.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Scale, spanAround, zoomSpan } from "../drawing/span";
 import { type Keys, bringIntoSight, placeOn, pressKey, usePainting, usePointing, useSearchKey, useSize } from "../drawing/surface";
@@ -20,13 +20,13 @@ interface Properties {
   delay_ns: number;
   view: View;
   loading: boolean;
-  text: string; // that is searched for
+  text: string; // the text to search for
   onText: (text: string) => void;
   onView: (view: View) => void;
   onWidth: (pixels: number) => void;
 }
 
-// What a cell is, in one line.
+// Describes a cell in one line.
 function describe(machine: Machine, row: Row, at: number): string {
   if (row.kind === "runs") {
     const [own] = machine.runs;
@@ -67,7 +67,7 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
   const [at_match, setAtMatch] = useState(-1);
   const order = useRef(new Map<number, number>());
   const own_pid = machine.threads.find((thread) => thread.of_delay)?.pid ?? 0;
-  // At first the delay's own process and small ones are open.
+  // At first the delay's own process and small ones are expanded.
   const rows = useMemo(
     () => rowsOf(machine, order.current, (pid, count) => opened.get(pid) ?? (pid === own_pid || count <= 4)),
     [machine, opened, own_pid],
@@ -97,7 +97,8 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
   const pan = (share: number) => show({ from: view.from + share * span, to: view.to + share * span });
   const whole = () => show({ from: -0.05 * delay_ns, to: 1.05 * delay_ns });
 
-  // Wheel: closer with Ctrl (a pinch of a touchpad says so too), sideways with Shift; alone it scrolls the rows.
+  // Wheel: zooms with Ctrl (which a touchpad's pinch also sends), pans with Shift; otherwise
+  // scrolls the rows.
   const wheel = useRef((_: WheelEvent) => {});
   wheel.current = (event) => {
     const box = scroller.current?.getBoundingClientRect();

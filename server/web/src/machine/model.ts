@@ -1,4 +1,5 @@
-// The machine around a delay: the answer's flat tables as rows that are quick to draw and to search. Draws nothing.
+// The machine around a delay: the answer's flat tables as rows that are quick to draw and to
+// search. Draws nothing.
 import { type Span, clampSpan, firstPlace } from "../drawing/span";
 import type { Frame, MachineAnswer } from "../types";
 
@@ -6,14 +7,14 @@ export const state_words = ["on CPU", "runnable", "throttled", "blocked", "sever
 export const several = 4;
 const wake_words = ["", "", "by its own time-out", "by a timer", "by a packet", "by a disk", "by a device", "by an interrupt"];
 
-// After the delay's begin, nanoseconds.
+// Nanoseconds after the delay's begin.
 export type View = Span;
 
 export interface Cells {
   from: Float64Array;
   to: Float64Array;
   state: Uint8Array;
-  first: Uint32Array; // as the server's description of the answer has them
+  first: Uint32Array; // as openapi.yaml describes them
   second: Uint32Array;
 }
 
@@ -34,14 +35,14 @@ export interface CpuRow {
   from: Float64Array;
   to: Float64Array;
   tid: Uint32Array;
-  busy: Uint32Array; // 0: one thread; else 1 + thousandths
+  busy: Uint32Array; // 0: one thread; otherwise 1 + thousandths
 }
 
 export interface Wake {
   at: number;
   tid: number;
-  waker: number; // 0: no thread, or not known
-  words: string; // who else did it
+  waker: number; // 0: no thread, or unknown
+  words: string; // what woke it, if not a thread
 }
 
 export interface MachineRun {
@@ -151,7 +152,7 @@ export function readMachine(answer: MachineAnswer): Machine {
   };
 }
 
-// `stack` as cells and samples have it: 0 is none.
+// `stack` is that of cells and samples: 0 means no stack.
 export function framesOf(machine: Machine, stack: number): Frame[] {
   const name = (index: number) => machine.names[index] ?? "";
   return (machine.stacks[stack - 1] ?? []).map((index) => {
@@ -172,25 +173,25 @@ export function threadName(machine: Machine, tid: number): string {
   return process === thread.name || thread.name === "" ? process : `${process} / ${thread.name}`;
 }
 
-// The place of the first that ends after `at`.
+// The index of the first cell that ends after `at`.
 export function firstEndingAfter(to: Float64Array, at: number): number {
   return firstPlace(to.length, (place) => to[place] > at);
 }
 
-// The cell at a moment, or -1.
+// The cell at a time, or -1.
 export function cellAt(row: { from: Float64Array; to: Float64Array }, at: number): number {
   const place = firstEndingAfter(row.to, at);
   return place < row.to.length && row.from[place] <= at ? place : -1;
 }
 
-// How the wait ended that the cell is, or that it follows.
+// The wakeup that ended this wait, or the wait before this cell.
 export function wakeOf(machine: Machine, thread: ThreadRow, cell: number): Wake | null {
   const { cells } = thread;
   const at = cells.state[cell] === 3 ? cells.to[cell] : cells.from[cell];
   return (machine.wakes_of.get(thread.tid) ?? []).find((wake) => wake.at === at) ?? null;
 }
 
-// The sample next to a moment within a cell; 0: none.
+// The sample within a cell that is nearest to a time; 0 if there is none.
 export function stackNear(thread: ThreadRow, cell: number, at: number): number {
   const { samples, cells } = thread;
   let best = 0;
@@ -209,7 +210,7 @@ export type Row =
   | { kind: "process"; key: string; pid: number; threads: ThreadRow[]; open: boolean }
   | { kind: "thread"; key: string; thread: ThreadRow; alone: boolean };
 
-// Processes stay in the order in which they came first (`order`, by process), however one looks closer.
+// Processes keep the order in which they first appeared (`order`, by process) at every zoom level.
 export function rowsOf(machine: Machine, order: Map<number, number>, opened: (pid: number, count: number) => boolean): Row[] {
   const groups = new Map<number, ThreadRow[]>();
   for (const thread of machine.threads) {
@@ -235,10 +236,10 @@ export function rowsOf(machine: Machine, order: Map<number, number>, opened: (pi
 
 export interface Match {
   tid: number;
-  at: number | null; // a moment whose stack has the function; null: the thread's or its process's own name
+  at: number | null; // a time whose stack has the function; null: the name of the thread or its process matches
 }
 
-// Names of threads and processes, and functions of waits and samples; regardless of case. One place a function and thread.
+// Searches names of threads and processes, and functions of waits and samples, ignoring case.
 export function search(machine: Machine, text: string): Match[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return [];
@@ -258,11 +259,13 @@ export function search(machine: Machine, text: string): Match[] {
   return found;
 }
 
-// What to ask the server for so that `view` can be drawn and moved a little; null: what is there will do.
+// The range to request from the server so that `view` can be drawn and moved a little; null if the
+// current data is enough.
 export function wanted(machine: Machine | null, view: View, width: number, recorded: View): (View & { columns: number }) | null {
   const span = view.to - view.from;
   const covered = machine !== null && machine.from <= Math.max(view.from, recorded.from) && machine.to >= Math.min(view.to, recorded.to);
-  // Two pixels for the shortest; what the server joined for its own limits does not get finer by asking again.
+  // Two pixels for the shortest cell. Requesting again does not help if the server merged cells
+  // because of its own limits.
   if (covered && (machine.finest <= 1 || machine.finest <= (2.2 * span) / Math.max(1, width))) return null;
   const from = Math.max(recorded.from, Math.floor(view.from - span));
   const to = Math.min(recorded.to, Math.ceil(view.to + span));
@@ -270,7 +273,7 @@ export function wanted(machine: Machine | null, view: View, width: number, recor
   return { from, to, columns: Math.max(10, Math.min(4000, Math.ceil(((to - from) / span) * (width / 2)))) };
 }
 
-// Within what was recorded, never shorter than a microsecond.
+// Limited to what was recorded, and never shorter than a microsecond.
 export function clampView(view: View, recorded: View): View {
   return clampSpan(view, recorded, 1000);
 }
@@ -282,7 +285,8 @@ export interface Arrow {
   chosen: boolean;
 }
 
-// From wakers to the woken, of waits that end in the view; none where they are so many that nobody could tell them apart.
+// Arrows from wakers to woken threads, for waits that end in the view. Without the unchosen ones if
+// there are too many to tell apart.
 export function arrowsOf(machine: Machine, rows: Row[], view: View, chosen: Wake | null, most = 120): Arrow[] {
   const place = new Map<number, number>();
   rows.forEach((row, index) => {

@@ -1,4 +1,4 @@
-// One's own account: who one is here, and a new password.
+// The user's own account: who they are here, and changing the password.
 import { useState } from "preact/hooks";
 import { ApiError, send } from "../api";
 import { Empty, Failure, Section, Time, Title } from "../parts";

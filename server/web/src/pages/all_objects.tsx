@@ -1,4 +1,4 @@
-// Objects of many delays: what fails most, over all bundles that tell of objects, then each of them.
+// Objects of many delays: what fails most across all bundles with object records, then each delay.
 import { useState } from "preact/hooks";
 import { FilterBar } from "../filter_bar";
 import { type Filters, apiQuery, eventAddress, parseFilters } from "../filters";
@@ -47,7 +47,7 @@ function Nothing({ looked, more }: { looked: number; more: boolean }) {
   );
 }
 
-// Delays of one recording tell of the same objects.
+// Delays of one recording have the same objects.
 function onePerRecording(found: Found[]): Found[] {
   const seen = new Set<string>();
   return found.filter(({ bundle, objects }) => {
@@ -90,11 +90,11 @@ interface AllFailure {
   error: string;
   count: number;
   hosts: Set<string>;
-  last: Found; // the newest delay that has it
+  last: Found; // the newest delay with it
   object: string;
 }
 
-// Those of one function with one error are one, whichever delay tells of them.
+// Merges failures of one function with the same error across delays.
 function failuresOf(found: Found[]): AllFailure[] {
   const all = new Map<string, AllFailure>();
   for (const delay of found) {
@@ -157,7 +157,7 @@ function AllClasses({ found, wanted }: { found: Found[]; wanted: (text: string) 
   );
 }
 
-// Those with failures first.
+// Delays with failures first.
 function Delays({ found, wanted, filters }: { found: Found[]; wanted: (text: string) => boolean; filters: Filters }) {
   const failures = (delay: Found) => delay.objects.classes.reduce((sum, one) => sum + one.failures, 0);
   const says = (delay: Found) => [...delay.objects.classes.map((one) => one.name), ...delay.objects.failures.map((one) => `${one.function} ${one.error} ${one.title}`)].join(" ");

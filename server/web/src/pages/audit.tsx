@@ -1,4 +1,4 @@
-// Who signed in, or tried to, and who made and removed what; for admins.
+// The audit log: sign-ins and attempts, and who created and removed what; for admins.
 import { useFurther, useGet } from "../load";
 import { Empty, Failure, Ready, Time, Title } from "../parts";
 import { type Place, setQuery } from "../router";

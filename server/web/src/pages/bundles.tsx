@@ -1,4 +1,4 @@
-// The list of bundles, last received first.
+// The list of bundles, most recently received first.
 import { FilterBar } from "../filter_bar";
 import { apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
 import { formatBytes, formatCount, formatDuration, shortId } from "../format";

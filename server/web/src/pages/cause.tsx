@@ -1,4 +1,4 @@
-// A cause of delays as a thing with a life: since when, where, who looks after it, whether it came back.
+// A cause of delays: since when and where it occurs, who owns it, and whether it came back.
 import { useState } from "preact/hooks";
 import { type ApiError, send } from "../api";
 import { BuildName, useBuildNames } from "../builds";
@@ -105,7 +105,7 @@ function Days({ days }: { days: CauseLife["days"] }) {
   if (days.length === 0) return <p class="muted">No delay of it is kept any more.</p>;
   const day_ns = 86400n * 1000000000n;
   const last = BigInt(Math.floor(Date.now() / 86400e3)) * day_ns;
-  const fortnight = last - 13n * day_ns; // a trend of one day is none
+  const fortnight = last - 13n * day_ns; // at least two weeks, because one day alone shows no trend
   const first = BigInt(days[0].from_ns) < fortnight ? BigInt(days[0].from_ns) : fortnight;
   const count = Math.max(1, Math.min(400, Number((last - first) / day_ns) + 1));
   const values = Array.from({ length: count }, () => 0);
@@ -159,7 +159,7 @@ function Delays({ cause }: { cause: CauseLife }) {
   );
 }
 
-// What people know of it.
+// The status and notes that people set.
 function Decide({ cause, onChanged }: { cause: CauseLife; onChanged: () => void }) {
   const [problem, setProblem] = useState<ApiError | null>(null);
   const [owner, setOwner] = useState(cause.owner);

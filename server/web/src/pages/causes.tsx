@@ -1,4 +1,4 @@
-// What takes the extra time of delayed runs, over many bundles: the greatest first, each with its picture and history.
+// The causes of delays across many bundles, largest first, each with its picture and history.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ApiError, get } from "../api";
 import { BuildName } from "../builds";
@@ -93,7 +93,8 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
   );
 }
 
-// Share of the runs affected in each build; the figures stand in the bars' titles and in the table for screen readers.
+// The share of affected runs in each build. The figures are in the bars' titles, and in a table for
+// screen readers.
 function BuildHistory({ cause }: { cause: Cause }) {
   const builds = cause.builds.slice(-24);
   const highest = Math.max(0.01, ...builds.map((build) => (build.runs > 0 ? build.affected / build.runs : 0)));

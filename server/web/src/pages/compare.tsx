@@ -1,4 +1,4 @@
-// Two sets of runs: by how much one is slower, how sure that is, and in which stages.
+// Two sets of runs: how much slower one is, how certain that is, and in which stages.
 import { set_colours } from "../colours";
 import { formatCount, formatDifference, formatDuration } from "../format";
 import { usePost } from "../load";

@@ -1,4 +1,5 @@
-// Two sets of an event's runs, each by filters that stand in the address: what differs, and how sure that is.
+// Two sets of an event's runs, given by filters in the address: what differs, and how certain that
+// is.
 import { useMemo } from "preact/hooks";
 import { useBuildNames } from "../builds";
 import { type BarConfiguration, ChartCanvas, axis } from "../charts/chart";
@@ -26,12 +27,12 @@ function setOf(place: Place, side: Side): Filters {
   return filters;
 }
 
-// Sets as the API wants them: a query within the query.
+// The sets in the API's form: a query within the query.
 function setsQuery(a: Filters, b: Filters, more: Record<string, string> = {}): string {
   return `?${new URLSearchParams({ a: apiQuery(a).slice(1), b: apiQuery(b).slice(1), ...more })}`;
 }
 
-// The page that compares a set with itself, until one of them is changed.
+// The address of a page that compares a set with itself, until the user changes one.
 export function compareAddress(event: string, filters: Filters): string {
   const set = addressQuery(filters).slice(1);
   return `/compare?${new URLSearchParams({ event, a: set, b: set })}`;
@@ -155,7 +156,7 @@ function Compared({ event, a, b, place }: { event: string; a: Filters; b: Filter
   );
 }
 
-// The figure that says most: the median, then the tail, then the delays.
+// The most meaningful figure: the median, then the tail, then the delays.
 function Verdict({ data }: { data: SetComparison }) {
   const certain = data.quantiles.filter((figure) => figure.evidence);
   const words = certain.map((figure) => `the ${figure.name} is ${formatDuration(Math.abs(figure.difference))} ${figure.difference > 0 ? "longer" : "shorter"}`);

@@ -34,7 +34,7 @@ export function DelayPage({ digest, number, place }: { digest: string; number: n
   );
 }
 
-// The delays of the event that began right before and after this one, on any host.
+// The delays of the event just before and after this one, on any host.
 function Neighbours({ delay }: { delay: Delay }) {
   const list = (more: string) => `/api/v1/delays?event=${encodeURIComponent(delay.event)}&limit=1&${more}`;
   const before = useGet<DelayList>(list(`order=newest&to=${delay.begin_ns}`));
@@ -133,7 +133,7 @@ function Cause({ sentences }: { sentences: string[] }) {
   return <Section title="Cause" id="cause">{sentences.map((sentence) => <p key={sentence}>{sentence}</p>)}</Section>;
 }
 
-// Of the time that the flame graph shows.
+// For the time that the flame graph shows.
 function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
   const loaded = useGet<Formats>("/api/v1/formats");
   const state = stateOf(place);
@@ -154,7 +154,7 @@ function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; pl
   );
 }
 
-// The parts add up to the delay; what is not known is a part of its own.
+// The parts add up to the delay; unknown time is one of them.
 function TimeSplit({ delay }: { delay: Delay }) {
   const named = delay.blocked.reduce((sum, entry) => sum + entry.ns, 0);
   const parts: { text: string; ns: number; colour: string }[] = [

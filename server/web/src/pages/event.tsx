@@ -1,4 +1,5 @@
-// One event: how long it takes, its runs, two sets compared, the stacks of a stage, and the causes of its delays.
+// One event: its durations, its runs, comparisons, the stacks of a stage, and the causes of its
+// delays.
 import { FilterBar } from "../filter_bar";
 import { Distribution, Hours } from "../charts/summary_charts";
 import { addressQuery, apiQuery, narrowing, parseFilters } from "../filters";

@@ -1,4 +1,4 @@
-// An event of which delays are recorded, but not its runs: what the delays alone say.
+// An event with recorded delays but no recorded runs: what the delays alone show.
 import type { ComponentChildren } from "preact";
 import { BuildName } from "../builds";
 import { Distribution, Hours } from "../charts/summary_charts";

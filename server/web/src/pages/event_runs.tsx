@@ -15,7 +15,7 @@ import { Compare } from "./compare";
 import { StageStackList } from "./stage_stacks";
 
 type Order = "newest" | "slowest";
-type Made = "stage" | "part"; // what bars are made of: stages, or where the time went
+type Made = "stage" | "part"; // what the bars consist of: stages, or where the time went
 const counts = ["100", "240", "1000"];
 
 interface Sets {
@@ -42,7 +42,7 @@ export function Runs({ event, filters, place, session }: { event: string; filter
     if (runs.length === 0) return;
     const ids = runs.map((run) => run.id);
     const taken = new Set(ids);
-    // A run is in one set only.
+    // A run can be in one set only.
     setSets((old) => ({
       a: set === "a" ? ids : old.a.filter((id) => !taken.has(id)),
       b: set === "b" ? ids : old.b.filter((id) => !taken.has(id)),
@@ -154,7 +154,7 @@ function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear
   );
 }
 
-// "12 of 240 runs hidden: 9 duration, 3 suspended." The server looks at the newest runs alone for the reasons.
+// "12 of 240 runs hidden: 9 duration, 3 suspended." The reasons cover only the newest runs.
 function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
   const dirty = list.runs.filter((run) => run.dirty !== null).length;
   if (!shown && list.hidden === 0) return null;
@@ -173,7 +173,7 @@ function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
   );
 }
 
-// Slow runs are what one looks for: they are marked, and shown unless somebody does not want them.
+// Slow runs are what people look for, so outliers are marked but shown unless the user hides them.
 function OutlierLine({ list, shown }: { list: RunList; shown: boolean }) {
   if (list.outliers === 0) return null;
   const outliers = list.outliers ?? 0;
@@ -224,7 +224,7 @@ function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session
   );
 }
 
-// The bars in figures, for those who do not see them or want to copy them.
+// The bars as figures, for people who cannot see them or want to copy them.
 function RunTable({ runs }: { runs: Run[] }) {
   const [open, setOpen] = useState(false);
   return (

@@ -1,4 +1,4 @@
-// Percentiles over time of each host, build or unit, in small pictures on one scale.
+// Percentiles over time of each host, build or unit, as small pictures with one scale.
 import { useBuildNames } from "../builds";
 import { lines, trendScale, type TrendScale } from "../charts/trend_chart";
 import { type Filters, addressQuery, apiQuery } from "../filters";

@@ -1,4 +1,4 @@
-// How the event's percentiles went over time, and whether they got worse.
+// The event's percentiles over time, and whether they got worse.
 import { BuildName } from "../builds";
 import { TrendChart } from "../charts/trend_chart";
 import { type Filters, apiQuery } from "../filters";
@@ -18,7 +18,7 @@ export function useTrend(event: string, filters: Filters): Loaded<Trend> {
   return useGet<Trend>(`/api/v1/events/${encodeURIComponent(event)}/trend${apiQuery(shown)}`);
 }
 
-// The answer, above its picture.
+// The verdict, above the picture.
 export function TrendVerdict({ trend: loaded }: { trend: Loaded<Trend> }) {
   const trend = loaded.data;
   if (trend === null || trend.units.runs.every((runs) => runs === 0)) return <p class="verdict">&nbsp;</p>;

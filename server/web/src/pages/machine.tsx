@@ -47,7 +47,8 @@ function OfDelay({ digest, delay, place }: { digest: string; delay: Delay; place
     const timer = setTimeout(() => setQuery({ from: String(Math.round(view.from)), to: String(Math.round(view.to)), search: text }, "replace"), 400);
     return () => clearTimeout(timer);
   }, [view, text]);
-  // What is there is drawn at once, however coarse; what is finer comes when the view has come to rest.
+  // Draws the current data at once, however coarse, and loads finer data when the view stops
+  // moving.
   useEffect(() => {
     const pixels = width > 0 ? width : 1000;
     const recorded = machine?.recorded ?? { from: -30 * 86400e9, to: 30 * 86400e9 };
@@ -106,7 +107,7 @@ function OfDelay({ digest, delay, place }: { digest: string; delay: Delay; place
   );
 }
 
-// The colours of the reasons that are in the picture, as on all pages.
+// The colours of the reasons in the picture, the same on all pages.
 function Legend({ machine }: { machine: Machine }) {
   const reasons = useMemo(() => {
     const seen = new Set<number>();
@@ -152,7 +153,7 @@ function Shortened({ machine }: { machine: Machine }) {
   );
 }
 
-// The same without a picture.
+// The same data without a picture.
 function Table({ machine }: { machine: Machine }) {
   const longest = (thread: Machine["threads"][number]) => {
     let best = -1;

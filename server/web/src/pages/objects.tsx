@@ -1,5 +1,5 @@
-// What objects of a process did while they were followed: failures first, then what lived, and calls as trees. Of a delay, or of a
-// watch that goes on.
+// Activity of a process on the followed objects: failures first, then classes and lifetimes, and
+// calls as trees. For a delay or a running watch.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatBytes, formatCount, formatDuration, plural } from "../format";
@@ -16,7 +16,7 @@ export function ObjectsView({ objects }: { objects: FollowedObjects }) {
   );
 }
 
-// The two pages of objects, and which of them one is on.
+// Links between the two pages of objects.
 export function ObjectPages({ current }: { current: "delays" | "watches" | "watch" }) {
   return (
     <nav class="subpages" aria-label="Pages of objects">
@@ -26,7 +26,7 @@ export function ObjectPages({ current }: { current: "delays" | "watches" | "watc
   );
 }
 
-// `latest`: the trees that ended last, the newest first, and what to write before each.
+// `latest`: the trees that ended last, newest first, and what to write before each.
 export function ObjectsFigures({ objects, latest }: { objects: FollowedObjects; latest?: { calls: Call[]; when: (call: Call) => ComponentChildren } }) {
   const [filter, setFilter] = useState("");
   const [failedOnly, setFailedOnly] = useState(false);
@@ -66,7 +66,7 @@ export function ObjectsFigures({ objects, latest }: { objects: FollowedObjects; 
   );
 }
 
-// Words that all have to be there; with - before them none may.
+// All words must occur; words after "-" must not.
 export function matcher(filter: string): (text: string) => boolean {
   const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "" && word !== "-");
   return (text) => {
@@ -127,7 +127,7 @@ export function wrongs(one: FollowedObjects["classes"][number]): string {
   return said.join("; ");
 }
 
-// A call that is wanted comes with its callers.
+// Matching calls, with their callers.
 export function shownCalls(calls: Call[], wanted: (text: string) => boolean, failedOnly: boolean): Call[] {
   const kept = new Set<number>();
   const callers: number[] = [];
@@ -192,7 +192,7 @@ function OldestTable({ objects, wanted }: { objects: FollowedObjects; wanted: (t
   );
 }
 
-// Who had it created; the whole stack when it is asked for.
+// The function that created it; the whole stack on request.
 function Creation({ caller, stack, shared }: { caller: string; stack: CreationStack | null; shared: boolean }) {
   if (!stack) return <>{caller}</>;
   return (

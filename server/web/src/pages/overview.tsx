@@ -1,4 +1,4 @@
-// What is slow, and what got worse: every event against the time before, what became worst first.
+// The overview: every event against the period before, the worst change first.
 import type { ComponentChildren } from "preact";
 import { Sparkline } from "../charts/sparkline";
 import { FilterBar } from "../filter_bar";

@@ -1,4 +1,5 @@
-// The flame graph of a delay with its controls, and the stacks that took most. What is chosen stands in the address.
+// A delay's flame graph with its controls, and the stacks that took most time. All choices are in
+// the address.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSearchKey } from "../drawing/surface";
 import { difference_steps, legendOf } from "../flame/colours";
@@ -16,7 +17,7 @@ import type { Delay, Flame } from "../types";
 
 type State = "all" | "on-cpu" | "off-cpu";
 
-// Which part of the time the address asks for.
+// The part of the time that the address asks for.
 export function stateOf(place: Place): State {
   const asked = place.query.get("state");
   return asked === "on-cpu" || asked === "off-cpu" ? asked : "all";

@@ -1,4 +1,4 @@
-// The form that makes and changes a rule. It shows what goes with the condition and the way that are chosen.
+// The form to create and change a rule. It shows only what applies to the chosen condition and way.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../api";
@@ -23,11 +23,11 @@ const addresses: Record<RuleWay, [label: string, placeholder: string]> = {
   alertmanager: ["Address", "http://alertmanager.example.org:9093"],
 };
 
-// Times of quiet are meant by the clock of whoever writes them, unless they say otherwise.
+// Quiet hours are in the author's own time zone unless they choose another.
 const own_zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const zones = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 
-// Every field as text, as the form has it.
+// Every field as text, as in the form.
 type Fields = Record<
   "name" | "condition" | "event" | "host" | "measure" | "over_ms" | "over_percent" | "factor" | "hours" | "least_runs" | "silent_minutes" | "over_runs" |
   "way" | "address" | "from" | "to" | "user" | "secret" | "quiet_from" | "quiet_to" | "quiet_zone" | "repeat_hours",

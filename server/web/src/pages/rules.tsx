@@ -1,4 +1,4 @@
-// Whom the server tells of what: the rules, their state, and one of them in full; for admins.
+// Alert rules, their state, and one of them in full; for admins.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, send } from "../api";
 import { formatCount, formatDuration, formatShare, plural } from "../format";
@@ -12,7 +12,7 @@ function OnlyAdmins({ session }: { session: Session }) {
   return <Empty title="Only admins may see rules."><p>You are signed in as {session.account}, a {session.role}. Ask an admin of this server.</p></Empty>;
 }
 
-// What a rule is about, in words.
+// Describes a rule's condition in words.
 export function conditionText(rule: Rule): string {
   const event = rule.event === null ? "any event" : rule.event;
   const host = rule.host === null ? "any host" : rule.host;
@@ -96,7 +96,7 @@ export function RulePage({ id, session }: { id: string; session: Session }) {
   const admin = session.role === "admin";
   const loaded = useGet<RuleDetail>(admin ? `/api/v1/rules/${id}` : null);
   const under_way = loaded.data?.messages.some((message) => message.state === "waiting" || message.state === "sending") ?? false;
-  // What is on its way is looked at again, until it has arrived or failed.
+  // Reloads while a message is being sent, until it has arrived or failed.
   useEffect(() => {
     if (!under_way || loaded.loading) return undefined;
     const timer = setTimeout(loaded.reload, 1000);

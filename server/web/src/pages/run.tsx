@@ -1,4 +1,5 @@
-// One run: its stages on a line, its markers with their stacks, its bundle, and whether it is dirty.
+// One run: its stages on a line, its markers with their stacks, its bundle, and whether it is
+// dirty.
 import { useMemo, useState } from "preact/hooks";
 import { type ApiError, send } from "../api";
 import { useBuildNames } from "../builds";
@@ -13,7 +14,7 @@ import { Failure, Figure, Ready, Section, StackList, Swatch, Time, Title } from 
 import { zoneName } from "../zone";
 import type { Run, RunDetail, Session } from "../types";
 
-// The stages one after the other, as wide as they took.
+// The stages in order, as wide as their durations.
 export function StageLine({ stages, unwatched, whole_ns, runs }: { stages: Run["stages"]; unwatched: boolean; whole_ns: number; runs: Run[] }) {
   const colours = useMemo(() => stageColours(runs), [runs]);
   const colourOf = (name: string) => (colours.find((entry) => entry.name === name) ?? colours[colours.length - 1])?.colour ?? other_stages_colour;
@@ -46,7 +47,7 @@ export function StageLine({ stages, unwatched, whole_ns, runs }: { stages: Run["
   );
 }
 
-// The parts of the run's time, as wide as they took; in no order of time.
+// The parts of the run's time, as wide as their durations, in no order of time.
 function TimeLine({ run }: { run: Run }) {
   if (!run.times) return <p class="muted">The time of this run was not counted.</p>;
   const { stages } = byTime(run);

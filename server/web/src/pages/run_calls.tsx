@@ -1,4 +1,4 @@
-// What the run of a delay called, each call for itself.
+// The calls of a delay's run, one by one.
 import { state_colours } from "../colours";
 import { formatCount, formatDuration, formatShare } from "../format";
 import { FunctionName, Section, SourcePlace, Scroll } from "../parts";

@@ -4,7 +4,7 @@ import { useGet } from "../load";
 import { Title } from "../parts";
 import { usePlace } from "../router";
 
-// What the server says in the address when signing in by a provider failed.
+// The server's reasons in the address after a failed single sign-on.
 const reasons: Record<string, string> = {
   "no-group": "You are known, but none of your groups may use this server. Ask an admin of it for access.",
   "name-taken": "There is an account of your name that is not yours, or that is disabled. Ask an admin of this server.",

@@ -1,4 +1,4 @@
-// The stacks recorded at the begin of a stage, and how long the stage took with each.
+// The call stacks recorded at the begin of a stage, and the stage's durations with each.
 import { useEffect, useRef } from "preact/hooks";
 import { type Filters, apiQuery } from "../filters";
 import { formatCount, formatDuration, frameName } from "../format";

@@ -1,4 +1,4 @@
-// Where a delay happened: program, machine, who had the CPUs meanwhile, what was started.
+// The surroundings of a delay: program, machine, what used the CPUs meanwhile, what was started.
 import type { ComponentChildren } from "preact";
 import { BuildName } from "../builds";
 import { eventAddress } from "../filters";

@@ -1,4 +1,4 @@
-// Teams: people who see their own events and units alone; a part of the page of accounts.
+// Teams of people who see only their own events and units; a section of the accounts page.
 import { useState } from "preact/hooks";
 import { type Act, useAction } from "../action";
 import { send } from "../api";

@@ -1,4 +1,4 @@
-// Where the time of the slowest runs goes that of the middle ones does not.
+// Where the slowest runs spend more time than the middle ones.
 import { other_stages_colour } from "../colours";
 import { mainShift, partColours, partName } from "../charts/run_times";
 import { type Filters, apiQuery } from "../filters";

@@ -1,4 +1,4 @@
-// What the thread of the delay did from moment to moment.
+// Activity of the delayed thread over time.
 import { useMemo, useRef, useState } from "preact/hooks";
 import { stage_colours, colourOfReason, colourOfState, state_colours } from "../colours";
 import { drawAxis, drawStretch, fill, font, frame, marksOf } from "../drawing/paint";
@@ -15,7 +15,7 @@ const state_height = 34;
 const sample_height = 12;
 const axis_height = 18;
 
-// Names and frames stand in the answer once.
+// The answer has each name and frame once.
 function framesOf(timeline: Timeline, stack: number): Frame[] {
   const name = (index: number) => timeline.names[index] ?? "";
   return (timeline.stacks[stack] ?? []).map((index) => {
@@ -92,7 +92,8 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
       const right = Math.min(width, x(interval.to_ns));
       if (right < 0 || left > width || right <= drawn_to) continue;
       context.fillStyle = colourOfState(interval.state, interval.reason);
-      // Running is tall, waiting for a CPU half, blocked low: the state shows without its colour too.
+      // Running is tall, waiting for a CPU half, blocked low, so that the state shows even without
+      // colour.
       const inset = interval.state === "on CPU" ? 0 : interval.state === "runnable" ? 8 : 15;
       context.fillRect(Math.max(left, drawn_to), top + inset, Math.max(1, right - Math.max(left, drawn_to)), state_height - inset);
       drawn_to = right - left < 1 ? left + 1 : right;

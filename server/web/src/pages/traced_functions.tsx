@@ -1,4 +1,4 @@
-// What all functions of a delay's process did, as counted while they were watched.
+// Counts and times of all functions of a delay's process while they were traced.
 import { formatCount, formatDuration, formatShare } from "../format";
 import { foldName } from "../names";
 import { FunctionName, Section, SourcePlace, Scroll } from "../parts";

@@ -1,4 +1,4 @@
-// Objects of running programs that machines send (lagtrap objects --send): all watches, and one of them while it goes on.
+// Objects of running programs (lagtrap objects --send): all watches, and one of them while it runs.
 import { useState } from "preact/hooks";
 import { formatCount, formatDuration, formatTime, millisecondsOf, plural } from "../format";
 import { type Followed, useFollowed } from "../load";
@@ -7,10 +7,10 @@ import type { ObjectWatch, ObjectWatchSummary, ObjectWatches } from "../types";
 import { ObjectPages, ObjectsFigures, span } from "./objects";
 
 const again_ms = 2000;
-// A watch that goes on has a part each second.
+// A running watch sends a part each second.
 const silent_ms = 30e3;
 
-// For how long nothing has come of a watch that has not ended; 0: it runs.
+// How long a watch that has not ended has been silent; 0: it is running.
 function silentFor(watch: ObjectWatch): number {
   const silence_ms = Date.now() - millisecondsOf(watch.last_ns);
   return watch.ended || silence_ms < silent_ms ? 0 : silence_ms;
@@ -31,7 +31,7 @@ function classesOf(watch: ObjectWatch, most: number): string {
   return watch.classes.slice(0, most).join(", ") + (more > 0 ? ` and ${formatCount(more)} more` : "");
 }
 
-// What is missing of a watch, as far as its row knows; empty: nothing.
+// The gaps of a watch, as far as its row shows them; empty if there are none.
 function lossesOf(watch: ObjectWatch): string[] {
   const said: string[] = [];
   if (watch.missing_parts) said.push(`${plural(watch.missing_parts, "part")} of ${formatCount(watch.parts)} ${watch.missing_parts === 1 ? "has" : "have"} not come`);
@@ -41,7 +41,7 @@ function lossesOf(watch: ObjectWatch): string[] {
   return said;
 }
 
-// Keeps what was there while the server does not answer.
+// If the server does not answer, the old data stays visible.
 function Trouble<T>({ of }: { of: Followed<T> }) {
   if (!of.error) return null;
   if (of.data === null || (of.error.status >= 400 && of.error.status < 500)) return <Failure error={of.error} />;
@@ -161,7 +161,7 @@ function Watched({ data }: { data: ObjectWatchSummary }) {
   );
 }
 
-// Trees, each with its calls in their order.
+// Reverses the order of trees, but not of the calls within each.
 export function newestFirst<Call extends { depth: number }>(calls: Call[]): Call[] {
   const trees: Call[][] = [];
   for (const call of calls) {
