@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t whole_build_id_digits = 16;
 
-// What is typed stays unseen as long as this lives.
+// Turns terminal echo off while it exists.
 class QuietTerminal {
   public:
     QuietTerminal() {
@@ -91,7 +91,7 @@ Status keep_an_admin(Store& store, const Account& account) {
     return make_error(ErrorKind::Denied, account.name + " is the last admin; create another admin first");
 }
 
-// Who did it is whoever may start the program with this store.
+// Everybody who can run the program with this store counts as "command line".
 Status note(Store& store, const char* action, const std::string& object, const std::string& detail = {}) {
     AuditEntry entry;
     entry.at_realtime_ns = ClockSnapshot::take().realtime_ns;
@@ -118,7 +118,7 @@ Result<std::string> find_build(Store& store, const std::string& beginning) {
         return make_error(ErrorKind::Invalid,
                           fmt::format("{} builds begin with \"{}\", such as {} and {}; give more digits", found.size(),
                                       printable(beginning), found[0], found[1]));
-    // A name may be given before the first run comes, with the whole id alone.
+    // The full id of a build without runs is accepted, so that a build can get its name first.
     const bool hexadecimal = beginning.find_first_not_of("0123456789abcdef") == std::string::npos;
     if (hexadecimal && beginning.size() >= whole_build_id_digits) return beginning;
     return make_error(ErrorKind::NotFound,

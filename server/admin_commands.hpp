@@ -1,5 +1,5 @@
-// What the server's operator does on the command line: accounts, tokens, backup, check. Each opens the store, which a
-// running server may use at the same time, and prints to standard output.
+// The operator's commands: accounts, tokens, teams, build names, store check. They open the store,
+// which a running server may use at the same time, and print to standard output.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace lagtrap::server {
 
-// The password is asked for twice on a terminal, and is the first line of standard input otherwise.
+// On a terminal, asks for the password twice; otherwise reads the first line of standard input.
 [[nodiscard]] Status add_user(Store& store, const std::string& name, const std::string& role);
 [[nodiscard]] Status list_users(Store& store);
-// Refuses to remove the last admin, or to make it something else.
+// Refuses to remove or demote the last admin.
 [[nodiscard]] Status remove_user(Store& store, const std::string& name);
-// Ends the account's sessions.
+// Also ends the account's sessions.
 [[nodiscard]] Status change_password(Store& store, const std::string& name);
 [[nodiscard]] Status change_role(Store& store, const std::string& name, const std::string& role);
 
@@ -27,30 +27,30 @@ struct NewToken {
     std::string host;     // empty: any
     std::string group;    // a label; may be empty
     std::string expires;  // a duration from now; empty: never
-    bool quiet = false;   // the token alone goes to standard output
+    bool quiet = false;   // print only the token to standard output
 };
-// Says on standard error what follows where nobody has an account yet.
+// If there are no accounts yet, warns on standard error what the first token changes.
 [[nodiscard]] Status add_token(Store& store, const NewToken& token);
 [[nodiscard]] Status list_tokens(Store& store);
-// By id, or by name where only one has it.
+// By id, or by name if it is unique.
 [[nodiscard]] Status revoke_token(Store& store, const std::string& id_or_name);
 
-// Makes a team, or gives one other patterns and groups.
+// Creates a team, or replaces its patterns and groups.
 [[nodiscard]] Status set_team(Store& store, const Team& team);
 [[nodiscard]] Status list_teams(Store& store);
-// Refuses as long as somebody in it is in no other team.
+// Refuses while a member is in no other team.
 [[nodiscard]] Status remove_team(Store& store, const std::string& name);
 [[nodiscard]] Status join_team(Store& store, const std::string& team, const std::string& account);
-// Says so where the account sees nothing from then on.
+// Warns if the account sees nothing afterwards.
 [[nodiscard]] Status leave_team(Store& store, const std::string& team, const std::string& account);
 
-// `build`: a build id, or the beginning of one that runs have. An empty name takes the name away. Without a build: lists
-// the names.
+// `build` is a build id, or a prefix of one that runs have. An empty name removes the name. Without
+// a build, lists the names.
 [[nodiscard]] Status label_build(Store& store, const std::string& build, const std::string& name);
 [[nodiscard]] Status list_build_labels(Store& store);
 
 [[nodiscard]] Status make_backup(Store& store, const std::string& file);
-// Prints complaints; an error if there are any. Reads everything.
+// Prints complaints; an error if there are any. Reads all data.
 [[nodiscard]] Status check_all(Store& store, Blobs& blobs);
 
 }  // namespace lagtrap::server

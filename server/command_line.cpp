@@ -23,7 +23,7 @@ int print_token_line(const Options& options) {
     return done;
 }
 
-// Runs an operator's command over the store.
+// Opens the store and runs an operator's command on it.
 int administer(const Options& options, const std::function<Status(Store&)>& command) {
     const auto run = [&]() -> Status {
         TRY_ASSIGN(const auto store, open_chosen_store(options));

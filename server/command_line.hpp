@@ -9,10 +9,11 @@
 
 namespace lagtrap::server {
 
-// What is to be done, once the command line is read; gives the program's exit code.
+// Executes the parsed command line; returns the program's exit code.
 using Command = std::function<int()>;
 
-// `options` and `chosen` outlive the parsing and the command. `chosen` stays as it is where no command is named.
+// `options` and `chosen` must outlive both the parsing and the command. `chosen` is left unchanged
+// if no command is given.
 void add_server_options(CLI::App& app, Options& options);
 void add_commands(CLI::App& app, Options& options, Command& chosen);
 

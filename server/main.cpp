@@ -1,4 +1,4 @@
-// lagtrap-server: takes bundles and runs in, keeps them, shows them.
+// lagtrap-server receives bundles and runs, stores them, and serves pages and an API.
 #include <sys/stat.h>
 
 #include <string_view>
@@ -13,9 +13,9 @@
 int main(int argc, char** argv) {
     using namespace lagtrap::server;
     lagtrap::keep_heap_small();
-    // Before anything is set up: this process is to have as little as it can.
+    // Before any setup, because this process must have as few privileges and resources as possible.
     if (argc == 3 && std::string_view(argv[1]) == "--parse-worker") return run_parse_worker(argv[2]);
-    // Bundles, runs and accounts are nobody else's to read, however the program is started.
+    // Keeps other users from reading bundles, runs and accounts, however the program is started.
     ::umask(0077);
     Options options;
     Command command = [&options] { return serve(options); };

@@ -77,7 +77,7 @@ Result<SenderLimits> read_sender_limits(const Options& options) {
     limits.uploads_at_once = options.uploads_at_once;
     std::optional<std::uint64_t> rate;
     TRY(read_size("--upload-rate", options.upload_rate, rate));
-    // A minute's worth may come at once: bundles come in bursts.
+    // Allow a minute's worth at once: bundles come in bursts.
     if (rate) limits.upload_bytes = {static_cast<double>(*rate), static_cast<double>(*rate) * 60};
     std::optional<std::uint64_t> quota;
     TRY(read_size("--daily-quota", options.daily_quota, quota));

@@ -17,7 +17,7 @@
 namespace lagtrap::server {
 namespace {
 
-// What is too old or too much is gone within a minute.
+// Old or excess data is removed within a minute.
 constexpr std::uint64_t retention_interval_ns = 50ULL * 1'000'000'000ULL;
 constexpr std::uint64_t maintenance_interval_ns = 300ULL * 1'000'000'000ULL;
 constexpr std::uint64_t freeing_interval_ns = 10ULL * 1'000'000'000ULL;
@@ -27,7 +27,7 @@ int fail(const Error& error, ExitCode code) {
     return code;
 }
 
-// Everything that must live while the server runs, in the order in which it is made.
+// Everything that lives while the server runs, in order of construction.
 struct Running {
     std::unique_ptr<Store> store;
     std::unique_ptr<Blobs> blobs;
@@ -63,7 +63,8 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     return parts;
 }
 
-// Whoever could reach the server could do everything: only this machine may.
+// Without accounts and tokens, everybody who reaches the server may do everything, so only this
+// machine may reach it.
 Status check_openness(const Options& options, Application& application) {
     TRY_ASSIGN(const bool loopback, is_loopback(options.http.listen));
     TRY_ASSIGN(const bool open, application.is_open());

@@ -1,4 +1,4 @@
-// The server at work: makes its parts, serves until it is told to stop, and looks after the store meanwhile.
+// Runs the server: builds its parts, serves until it is stopped, and maintains the store.
 #pragma once
 
 #include "server/options.hpp"
@@ -8,7 +8,7 @@ namespace lagtrap::server {
 // The unit does not restart the program after wrong_options.
 enum ExitCode { done = 0, failed = 1, wrong_options = 2 };
 
-// Until SIGTERM or SIGINT; logs. Gives the program's exit code.
+// Serves until SIGTERM or SIGINT; writes the log. Returns the program's exit code.
 [[nodiscard]] int serve(Options& options);
 
 }  // namespace lagtrap::server

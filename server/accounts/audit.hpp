@@ -1,5 +1,5 @@
-// The record of who did what: signing in, well and in vain, accounts, tokens, what was removed. Each entry is kept in the
-// store, where nothing but its age removes it, and said in the program's log.
+// The audit log: sign-ins and refused attempts, changes to accounts and tokens, deletions. Each
+// entry goes to the store, where only its age removes it, and to the program's log.
 #pragma once
 
 #include <atomic>
@@ -13,23 +13,25 @@
 
 namespace lagtrap::server {
 
-// The action of a refused sign-in, by password or by single sign-on.
+// Action of a refused sign-in, with a password or through single sign-on.
 inline constexpr const char* refused_sign_in = "refuse sign-in";
 
-// Any thread; blocks on the store.
+// Writes audit entries. Any thread; blocks on the store.
 class Audit {
   public:
     using Log = std::function<void(const std::string&)>;
     Audit(AccountStore& store, Log log);
 
-    // `action` in the imperative: "add account". That an entry cannot be kept undoes nothing; it is logged, and counted.
+    // `action` is an imperative: "add account". If the store does not take the entry, the action is
+    // not undone; the failure is logged and counted.
     void note(const std::string& who, const char* action, const std::string& object, const std::string& detail);
-    // The same, of a sender whom nobody knows: one entry a minute for each and each action, and of all together one a second,
-    // so that a flood of attempts is no flood of entries. What has no entry of its own is counted.
+    // Like note(), for an unknown sender. To keep a flood of attempts out of the log, at most one
+    // entry a minute per sender and action, and one a second in total. Entries over the limit are
+    // only counted.
     void note_unknown(const std::string& sender, const char* action, const std::string& detail) {
         note_often({}, action, sender, detail);
     }
-    // The same limits for what somebody known may cause again and again.
+    // The same limits, for what a known principal can trigger again and again.
     void note_often(const std::string& who, const char* action, const std::string& sender, const std::string& detail);
 
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
@@ -38,13 +40,14 @@ class Audit {
   private:
     AccountStore& store_;
     Log log_;
-    RateLimit often_;      // by action and sender
-    RateLimit all_often_;  // together
+    RateLimit often_;      // per action and sender
+    RateLimit all_often_;  // all senders together
     std::atomic<std::uint64_t> lost_{0};
     std::atomic<std::uint64_t> left_out_{0};
 };
 
-// As entries name who asks: the account, "token NAME", or that the server is open to its machine.
+// The name of the requester in audit entries: the account, "token NAME", or that the server is open
+// to its machine.
 [[nodiscard]] std::string who_of(const Principal& principal);
 
 }  // namespace lagtrap::server

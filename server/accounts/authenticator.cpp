@@ -10,7 +10,7 @@
 namespace lagtrap::server {
 namespace {
 
-// How often "last used" is written: not at each request.
+// Minimum time between two updates of "last used", so that not every request writes to the store.
 constexpr std::uint64_t touch_interval_ns = 60ULL * 1'000'000'000ULL;
 
 constexpr std::uint64_t nanoseconds(std::chrono::nanoseconds duration) {
@@ -113,7 +113,8 @@ Result<SignedIn> Authenticator::open_session(const std::string& name, const std:
     return signed_in;
 }
 
-// By the teams before and after: what an admin did by hand meanwhile is in the audit anyway.
+// Reports only the teams whose membership changes here. The audit log already has changes made by
+// hand.
 Status Authenticator::follow_groups(const std::string& name, const std::vector<std::string>& groups,
                                     std::vector<AccountChange>& changes) {
     TRY_ASSIGN(const auto before, store_.teams_of(name));
@@ -135,7 +136,7 @@ Result<std::optional<SignedInByProvider>> Authenticator::sign_in_known(const std
                                                                        const std::string& address,
                                                                        std::uint64_t now_ns) {
     SignedInByProvider signed_in;
-    // Without a password: signs in by the provider alone.
+    // An account without a password can sign in through the provider only.
     TRY_ASSIGN(const AddOutcome added, store_.add_account({name, role, {}, now_ns, false, subject}));
     if (added == AddOutcome::New) signed_in.changes.push_back({"add account", name, role_name(role)});
     TRY_ASSIGN(auto account, store_.find_account(name));

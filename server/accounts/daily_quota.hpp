@@ -1,4 +1,5 @@
-// How many bytes each sender may bring in a day of UTC, counted in the store, so that all servers of a store count together.
+// Daily upload quotas: the bytes each sender may upload in a UTC day, counted in the store so that
+// all servers of a store share one count.
 #pragma once
 
 #include <chrono>
@@ -12,15 +13,15 @@
 
 namespace lagtrap::server {
 
-// Any thread.
+// Charges uploads to their sender's day. Any thread.
 class DailyQuota {
   public:
-    // What an upload takes of its sender's day. What was not kept is given back by the destructor, which then blocks on the
-    // store; what a store that is not to be reached does not take back counts until the day's end, as does what a server that
-    // was killed had taken.
+    // The bytes charged for one upload. The destructor refunds them unless keep() was called, and
+    // blocks on the store. If the store cannot be reached or the server is killed, the charge
+    // stands until the end of the day.
     class Share {
       public:
-        Share() = default;  // of nothing
+        Share() = default;  // charges nothing
         Share(Share&& other) noexcept { swap(other); }
         Share& operator=(Share other) noexcept {
             swap(other);
@@ -47,16 +48,18 @@ class DailyQuota {
         std::uint64_t bytes_ = 0;
     };
 
-    // `limit_bytes` of 0: no limit, and nothing is counted. The store outlives this and all shares.
+    // A `limit_bytes` of 0 means no limit and no counting. The store must outlive this and all
+    // shares.
     DailyQuota(AccountStore& store, std::uint64_t limit_bytes) : store_(store), limit_bytes_(limit_bytes) {}
 
-    // Nothing, and nothing is counted, where the sender would pass the limit. Blocks on the store.
+    // nullopt, without a charge, if the upload would exceed the sender's limit. Blocks on the
+    // store.
     [[nodiscard]] Result<std::optional<Share>> take(const std::string& sender, std::uint64_t bytes,
                                                     std::uint64_t realtime_ns);
-    // Of the day of this moment; zeros without a limit. Blocks on the store.
+    // Use on the day of `realtime_ns`; zeros if there is no limit. Blocks on the store.
     [[nodiscard]] Result<QuotaUse> use(std::uint64_t realtime_ns);
     [[nodiscard]] std::uint64_t limit_bytes() const { return limit_bytes_; }
-    // Until the next day begins.
+    // Time until the next UTC day begins.
     [[nodiscard]] static std::chrono::seconds until_next_day(std::uint64_t realtime_ns);
 
   private:

@@ -45,7 +45,7 @@ bool may_sign(const json::object& key) {
     return type == "EC" || (type == "RSA" && text_of(key, "n").size() >= smallest_modulus_letters);
 }
 
-// A key signs with algorithms of its own kind, whatever the token says.
+// Only algorithms of the key's own type are accepted, whatever the token claims.
 bool fits(const SigningKey& key, const std::string& algorithm) {
     const bool elliptic = text_of(json::parse(key.json).as_object(), "kty") == "EC";
     return elliptic == algorithm.starts_with("ES");

@@ -1,4 +1,5 @@
-// ID tokens of OpenID Connect: signed JSON that says who signed in. Checked as OpenID Connect Core 1.0, 3.1.3.7, has it.
+// ID tokens of OpenID Connect: signed JSON that says who signed in. Validated as in OpenID Connect
+// Core 1.0, section 3.1.3.7.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ struct SigningKey {
     std::string json;  // as a JWK
 };
 
-// Of a JSON Web Key Set those that sign, RSA from 2048 bits and EC, at most 64; others are left out.
+// The signing keys of a JSON Web Key Set: RSA of at least 2048 bits and EC, at most 64. Skips
+// others.
 [[nodiscard]] Result<std::vector<SigningKey>> read_key_set(std::string_view text);
 
 struct IdTokenQuestion {
@@ -30,12 +32,13 @@ struct IdTokenQuestion {
 
 struct IdTokenFacts {
     std::string subject;
-    std::string name;                 // empty: the token does not say
+    std::string name;                 // empty if the token has none
     std::vector<std::string> groups;  // at most 1,000
 };
 
-// NotFound if it is signed by none of the keys' ids: the provider may have new ones. Denied for everything that is wrong with
-// it. Accepted are RS, PS and ES with SHA-256 to SHA-512; clocks may differ by a minute.
+// Verifies signature and claims. NotFound if the token's key id is not among `keys`: the provider
+// may have new keys. Denied for any other defect. Accepts RS, PS and ES with SHA-256 to SHA-512,
+// and a clock difference of a minute.
 [[nodiscard]] Result<IdTokenFacts> check_id_token(std::string_view token, const std::vector<SigningKey>& keys,
                                                   const IdTokenQuestion& question);
 

@@ -1,4 +1,4 @@
-// Texts in JSON that others answer with.
+// Reads strings from JSON that other servers answer with.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lagtrap::server {
 
-// Empty: it is not there, or no text.
+// Empty if the member is missing or is not a string.
 [[nodiscard]] inline std::string text_of(const boost::json::object& object, std::string_view name) {
     const boost::json::value* value = object.if_contains(name);
     return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();

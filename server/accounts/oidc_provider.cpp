@@ -59,7 +59,7 @@ struct Question {
 };
 
 Result<Answer> ask(const Question& question) {
-    // Not safe for several threads at once, and needed before the first handle.
+    // Not thread-safe, and needed before the first handle.
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(ready == CURLE_OK ? curl_easy_init() : nullptr,
                                                                      curl_easy_cleanup);
@@ -172,7 +172,7 @@ Result<std::string> OidcProvider::fetch_token(const Addresses& found, const std:
         if (found.secret_in_body && !settings_.client_secret.empty())
             question.form += "&client_secret=" + escaped(settings_.client_secret);
     } else {
-        // RFC 6749, 2.3.1: both are form-encoded before.
+        // RFC 6749, section 2.3.1: form-encode both first.
         question.user = escaped(settings_.client_id);
         question.password = escaped(settings_.client_secret);
     }

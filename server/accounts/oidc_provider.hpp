@@ -1,4 +1,5 @@
-// A provider of OpenID Connect: where people are sent to sign in, and what it then says of them (authorization code with PKCE).
+// Client of an OpenID Connect provider: sends people there to sign in, and learns who they are
+// (authorization code flow with PKCE).
 #pragma once
 
 #include <cstdint>
@@ -12,28 +13,30 @@
 
 namespace lagtrap::server {
 
-// Who is vouched for.
+// A person the provider vouches for.
 struct OidcPerson {
-    std::string subject;       // issuer and subject: theirs for good
-    std::string name;          // for the account
-    std::optional<Role> role;  // nothing: none of their groups may do anything here
+    std::string subject;       // issuer and subject; never changes
+    std::string name;          // of the account
+    std::optional<Role> role;  // nullopt: none of their groups has a role here
     std::vector<std::string> groups;
 };
 
-// Any thread. Asks the provider when it has to, each time for ten seconds at most and for 1 MiB at most. What it says of itself
-// is kept for an hour, its keys too; a token by a key that is not among them fetches them anew, at most once a minute.
+// Any thread. Queries the provider when needed, for at most 10 s and 1 MiB each. Caches its
+// metadata and keys for an hour; a token signed by an unknown key refreshes the keys, at most once
+// a minute.
 class OidcProvider {
   public:
     explicit OidcProvider(OidcSettings settings) : settings_(std::move(settings)) {}
 
     [[nodiscard]] const OidcSettings& settings() const { return settings_; }
 
-    // Where to send a browser. `secret` (random_secret()) stays with that browser: state, nonce and verifier are made of it.
+    // The address to redirect the browser to. `secret` (random_secret()) stays with that browser;
+    // state, nonce and verifier are derived from it.
     [[nodiscard]] Result<std::string> sign_in_address(const std::string& secret, const std::string& redirect_uri);
-    // What comes back in the address as "state", for that secret.
+    // The value of "state" to expect in the redirect back, for that secret.
     [[nodiscard]] static std::string state_of(const std::string& secret);
-    // Exchanges the code. Denied for what the provider refuses or what is wrong with its token; other errors where it does not
-    // answer as it should.
+    // Exchanges the code. Denied if the provider refuses it or its token is invalid; other errors
+    // if the provider does not answer properly.
     [[nodiscard]] Result<OidcPerson> person_of(const std::string& code, const std::string& secret,
                                                const std::string& redirect_uri, std::uint64_t now_realtime_ns);
 
@@ -51,7 +54,7 @@ class OidcProvider {
     const OidcSettings settings_;
     std::mutex mutex_;
     Addresses addresses_;
-    std::uint64_t addresses_ns_ = 0;  // when they were asked for, monotonic; 0: never
+    std::uint64_t addresses_ns_ = 0;  // when they were fetched, monotonic; 0: never
     std::vector<SigningKey> keys_;
     std::uint64_t keys_ns_ = 0;
 };

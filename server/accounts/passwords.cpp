@@ -15,7 +15,8 @@ constexpr std::size_t memory_bytes = 46ULL << 20;
 
 using Hash = std::array<char, crypto_pwhash_STRBYTES>;
 
-// The hash as libsodium wants it: ended by a zero, in room of its size. False for what is too long.
+// Copies the hash into the fixed-size, zero-terminated buffer that libsodium expects. False if it
+// is too long.
 bool copy_hash(std::string_view text, Hash& hash) {
     if (text.size() >= hash.size()) return false;
     hash.fill('\0');

@@ -1,4 +1,5 @@
-// Passwords: argon2id by libsodium, 46 MiB and one pass (the second of OWASP's recommended settings; 49 ms here).
+// Password hashing: argon2id from libsodium with 46 MiB and one pass, OWASP's second recommended
+// setting (measured: 49 ms).
 #pragma once
 
 #include <string>
@@ -11,18 +12,19 @@ namespace lagtrap::server {
 inline constexpr std::size_t password_shortest = 12;
 inline constexpr std::size_t password_longest_bytes = 1024;
 
-// At least twelve letters (of UTF-8) and at most 1024 bytes; nothing else is asked of a password.
+// At least 12 characters (of UTF-8) and at most 1024 bytes; there are no other rules.
 [[nodiscard]] Status check_password(std::string_view password);
 
-// A PHC string, "$argon2id$...". Takes 46 MiB and about 50 ms; an error if there is no memory.
+// A PHC string, "$argon2id$...". Takes 46 MiB and about 50 ms; an error if memory is short.
 [[nodiscard]] Result<std::string> hash_password(std::string_view password);
 
 enum class PasswordMatch {
     No,
     Yes,
-    YesRehash,  // right, but hashed with other settings than today's: hash it anew
+    YesRehash,  // right, but hashed with outdated settings: hash it again
 };
-// `hash` empty: compares with a hash that nothing matches, so that an unknown account takes as long as a known one.
+// With an empty `hash`, compares with a hash that no password matches, so that an unknown account
+// takes as long as a known one.
 [[nodiscard]] PasswordMatch match_password(std::string_view hash, std::string_view password);
 
 }  // namespace lagtrap::server

@@ -1,4 +1,4 @@
-// How much each sender, and all of them together, may have under way at once.
+// Limits how many things each sender, and all senders together, may have in progress.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace lagtrap::server {
 
-// Any thread; must outlive the places it gives.
+// Hands out slots. Any thread; must outlive the slots.
 class PlacesOfSenders {
   public:
-    // `limit`: of one sender; `total_limit`: of all.
+    // `limit` per sender, `total_limit` for all senders together.
     explicit PlacesOfSenders(std::uint32_t limit, std::uint32_t total_limit = std::numeric_limits<std::uint32_t>::max())
         : limit_(limit), total_limit_(total_limit) {}
 
-    // A place, given back when the last owner of it is gone; null where the sender has all of its own, or all are taken.
+    // A slot, released with its last reference. Null if the sender, or all senders together, are at
+    // the limit.
     [[nodiscard]] std::shared_ptr<void> take(const std::string& sender) {
         const std::lock_guard lock(mutex_);
         if (total_ >= total_limit_) return nullptr;

@@ -1,4 +1,4 @@
-// Token buckets: how much somebody may do per second, with a burst.
+// Token buckets: a rate per second and a burst, for each key.
 #pragma once
 
 #include <chrono>
@@ -15,18 +15,18 @@ struct Rate {
     double burst = 0;
 };
 
-// A bucket for each key. Holds at most `keys` of them; the one used longest ago goes first, which gives its owner a
-// full bucket again. Any thread.
+// A token bucket for each key, for at most `keys` keys. Evicts the least recently used bucket; its
+// key then starts with a full one again. Any thread.
 class RateLimit {
   public:
     using Clock = std::chrono::steady_clock;
 
     explicit RateLimit(Rate rate, std::size_t keys = 10'000) : rate_(rate), keys_(keys) {}
 
-    // Zero if `amount` was taken; else how long to wait until it can be, and nothing was taken. An amount beyond the
-    // burst is let through when the bucket is full, and leaves a debt.
+    // Takes `amount` and returns zero, or takes nothing and returns how long to wait. An amount
+    // larger than the burst passes if the bucket is full, and leaves a debt.
     [[nodiscard]] std::chrono::milliseconds take(const std::string& key, double amount, Clock::time_point now);
-    // What was taken for something that need not count after all.
+    // Returns an amount that should not have counted.
     void give_back(const std::string& key, double amount);
 
   private:
@@ -39,7 +39,7 @@ class RateLimit {
     const Rate rate_;
     const std::size_t keys_;
     std::mutex mutex_;
-    std::list<std::string> order_;  // used last comes first
+    std::list<std::string> order_;  // most recently used first
     std::unordered_map<std::string, Bucket> buckets_;
 };
 

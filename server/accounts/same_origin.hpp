@@ -1,11 +1,11 @@
-// The guard against requests that another site makes with a signed-in user's browser.
+// Protection against cross-site request forgery.
 #pragma once
 
 #include <string_view>
 
 namespace lagtrap::server {
 
-// What a browser says of where a request comes from; empty: it was not said.
+// A browser's statement of where a request comes from. Fields are empty if the header is missing.
 struct RequestOrigin {
     std::string_view fetch_site;  // Sec-Fetch-Site
     std::string_view origin;      // Origin
@@ -14,9 +14,10 @@ struct RequestOrigin {
 
 enum class NoOrigin { Refuse, Allow };
 
-// For methods that change something. Sec-Fetch-Site decides where it is given; else the host of Origin must be
-// Host. Where neither is given (no browser of today), `without` decides: Allow only where no cookie speaks
-// for the sender. The rule of Go's http.CrossOriginProtection.
+// For methods that change something. Sec-Fetch-Site decides if it is present; otherwise the host of
+// Origin must equal Host. If both are missing (current browsers send at least one), `without`
+// decides: pass Allow only if the request is not authenticated by a cookie. Follows Go's
+// http.CrossOriginProtection.
 [[nodiscard]] bool is_same_origin(const RequestOrigin& request, NoOrigin without);
 
 }  // namespace lagtrap::server

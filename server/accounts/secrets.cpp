@@ -14,7 +14,7 @@ constexpr std::size_t id_bytes = 6;
 constexpr std::string_view token_start = "ltu_";
 
 void fill(unsigned char* bytes, std::size_t size) {
-    // Without a source of random numbers nothing may be handed out.
+    // Secrets must not be handed out without a source of random numbers.
     if (sodium_init() < 0) std::abort();
     randombytes_buf(bytes, size);
 }

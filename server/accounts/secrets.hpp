@@ -1,4 +1,5 @@
-// Secrets that the server hands out: session cookies and machine tokens. Only their SHA-256 is ever stored.
+// Secrets that the server hands out: session cookies and machine tokens. The store only ever holds
+// their SHA-256.
 #pragma once
 
 #include <optional>
@@ -15,16 +16,16 @@ namespace lagtrap::server {
 // SHA-256 as 43 letters of base64url.
 [[nodiscard]] std::string sha256_base64url(std::string_view text);
 
-// Whether both are the same, in a time that tells nothing of where they differ.
+// Compares in a time that does not depend on where they differ.
 [[nodiscard]] bool equal_secrets(std::string_view a, std::string_view b);
 
-// A machine token, "ltu_<id>_<secret>": the id finds its row, the secret proves it.
+// A machine token, "ltu_<id>_<secret>". The id finds its row, the secret proves it.
 struct MachineToken {
     std::string id;
     std::string secret;
 
     [[nodiscard]] static MachineToken make();
-    // Nothing for a text of another form.
+    // nullopt if the text does not have that form.
     [[nodiscard]] static std::optional<MachineToken> parse(std::string_view text);
     [[nodiscard]] std::string text() const { return "ltu_" + id + "_" + secret; }
 };

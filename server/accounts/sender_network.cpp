@@ -42,7 +42,7 @@ bool same_network(const Bytes& one, const Bytes& other, unsigned bits) {
     return rest == 0 || (one[whole] & mask) == (other[whole] & mask);
 }
 
-// The last element of all lists for which `wanted` says so.
+// The last element of all lists that satisfies `wanted`.
 template <typename Wanted>
 std::string_view last_element_if(const std::vector<std::string_view>& values, const Wanted& wanted) {
     for (auto value = values.rbegin(); value != values.rend(); ++value) {
@@ -112,7 +112,8 @@ bool TrustedProxies::contains(const std::string& address) const {
 
 std::optional<std::string> TrustedProxies::sender_of(const std::vector<std::string_view>& values) const {
     auto sender = last_element_if(values, [this](std::string_view element) { return !contains(std::string(element)); });
-    // A client on a proxy's own machine: what the nearest proxy has added, which nobody else can.
+    // Every element is a trusted proxy, so the client runs on a proxy's machine. Use the last
+    // element: only the nearest proxy can have added it.
     if (sender.empty()) sender = last_element(values);
     return sender.empty() ? std::nullopt : std::optional(std::string(sender));
 }

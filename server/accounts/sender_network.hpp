@@ -1,4 +1,4 @@
-// Internet addresses as limits and trust see them.
+// Internet addresses as rate limits and proxy settings see them.
 #pragma once
 
 #include <array>
@@ -12,30 +12,33 @@
 
 namespace lagtrap::server {
 
-// The part of an address that one sender holds: an IPv4 address, or the /64 of an IPv6 address, of which a single
-// machine may use any number. A text that is no address stands for itself.
+// The network that counts as one sender: an IPv4 address itself, or the /64 of an IPv6 address,
+// because one machine can use any address in it. A text that is not an address is returned
+// unchanged.
 [[nodiscard]] std::string network_of_sender(const std::string& address);
 
-// The last element of a header field's lists, given line by line: what the nearest proxy has added. Empty if there is none.
+// The last element of a header's lists (one list per line), added by the nearest proxy. Empty if
+// there is none.
 [[nodiscard]] std::string_view last_element(const std::vector<std::string_view>& values);
 
-// Whether a header field of this name is one by which proxies say for whom they ask: Via, Forwarded, X-Forwarded-...,
-// X-Real-IP.
+// Whether this header is one that proxies add about the original client: Via, Forwarded,
+// X-Forwarded-..., X-Real-IP.
 [[nodiscard]] bool is_forwarding_field(std::string_view name);
 
-// Networks whose proxies are believed. Any thread.
+// Networks whose proxies may name the original client. Any thread.
 class TrustedProxies {
   public:
-    // Each "10.0.0.5", "10.0.0.0/8", "2001:db8::1" or "2001:db8::/32". Errors: Invalid, naming the text.
+    // Each is "10.0.0.5", "10.0.0.0/8", "2001:db8::1" or "2001:db8::/32". Errors: Invalid, naming
+    // the text.
     [[nodiscard]] static Result<TrustedProxies> parse(const std::vector<std::string>& networks);
 
     [[nodiscard]] bool empty() const { return networks_.empty(); }
     [[nodiscard]] bool contains(const std::string& address) const;
 
-    // Whom a proxy speaks for, by the values of X-Forwarded-For in the order in which they were received: each proxy adds
-    // the address it was called from at the end, and what stands before may be the caller's invention. So it is the
-    // last address that is not a trusted proxy's itself; where all are, the last one: a client on a proxy's own machine.
-    // Nothing if there is none.
+    // The original client, by the values of X-Forwarded-For in the order received. Each proxy
+    // appends the address that called it, and a client can forge everything before that. So the
+    // client is the last address that is not a trusted proxy; if all are trusted, the last one (a
+    // client on a proxy's own machine). nullopt if there are none.
     [[nodiscard]] std::optional<std::string> sender_of(const std::vector<std::string_view>& values) const;
 
   private:

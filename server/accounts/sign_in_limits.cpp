@@ -3,7 +3,7 @@
 namespace lagtrap::server {
 namespace {
 
-// Senders have no spaces, so two pairs never share a key.
+// A sender contains no spaces, so two pairs never share a key.
 std::string pair_of(const std::string& account, const std::string& sender) { return account + " " + sender; }
 
 }  // namespace

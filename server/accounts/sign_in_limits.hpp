@@ -1,4 +1,4 @@
-// Limits of attempts to sign in that fail.
+// Rate limits of failed sign-in attempts.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@
 
 namespace lagtrap::server {
 
-// Pairs of account and sender that have signed in; at most 10,000, the ones seen longest ago go first. Any thread.
+// Pairs of account and sender that have signed in successfully: at most 10,000, the oldest are
+// evicted first. Any thread.
 class KnownSenders {
   public:
     explicit KnownSenders(std::size_t limit = 10'000) : limit_(limit) {}
@@ -22,32 +23,34 @@ class KnownSenders {
   private:
     const std::size_t limit_;
     std::mutex mutex_;
-    std::list<std::string> order_;  // added last comes first
+    std::list<std::string> order_;  // most recently added first
     std::unordered_map<std::string, std::list<std::string>::iterator> pairs_;
 };
 
-// An attempt asks the buckets of its pair of account and sender, of its sender, and of its account, and stops at the first
-// that refuses, which costs the others nothing: one sender cannot empty an account's bucket, which fills faster than one
-// sender may take from it. Senders that signed in to the account before need nothing of that bucket, so that many others
-// cannot shut them out. Any thread.
+// Each attempt draws from three buckets: of its account and sender as a pair, of its sender, and of
+// its account. If one refuses, the others are not charged. An account's bucket fills faster than
+// one sender may draw from it, so one sender cannot lock an account. A sender that has signed in to
+// the account before skips that bucket, so many attackers cannot lock its owner out either. Any
+// thread.
 class SignInLimits {
   public:
     using Clock = RateLimit::Clock;
 
     struct Attempt {
-        std::chrono::milliseconds wait{0};  // zero: it may be made; else how long to wait
+        std::chrono::milliseconds wait{0};  // zero: allowed; otherwise how long to wait
         bool took_of_account = false;
     };
 
-    // `account`: as typed, whether it exists or not; `sender`: network_of_sender(). `signed_in_before`, asked only where the
-    // account's bucket refuses: whether the store knows that this sender has signed in.
+    // `account` as typed, whether or not it exists; `sender` is a network_of_sender().
+    // `signed_in_before` asks the store whether this sender has signed in to the account; called
+    // only if the account's bucket refuses.
     [[nodiscard]] Attempt take(const std::string& account, const std::string& sender,
                                const std::function<bool()>& signed_in_before, Clock::time_point now);
-    // The password was right: what it took is given back, and the sender is known from now on.
+    // The password was right: refunds the attempt and remembers the sender.
     void succeeded(const std::string& account, const std::string& sender, const Attempt& attempt);
 
   private:
-    // Ten at once, then one in six seconds.
+    // A burst of 10, then one every 6 s.
     RateLimit pairs_{{10.0 / 60, 10}};
     RateLimit senders_{{0.5, 60}};
     RateLimit accounts_{{1, 60}};

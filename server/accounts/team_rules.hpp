@@ -1,4 +1,4 @@
-// What teams may be like.
+// Validation of teams.
 #pragma once
 
 #include "core/result.hpp"
@@ -6,7 +6,7 @@
 
 namespace lagtrap::server {
 
-// Name, patterns and groups: how many, how long, and of which letters.
+// Checks the name, patterns and groups: their number, length and letters.
 [[nodiscard]] Status check_team(const Team& team);
 
 }  // namespace lagtrap::server

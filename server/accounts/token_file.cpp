@@ -24,7 +24,7 @@ bool is_token_name(std::string_view name) {
     return !name.empty() && name.size() <= 64 && name.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-// The words of a line, taken apart at blanks.
+// Splits a line at blanks.
 std::vector<std::string_view> words_of(std::string_view line) {
     std::vector<std::string_view> words;
     std::size_t end = 0;

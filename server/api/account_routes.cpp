@@ -25,7 +25,7 @@ Refusal https_alone() { return {403, "passwords are taken over HTTPS alone", "us
 
 std::string from(const Request& request) { return "from " + request.sender; }
 
-// Whether the account has a session that was begun from there.
+// Whether the account has a session that was started from this sender.
 bool has_session_from(AccountStore& store, const std::string& account, const std::string& sender) {
     const auto sessions = store.sessions(account);
     return sessions && std::ranges::any_of(*sessions, [&](const Session& session) {
@@ -38,7 +38,7 @@ SignInLimits::Attempt take_attempt(const SignInParts& parts, const std::string& 
         account, sender, [&] { return has_session_from(parts.store, account, sender); }, SignInLimits::Clock::now());
 }
 
-// A name that no account has is not kept: now and then somebody types a password there.
+// Does not record a name that no account has: people sometimes type their password there.
 void note_refusal(const SignInParts& parts, const std::string& name, const Request& request) {
     const auto account = parts.store.find_account(name);
     const bool known = account && account->has_value();
@@ -126,7 +126,8 @@ Reply sign_in(const SignInParts& parts, const std::string& sender, const Request
         note_refusal(parts, name, request);
         return reply_of({401, "account and password do not fit"});
     }
-    // Counted beforehand, so that many guesses at once are counted too; those who know the password are not.
+    // The attempt was charged in advance, so that parallel guesses count too. The right password
+    // gets a refund.
     parts.limits.succeeded(name, sender, attempt);
     parts.audit.note(name, "sign in", {}, from(request));
     Reply reply = empty_reply();
@@ -251,7 +252,7 @@ Reply list_tokens(AccountStore& store) {
 }
 
 Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, const Request& request) {
-    // From the first token on everybody has to prove who they are, and nobody could.
+    // With the first token, everybody must authenticate. Without an account, nobody could.
     if (principal.kind == Principal::Kind::Local)
         return reply_of(
             {409, "nobody could sign in any more once there is a token", "make an account of role admin first"});

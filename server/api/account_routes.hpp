@@ -1,4 +1,4 @@
-// Signing in and out; accounts and tokens; the audit of all that.
+// Routes for signing in and out, accounts, tokens and the audit log.
 #pragma once
 
 #include "server/accounts/audit.hpp"
@@ -19,10 +19,10 @@ struct SignInParts {
     SignInLimits& limits;
     const SessionCookie& cookie;
 };
-// Failures are limited by `sender`: network_of_sender() of who asks.
+// `sender` is the network_of_sender() of the client; failed attempts are limited by it.
 [[nodiscard]] Reply sign_in(const SignInParts& parts, const std::string& sender, const Request& request);
 [[nodiscard]] Reply sign_out(const SignInParts& parts, const Principal& principal, const Request& request);
-// Of the account of a session. A wrong password counts as an attempt to sign in with it does.
+// Changes the password of the session's account. A wrong password counts as a failed sign-in.
 [[nodiscard]] Reply change_own_password(const SignInParts& parts, const std::string& sender, const Principal& principal,
                                         const Request& request);
 
@@ -34,9 +34,9 @@ struct SignInParts {
 [[nodiscard]] Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, const Request& request);
 [[nodiscard]] Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
                                  const Request& request);
-// The newest first.
+// Newest first.
 [[nodiscard]] Reply list_audit(AccountStore& store, const Route& route);
-// All of it, as a file.
+// The whole log, as a file.
 [[nodiscard]] Reply export_audit(AccountStore& store, const Route& route);
 
 }  // namespace lagtrap::server

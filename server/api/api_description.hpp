@@ -1,4 +1,4 @@
-// server/api/openapi.yaml, as the build embeds it.
+// server/api/openapi.yaml, embedded by the build.
 #pragma once
 
 #include <string_view>

@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::uint64_t open_ask_interval_ns = 1'000'000'000;
 constexpr Rate failed_token_rate{1, 60};
-// A sender's share of the line before the threads that hash.
+// How many sign-ins of one sender may wait for the hashing threads.
 constexpr std::uint32_t sign_ins_of_sender = 4;
-// Answers of parsers, each of up to 2 GiB, that are being downloaded: of a sender, and of all, which is fewer than the
-// threads that read them.
+// Downloads of worker output, up to 2 GiB each: per sender, and for all senders. The total is lower
+// than the number of threads that read them.
 constexpr std::uint32_t downloads_of_sender = 2;
 constexpr std::uint32_t downloads_at_once = 6;
 constexpr std::chrono::seconds health_patience{2};
@@ -45,7 +45,7 @@ Refusal too_many(const char* what, std::chrono::milliseconds wait) {
     return {429, what, "try again later", std::chrono::ceil<std::chrono::seconds>(wait)};
 }
 
-// Keeps the store that a reply is read from as long as the reply.
+// Keeps the store alive while a reply is read from it.
 class KeepingSource final : public BodySource {
   public:
     KeepingSource(std::shared_ptr<BodySource> source, std::shared_ptr<EvidenceStore> kept)
@@ -54,10 +54,10 @@ class KeepingSource final : public BodySource {
 
   private:
     std::shared_ptr<EvidenceStore> kept_;
-    std::shared_ptr<BodySource> source_;  // goes first
+    std::shared_ptr<BodySource> source_;  // declared last, so that it is destroyed before the store
 };
 
-// For those who type the host alone, or leave out the last slash.
+// Redirects people who type only the host, or omit the last slash.
 Plan plan_to_base(const BasePath& base) {
     Plan plan;
     plan.answer = [address = base.text() + "/"](const Request&) {
@@ -69,7 +69,7 @@ Plan plan_to_base(const BasePath& base) {
     return plan;
 }
 
-// Whom limits are counted for.
+// The key of a client in rate limits.
 std::string sender_key(const Principal& principal, const Request& request) {
     return principal.name.empty() ? "address " + network_of_sender(request.sender) : "name " + principal.name;
 }
@@ -141,11 +141,11 @@ std::variant<Principal, Refusal> Application::identify(const Request& request, s
     const auto open = is_open();
     if (!open) return Ingest::refusal_of(open.error());
     if (*open) {
-        // A page from elsewhere could reach us by a name that it controls ("DNS rebinding").
+        // DNS rebinding: a foreign page could reach this server through a name that it controls.
         if (!request.from_loopback || !names_this_machine(request.host))
             return Refusal{421, "this server has no accounts and tokens and answers to localhost alone",
                            "make an account with: lagtrap-server user add NAME --role admin"};
-        // A proxy on this machine asks for whoever reached it.
+        // A proxy on this machine forwards requests of anybody who reaches it.
         if (request.forwarded)
             return Refusal{421, "this server has no accounts and tokens and answers to no proxy",
                            "make an account with: lagtrap-server user add NAME --role admin"};
@@ -192,11 +192,11 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     auto& route = std::get<Route>(found);
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
     Principal principal;
-    // Health is asked by what cannot sign in, and must tell of the store, not of the limits.
+    // Health checks cannot sign in, and must report on the store, not on rate limits.
     if (route.row->work != Work::Health) {
         auto identified = identify(request, now_ns);
         if (const auto* refusal = std::get_if<Refusal>(&identified)) {
-            // Whom a proof failed may still fetch the page and sign in.
+            // With invalid credentials one can still load the page and sign in.
             if (refusal->status != 401 || route.row->need) return *refusal;
         } else {
             principal = std::get<Principal>(std::move(identified));
@@ -225,7 +225,7 @@ Work Application::admission_work(const Request& request) const {
     return route != nullptr && route->row->work == Work::Health ? Work::Health : Work::Light;
 }
 
-// Before the line for the threads that hash passwords, so that one sender's attempts cannot fill it.
+// Limits each sender before the queue of the password-hashing threads, so that one cannot fill it.
 std::variant<Plan, Refusal> Application::plan_with_place(const Request& request, Route route, Principal principal) {
     const std::string sender = network_of_sender(request.sender);
     auto place = sign_in_places_.take(sender);
@@ -251,7 +251,8 @@ OidcParts Application::oidc_parts() {
             parts_.log};
 }
 
-// The first one ends that everybody on this machine may do everything; at once, so that whoever made it is asked to sign in.
+// The first account ends open access from this machine. It takes effect at once, so that its
+// creator is asked to sign in.
 Reply Application::add_first_or_further_account(const Principal& principal, const Request& request) {
     Reply reply = add_account(parts_.store, audit_, principal, request);
     const std::lock_guard lock(open_mutex_);
@@ -275,7 +276,7 @@ std::variant<DailyQuota::Share, Refusal> Application::take_daily_quota(const std
                                                                        const Principal& principal, std::uint64_t bytes,
                                                                        std::uint64_t now_ns) {
     const std::string limit = format_byte_size(limits_.daily_upload_bytes);
-    // No day is long enough for it, so that the sender need not come again.
+    // No day has room for this upload, so do not ask the sender to try again.
     if (limits_.daily_upload_bytes > 0 && bytes > limits_.daily_upload_bytes)
         return Refusal{413, fmt::format("the upload has {}; a sender may bring {} a day (--daily-quota)",
                                         format_byte_size(bytes), limit)};

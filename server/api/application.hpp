@@ -1,4 +1,4 @@
-// The server as HTTP sees it: who may do what, which route answers, what is refused and counted.
+// The HTTP application: authentication, rights, rate limits, routing and counters.
 #pragma once
 
 #include <atomic>
@@ -33,51 +33,52 @@
 
 namespace lagtrap::server {
 
-// What one sender may have; a sender is a token, an account or, without either, an address.
+// Limits per sender. A sender is a token, an account or, without either, an address.
 struct SenderLimits {
     Rate requests{500, 2000};
-    Rate upload_bytes{0, 0};               // none
-    std::uint64_t daily_upload_bytes = 0;  // none
+    Rate upload_bytes{0, 0};               // no limit
+    std::uint64_t daily_upload_bytes = 0;  // no limit
     std::uint32_t uploads_at_once = 512;   // of all senders together
 };
 
-// What the routes work with. All of it outlives them.
+// Dependencies of the routes. They must outlive the application.
 struct Parts {
     Store& store;
     Ingest& ingest;
     JobRunner& jobs;
     Teller& teller;
     std::function<void(const std::string&)> log;  // any thread
-    OidcProvider* provider = nullptr;             // by which people sign in too
+    OidcProvider* provider = nullptr;             // for single sign-on; null if there is none
     std::string trace_viewer;                     // address of the Perfetto UI that pages open; empty: none
 };
 
-// Any thread.
+// Authenticates each request, applies limits and dispatches it to its route. Any thread.
 class Application final : public Service {
   public:
-    // `tokens`: the table of the token file, where there is one.
+    // `tokens` is the table of the token file, if there is one.
     Application(const Parts& parts, const SenderLimits& limits, BasePath base, std::optional<TokenTable> tokens);
 
     [[nodiscard]] std::variant<Plan, Refusal> admit(const Request& request) override;
     [[nodiscard]] Work admission_work(const Request& request) const override;
     [[nodiscard]] Counters& counters() override { return counters_; }
 
-    // Takes the place of the token file's tokens in force.
+    // Replaces the tokens of the token file.
     void replace_tokens(TokenTable tokens);
-    // Whether everybody on this machine may do everything: there are neither tokens nor accounts.
+    // Whether everybody on this machine may do everything, because there are neither tokens nor
+    // accounts.
     [[nodiscard]] Result<bool> is_open();
-    // Retention; may take long.
+    // Applies retention; may take long.
     void remove_old_bundles();
     void remove_old_runs();
 
-    // What the rows of the table of routes answer with, besides the stores.
+    // Dependencies of the routes besides the stores.
     [[nodiscard]] const Parts& parts() const { return parts_; }
     [[nodiscard]] const PageFiles& pages() const { return pages_; }
     [[nodiscard]] SignInParts sign_in_parts();
     [[nodiscard]] OidcParts oidc_parts();
     [[nodiscard]] Reply add_first_or_further_account(const Principal& principal, const Request& request);
     [[nodiscard]] Reply health();
-    // `sight`: what of it is told; nullptr: all.
+    // Limited to what `sight` shows; nullptr: everything.
     [[nodiscard]] Reply metrics(EvidenceStore& evidence, const Sight* sight);
 
   private:
@@ -93,7 +94,7 @@ class Application final : public Service {
     [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, Route route, Principal principal);
     [[nodiscard]] Plan plan_answer(Route route, Principal principal);
     [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
-    // From the store as the principal sees it.
+    // Reads from `evidence`, the store as the principal sees it.
     [[nodiscard]] Reply answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
                                     const Request& request);
 
@@ -120,7 +121,7 @@ class Application final : public Service {
     mutable std::mutex tokens_mutex_;
     std::shared_ptr<const TokenTable> tokens_;
     Counters counters_;
-    HealthCheck health_;  // last: its thread uses the others
+    HealthCheck health_;  // last, because its thread uses the others
 };
 
 }  // namespace lagtrap::server

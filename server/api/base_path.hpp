@@ -1,4 +1,5 @@
-// Where a server lies below other pages of its host: "/lagtrap" of https://intranet.example/lagtrap/.
+// The path prefix of a server that shares its host with other pages: "/lagtrap" in
+// https://intranet.example/lagtrap/.
 #pragma once
 
 #include <optional>
@@ -9,19 +10,21 @@
 
 namespace lagtrap::server {
 
-// Immutable.
+// A validated path prefix. Immutable.
 class BasePath {
   public:
-    BasePath() = default;  // the server has its host for itself
-    // "" and "/" are no base path; else "/" and parts of letters, digits, "-", "_", "." and "~", at most 200 bytes.
+    BasePath() = default;  // no prefix: the server has the host to itself
+    // "" and "/" mean no prefix. Otherwise "/" and segments of letters, digits, "-", "_", "." and
+    // "~", at most 200 bytes.
     [[nodiscard]] static Result<BasePath> parse(std::string_view text);
 
-    // Without a slash at its end; empty where there is none.
+    // Without a trailing slash; empty if there is no prefix.
     [[nodiscard]] const std::string& text() const { return text_; }
-    // The target as the routes know it: "/lagtrap/events?x" gives "/events?x". Nothing for what does not lie below, which
-    // /healthz and /metrics of the host always do: who asks for them often comes past the proxy.
+    // Removes the prefix: "/lagtrap/events?x" gives "/events?x". nullopt if the target does not
+    // have it, except for /healthz and /metrics, whose clients often bypass the proxy.
     [[nodiscard]] std::optional<std::string_view> inner(std::string_view target) const;
-    // Whether the target is what people type when they leave out the end: "/" and "/lagtrap".
+    // Whether the target lacks only the last part of the prefix, as when people type it: "/" or
+    // "/lagtrap".
     [[nodiscard]] bool is_short_of(std::string_view target) const;
 
   private:

@@ -1,4 +1,4 @@
-// The names that builds were given.
+// Routes for names of builds.
 #pragma once
 
 #include "server/accounts/audit.hpp"

@@ -59,7 +59,7 @@ json::object bundle_json(const BundleRow& row) {
         {"sender", row.sender}};
 }
 
-// The row of a bundle that can be read, or what to say instead.
+// The row of a readable bundle, or the error reply.
 std::variant<BundleRow, Reply> readable_bundle(BundleStore& store, const Route& route) {
     auto row = store.find(route.arguments[0]);
     if (!row) return failure(row.error());
@@ -71,7 +71,7 @@ std::variant<BundleRow, Reply> readable_bundle(BundleStore& store, const Route& 
     return std::move(**row);
 }
 
-// What to say if the bundle has no such delay.
+// The error reply if the bundle has no such delay.
 std::optional<Reply> unless_there(BundleStore& store, const BundleRow& row, std::uint64_t number) {
     const auto delay = store.find_delay(row.digest, static_cast<std::uint32_t>(number));
     if (!delay) return failure(delay.error());
@@ -115,7 +115,7 @@ class BlobSource final : public BodySource {
     std::uint64_t offset_ = 0;
 };
 
-// A worker's answer, of which the first piece has been read.
+// A worker's output, whose first piece has been read already.
 class WorkerSource final : public BodySource {
   public:
     WorkerSource(std::unique_ptr<ParseWorker> worker, std::string first, std::shared_ptr<void> place)
@@ -129,13 +129,14 @@ class WorkerSource final : public BodySource {
     }
 
   private:
-    std::shared_ptr<void> place_;  // goes last
+    std::shared_ptr<void> place_;  // declared first, so that it is released last
     std::unique_ptr<ParseWorker> worker_;
     std::string first_;
     std::size_t taken_ = 0;
 };
 
-// The worker's answer as it comes, once its first piece is there: what is wrong shows by then, while a status can be given.
+// Streams the worker's output once its first piece is there. By then an error shows, while it can
+// still become the reply's status.
 Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task, std::string_view nothing,
                const DownloadParts& parts) {
     auto place = parts.places.take(parts.sender);
@@ -221,7 +222,7 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbou
     if (neighbours == Neighbours::Hidden)
         for (json::value& delay : list) leave_out_neighbours(delay.as_object());
     if (quality.is_null()) {
-        // A recording by hand has no delay to carry it.
+        // A manual recording has no delay that would hold its quality.
         const auto text = ask_worker(blobs, row.digest, ParseTask{ParseTask::Kind::Quality}, system_file_limit_bytes);
         json::error_code error;
         if (text) quality = json::parse(*text, error);
@@ -294,7 +295,7 @@ Reply list_formats() {
 
 namespace {
 
-// What the worker says of one delay, as JSON.
+// The worker's description of one delay, as JSON.
 Reply describe_delay(BundleStore& store, Blobs& blobs, const Route& route, ParseTask task) {
     const auto number = read_digits(route.arguments[1]);
     if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
@@ -309,7 +310,8 @@ Reply describe_delay(BundleStore& store, Blobs& blobs, const Route& route, Parse
     return reply;
 }
 
-// The window of the query; what it does not say is `window`'s. Nothing where it is malformed.
+// Reads the window from the query; members that the query omits keep their values. False if it is
+// malformed.
 bool read_window(const Route& route, analysis::MachineWindow& window) {
     const auto read = [&](const char* name, auto& number) {
         const auto text = route.parameter(name);
@@ -329,7 +331,7 @@ Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route) {
 
 Reply get_machine(BundleStore& store, Blobs& blobs, const Route& route) {
     ParseTask task{ParseTask::Kind::Machine};
-    // As much as there is.
+    // By default, everything there is.
     task.window = {-machine_reach_ns, machine_reach_ns, 1000};
     if (!read_window(route, task.window) || std::abs(task.window.from_ns) > machine_reach_ns ||
         std::abs(task.window.to_ns) > machine_reach_ns || task.window.from_ns >= task.window.to_ns)

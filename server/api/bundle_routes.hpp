@@ -1,4 +1,4 @@
-// What is asked about bundles and what is in them.
+// Routes for bundles and their contents.
 #pragma once
 
 #include "server/accounts/audit.hpp"
@@ -11,10 +11,10 @@
 
 namespace lagtrap::server {
 
-// Who takes a file away, and what limits it.
+// The client of a download, and what limits it.
 struct DownloadParts {
-    PlacesOfSenders& places;    // of parsers whose answers go out as they come: a slow reader holds one, and its memory
-    const std::string& sender;  // for whom a place is counted
+    PlacesOfSenders& places;    // for streamed worker output; a slow reader holds a slot and the worker's memory
+    const std::string& sender;  // the key of the slot
     Audit& audit;
     const Principal& principal;
     const Request& request;
@@ -23,20 +23,22 @@ struct DownloadParts {
 [[nodiscard]] Reply list_bundles(BundleStore& store, const Route& route);
 // HEAD and GET.
 [[nodiscard]] Reply has_bundle(BundleStore& store, const Route& route);
-// Noted in the audit, as the system file and the trace are: they hold the whole machine.
+// Recorded in the audit log, like downloads of the system file and the trace: they contain the
+// whole machine.
 [[nodiscard]] Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
-// The machine's other processes around a delay, with their command lines, and what was not watched of other events: not for
-// people who see a part of the events alone.
+// Whether a reply includes the machine's other processes around a delay, with their command lines,
+// and which other events were not watched. Hidden from people who may see only some events.
 enum class Neighbours { Shown, Hidden };
 [[nodiscard]] Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbours neighbours);
-// Each of these five starts a confined process that reads the bundle. A trace or an export is sent while it works: 429
-// where the sender or all together have as many of these under way as may be.
+// Each of these five starts a sandboxed process that reads the bundle. Traces and exports are
+// streamed: 429 if the sender, or all senders together, already have as many in progress as
+// allowed.
 [[nodiscard]] Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
 [[nodiscard]] Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
 [[nodiscard]] Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route);
 [[nodiscard]] Reply get_machine(BundleStore& store, Blobs& blobs, const Route& route);
 [[nodiscard]] Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
-// The forms that it knows.
+// Lists the export formats.
 [[nodiscard]] Reply list_formats();
 
 }  // namespace lagtrap::server

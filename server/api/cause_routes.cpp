@@ -16,7 +16,7 @@
 namespace lagtrap::server {
 namespace {
 
-// Of each kind. Profiles are large: this is a matter of seconds, not of memory.
+// Of each kind. Profiles are read one at a time, so the limit bounds time, not memory.
 constexpr std::uint32_t profiles_limit = 10'000;
 constexpr std::uint32_t causes_default = 100;
 constexpr std::size_t owner_limit_bytes = 64;
@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 4> status_names{"new", "known", "resolved
 
 double share_of(double value) { return std::clamp(value, 0.0, 1.0); }
 
-// The record of a cause, or of what it was made a part of.
+// The record of a cause, or of the cause it was merged into.
 json::value record_of(const std::string& signature, const std::vector<CauseRecord>& records) {
     const auto own = std::ranges::find(records, signature, &CauseRecord::signature);
     if (own == records.end()) return nullptr;
@@ -102,7 +102,7 @@ json::object life_json(const CauseLife& life) {
 
 Reply no_such_cause() { return reply_of({404, "there is no such cause"}); }
 
-// Texts that may be missing.
+// Reads optional strings.
 std::optional<Refusal> take_optional(const json::object& body, std::string_view name, std::size_t limit_bytes,
                                      std::optional<std::string>& into) {
     if (!body.contains(name)) return std::nullopt;
@@ -132,7 +132,7 @@ std::variant<CauseChange, Refusal> read_change(const json::object& body) {
     if (auto wrong = take_optional(body, "owner", owner_limit_bytes, change.owner)) return *wrong;
     if (auto wrong = take_optional(body, "note", note_limit_bytes, change.note)) return *wrong;
     if (auto wrong = take_optional(body, "link", link_limit_bytes, change.link)) return *wrong;
-    // It becomes a link of the page: no scheme that runs a script.
+    // The page shows it as a link, so a scheme that runs scripts must not pass.
     if (change.link && !change.link->empty() && !change.link->starts_with("https://") &&
         !change.link->starts_with("http://"))
         return Refusal{400, "\"link\": expected an address that begins with https:// or http://"};

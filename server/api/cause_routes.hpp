@@ -1,4 +1,4 @@
-// Causes of delays: found for a filter, and as they are known.
+// Routes for causes of delays: the search for a filter, and the known causes.
 #pragma once
 
 #include <boost/json.hpp>
@@ -11,7 +11,7 @@
 
 namespace lagtrap::server {
 
-// Of one event so many are looked at.
+// Most known causes read for one event.
 inline constexpr std::uint32_t known_causes_limit = 10'000;
 
 [[nodiscard]] Reply get_causes(EvidenceStore& store, const Route& route);

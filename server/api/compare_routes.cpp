@@ -62,7 +62,7 @@ json::object set_json(const Summary& summary) {
             {"longest_ns", json_number(summary.longest_ns)}};
 }
 
-// Classes that both sets share, each some of the sketch's bins wide.
+// Both sets share the classes. Each class is a number of the sketch's bins wide.
 json::array histogram_json(const Sketch& a, const Sketch& b) {
     json::array histogram;
     Sketch both = a;

@@ -1,4 +1,4 @@
-// Two sets of an event's runs, each by a filter, against each other.
+// Routes that compare two sets of an event's runs, each given by a filter.
 #pragma once
 
 #include "server/api/exchange.hpp"

@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::size_t smallest_bytes = 1024;
 constexpr int zlib_level = 4;
-constexpr int zlib_gzip = 15 + 16;  // window bits, and gzip's header rather than zlib's
+constexpr int zlib_gzip = 15 + 16;  // window bits, plus gzip's header instead of zlib's
 constexpr int zstd_level = 3;
 
-// Takes plain bytes and gives packed ones.
+// A streaming compressor.
 class Packer {
   public:
     Packer() = default;
     Packer(const Packer&) = delete;
     Packer& operator=(const Packer&) = delete;
     virtual ~Packer() = default;
-    // Appends to `packed`; `last`: nothing more comes. False if it fails.
+    // Appends to `packed`; `last` ends the stream. False on failure.
     virtual bool pack(std::string_view plain, bool last, std::string& packed) = 0;
 };
 
@@ -141,7 +141,7 @@ void compress_reply(Reply& reply, Encoding encoding) {
         if (name == "Content-Encoding") return;
     if (encoding == Encoding::Identity) return;
     if (reply.source) {
-        // What has an announced length (a bundle) is packed already.
+        // Replies with an announced length are bundles, which are compressed already.
         if (reply.announced_bytes) return;
         reply.source = std::make_shared<PackedSource>(std::move(reply.source), encoding);
     } else {

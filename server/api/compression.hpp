@@ -1,4 +1,4 @@
-// Replies in fewer bytes, as the browser or program that asks takes them.
+// Compresses replies with an encoding that the client accepts.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ enum class Encoding { Identity, Gzip, Zstd };
 
 // Whether Accept-Encoding names `coding` without refusing it (q=0).
 [[nodiscard]] bool accepts_encoding(std::string_view accept_encoding, std::string_view coding);
-// Zstd where it is accepted, else gzip, else neither.
+// zstd if accepted, otherwise gzip, otherwise none.
 [[nodiscard]] Encoding choose_encoding(std::string_view accept_encoding);
 
-// Compresses body or source and sets Content-Encoding and Vary. Bodies under a kilobyte and what has an encoding already
-// stay as they are.
+// Compresses the body or source, and sets Content-Encoding and Vary. Leaves bodies under a kilobyte
+// and replies with an encoding unchanged.
 void compress_reply(Reply& reply, Encoding encoding);
 
 }  // namespace lagtrap::server

@@ -1,4 +1,4 @@
-// What the server has done since it started. Any thread.
+// Counters since the server started. Any thread.
 #pragma once
 
 #include <atomic>
@@ -16,17 +16,17 @@ struct Counters {
     std::atomic<std::uint64_t> uploads_new{0};
     std::atomic<std::uint64_t> uploads_already{0};
     std::atomic<std::uint64_t> uploads_refused{0};
-    std::atomic<std::uint64_t> uploads_over_quota{0};  // of these, as their sender had its quota of the day
+    std::atomic<std::uint64_t> uploads_over_quota{0};  // of these, because the sender's daily quota was used up
     std::atomic<std::uint64_t> uploads_aborted{0};     // the connection ended or was too slow
     std::atomic<std::uint64_t> upload_bytes{0};
     std::atomic<std::uint64_t> uploads_now{0};
     std::atomic<std::uint64_t> bundles_expired{0};  // removed by retention
     std::atomic<std::uint64_t> runs_expired{0};
     std::atomic<std::uint64_t> audit_lost{0};      // entries that the store did not take
-    std::atomic<std::uint64_t> audit_left_out{0};  // refused attempts without an entry of their own
+    std::atomic<std::uint64_t> audit_left_out{0};  // refused attempts without their own entry
     std::atomic<std::uint64_t> connections{0};     // open now
     std::atomic<std::uint64_t> connections_refused{0};
-    std::atomic<std::uint64_t> connections_refused_of_address{0};  // of these, as one address had too many
+    std::atomic<std::uint64_t> connections_refused_of_address{0};  // of these, because one address had too many
     std::atomic<std::uint64_t> requests_failed{0};                 // ended by an exception
 };
 

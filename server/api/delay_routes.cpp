@@ -46,7 +46,7 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
         quality = *found;
         object.erase("quality");
     }
-    // Without details nothing is known of the time.
+    // Without details the time split is unknown.
     for (const char* part : {"on_cpu_ns", "runnable_ns", "blocked_ns", "handed_over_ns"})
         if (!object.contains(part)) object[part] = 0;
     if (!object.contains("unknown_ns")) object["unknown_ns"] = json_number(delay.duration_ns);
@@ -72,7 +72,7 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
 }
 
 void leave_out_neighbours(json::object& delay) {
-    delay["cause"] = nullptr;  // its sentences name them
+    delay["cause"] = nullptr;  // its sentences name other processes
     auto* const around = delay["surroundings"].if_object();
     if (around == nullptr) return;
     (*around)["cpu_use"] = nullptr;
@@ -80,7 +80,7 @@ void leave_out_neighbours(json::object& delay) {
     (*around)["started"] = json::array{};
 }
 
-// All of them, whatever they say: which words of a note are names only lagtrapd knew.
+// Removes these notes whatever their text: only lagtrapd knows which of their words are names.
 void leave_out_other_events(json::value& quality) {
     auto* const object = quality.if_object();
     json::value* const kept = object == nullptr ? nullptr : object->if_contains("notes");
@@ -100,7 +100,7 @@ void leave_out_other_events(json::value& quality) {
 json::object placed_delay_json(const StoredDelay& stored) {
     json::value quality = nullptr;
     json::object row = delay_json(stored, quality);
-    for (const char* name : {"cause", "surroundings"}) row[name] = nullptr;  // long; of one delay alone
+    for (const char* name : {"cause", "surroundings"}) row[name] = nullptr;  // long; only given for a single delay
     row["bundle"] = stored.bundle;
     row["host"] = stored.host;
     return row;

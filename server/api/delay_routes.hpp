@@ -1,4 +1,4 @@
-// Answers about delays, of one bundle or of all.
+// Routes for delays, of one bundle or of all.
 #pragma once
 
 #include <optional>
@@ -20,14 +20,15 @@ struct DelayQuestion {
 };
 [[nodiscard]] std::variant<DelayQuestion, Refusal> read_delay_question(const Route& route, std::uint32_t default_limit);
 
-// What ingest found of the delay; `quality` becomes what it found of its recording, if that is there.
+// The findings of ingest about the delay. Sets `quality` to the recording's quality, if the delay
+// has it.
 [[nodiscard]] json::object delay_json(const StoredDelay& stored, json::value& quality);
-// Takes the other processes out of what delay_json() gave.
+// Removes other processes from the result of delay_json().
 void leave_out_neighbours(boost::json::object& delay);
-// Takes the notes about what lagtrapd stopped watching out of a recording's quality: they name events of the whole machine.
-// A note says that there were any.
+// Removes notes about what lagtrapd stopped watching from a recording's quality, because they name
+// events of the whole machine. Adds a note that there were some.
 void leave_out_other_events(boost::json::value& quality);
-// With bundle, host, user and build.
+// Also with its bundle, host, user and build.
 [[nodiscard]] json::object placed_delay_json(const StoredDelay& stored);
 
 [[nodiscard]] Reply list_all_delays(BundleStore& store, const Route& route);

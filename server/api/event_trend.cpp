@@ -11,7 +11,7 @@ constexpr std::uint64_t hour_length_ns = 3600ULL * 1'000'000'000ULL;
 constexpr std::uint64_t day_length_ns = 24 * hour_length_ns;
 constexpr std::uint64_t hours_until_ns = 4 * day_length_ns;
 constexpr std::uint64_t longest_span_ns = 400 * day_length_ns;
-// A unit's p99 of fewer runs is their maximum, nearly.
+// With fewer runs, a unit's p99 is nearly its maximum.
 constexpr std::uint64_t runs_for_p99 = 50;
 constexpr std::uint64_t runs_for_p50 = 5;
 
@@ -48,7 +48,8 @@ std::optional<double> test_shares(const EventActivity& activity, const TrendSpan
     std::vector<reports::UnitShare> before, now;
     for (const UnitActivity& unit : activity.units)
         (unit.from_ns < span.from_ns ? before : now).push_back(share_of(unit));
-    // Where runs are recorded, a unit without any says nothing. Of delays alone none is a figure, too.
+    // If runs are recorded, a unit without runs is missing data. If only delays are, it means zero
+    // delays.
     if (!activity.runs_recorded) {
         before.resize(span.units(), {1, 0});
         now.resize(span.units(), {1, 0});
@@ -88,7 +89,7 @@ Measure measure_delays(const EventActivity& activity, const TrendSpan& span, con
     return measure;
 }
 
-// The build that most runs after the change have, if few had it before.
+// The build of most runs after the change, if it had few runs before.
 std::string build_of_change(const EventActivity& activity, std::uint64_t from_ns, std::uint64_t end_ns) {
     const TrendStretch before = stretch_of(activity, 0, from_ns), after = stretch_of(activity, from_ns, end_ns);
     const auto most = std::max_element(after.builds.begin(), after.builds.end(),
@@ -120,7 +121,7 @@ void find_changes(const EventActivity& activity, const TrendSpan& span, EventTre
 
 double factor_of(const Measure& measure) { return measure.now / std::max(measure.before, 1e-9); }
 
-// The factors of what is certain to have changed by enough.
+// The factors of changes that are both significant and large enough.
 std::vector<double> certain_factors(const EventTrend& trend) {
     std::vector<double> factors;
     const auto weigh = [&](double factor, double least) {
@@ -133,7 +134,7 @@ std::vector<double> certain_factors(const EventTrend& trend) {
         if (trend.delays >= least_delays || before_delays >= static_cast<double>(least_delays))
             weigh(std::clamp(factor_of(delays), 0.01, 100.0), least_delay_factor);
     }
-    // The last level of each figure is the one that holds.
+    // Only the latest level of each quantile counts.
     for (const char* name : {"p50", "p99"}) {
         const auto last = std::find_if(trend.changes.rbegin(), trend.changes.rend(),
                                        [&](const Since& since) { return since.measure == name; });

@@ -1,4 +1,4 @@
-// A request and its reply as the application sees them, apart from how HTTP carries them.
+// Requests and replies, independent of the HTTP library.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace lagtrap::server {
 
 enum class Method { Get, Head, Post, Put, Delete, Other };
 
-// All of it comes from elsewhere; lengths are within the header limit of the HTTP server.
+// Untrusted. Lengths are within the HTTP server's header limit.
 struct Request {
     Method method = Method::Get;
     std::string target;
@@ -31,15 +31,16 @@ struct Request {
     std::string content_digest;
     std::optional<std::uint64_t> content_length;
     bool chunked = false;
-    std::string sender;          // address of the peer, or of whom a trusted proxy speaks for
-    bool secure = false;         // by TLS, here or at a trusted proxy
-    bool from_loopback = false;  // the peer is this machine and no trusted proxy speaks
-    // It came through a proxy by its header, trusted or not, or by --behind-proxy: the peer may speak for anybody.
+    std::string sender;          // address of the peer, or of the client that a trusted proxy names
+    bool secure = false;         // over TLS, here or at a trusted proxy
+    bool from_loopback = false;  // the peer is this machine, and not a trusted proxy
+    // By its headers it came through a proxy, trusted or not, or --behind-proxy is set. The client
+    // may be anybody.
     bool forwarded = false;
     std::string body;
 };
 
-// The rest of a reply, made piece by piece.
+// A reply's body that is produced piece by piece.
 class BodySource {
   public:
     BodySource() = default;
@@ -47,7 +48,8 @@ class BodySource {
     BodySource& operator=(const BodySource&) = delete;
     virtual ~BodySource() = default;
 
-    // Up to `size` bytes; 0: the end. May block on disk or on the blob store. One thread at a time.
+    // Up to `size` bytes; 0 at the end. May block on the disk or the blob store. One thread at a
+    // time.
     [[nodiscard]] virtual Result<std::size_t> read(char* into, std::size_t size) = 0;
 };
 
@@ -56,12 +58,12 @@ struct Reply {
     std::string content_type = "application/json";
     std::string body;
     std::vector<std::pair<std::string, std::string>> headers{};
-    // Instead of `body`, where set; sent in chunks unless its length is announced.
+    // If set, replaces `body`. Sent in chunks unless the length is announced.
     std::shared_ptr<BodySource> source{};
     std::optional<std::uint64_t> announced_bytes{};
 };
 
-// {"error": {"message": ..., "hint": ...}} with status, and Retry-After where it is known.
+// {"error": {"message": ..., "hint": ...}} with its status, and Retry-After if known.
 [[nodiscard]] Reply reply_of(const Refusal& refusal);
 [[nodiscard]] inline Reply bad_request(const Error& error) { return reply_of({400, error.message}); }
 

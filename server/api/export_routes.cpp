@@ -69,7 +69,8 @@ void add_delay(std::string& line, const StoredDelay& stored) {
     line += "\r\n";
 }
 
-// `page_of` gives a filter's next page, `rows_of` what is in it; each row is a line of the format that is asked for.
+// `page_of` returns the filter's next page, `rows_of` its rows. Each row becomes a line of the
+// requested format.
 template <typename PageOf, typename RowsOf, typename AddCells, typename JsonOf>
 Reply export_list(const Route& route, const std::string& event, const char* name, const char* columns,
                   const PageOf& page_of, const RowsOf& rows_of, const AddCells& add_cells, const JsonOf& json_of) {

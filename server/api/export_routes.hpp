@@ -1,4 +1,4 @@
-// Runs and delays as files that come as they are read: CSV, or a JSON object a line.
+// Exports of runs and delays as streamed files: CSV, or one JSON object per line.
 #pragma once
 
 #include "server/api/exchange.hpp"

@@ -1,4 +1,4 @@
-// Whether the store answers, asked so that nobody waits long for it.
+// Checks whether the store answers, with a bounded wait.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace lagtrap::server {
 
-// One question runs at a time, on a thread of its own. Any thread may ask.
+// Runs one query at a time on its own thread. Any thread may ask.
 class HealthCheck {
   public:
     enum class Answer { Healthy, Unhealthy, Silent };
@@ -21,8 +21,8 @@ class HealthCheck {
     HealthCheck(const HealthCheck&) = delete;
     HealthCheck& operator=(const HealthCheck&) = delete;
 
-    // What the store answers to a question that begins after this call. Silent if there is no answer within the
-    // patience; at once if it has been passed already.
+    // The result of a query that begins after this call. Silent if there is none within `patience`,
+    // or at once if the running query has already exceeded it.
     [[nodiscard]] Answer ask();
 
   private:
@@ -33,9 +33,9 @@ class HealthCheck {
     const std::chrono::milliseconds patience_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::uint64_t wanted_ = 0;    // questions that somebody waits for
-    std::uint64_t begun_ = 0;     // as many of them are covered by questions that began
-    std::uint64_t answered_ = 0;  // or that were answered
+    std::uint64_t wanted_ = 0;    // queries requested
+    std::uint64_t begun_ = 0;     // requests covered by a query that has begun
+    std::uint64_t answered_ = 0;  // requests covered by a query that has ended
     Clock::time_point began_at_{};
     bool healthy_ = false;
     bool stopping_ = false;

@@ -30,7 +30,7 @@ constexpr std::size_t body_chunk_bytes = 128 * 1024;
 constexpr std::size_t download_chunk_bytes = 64 * 1024;
 constexpr std::chrono::seconds handshake_timeout{10};
 constexpr std::chrono::seconds write_timeout{30};
-// How much of a refused body is read, and for how long, so that the sender gets to see the answer.
+// How much of a refused body to read, and for how long, so that the sender sees the reply.
 constexpr std::uint64_t drain_limit_bytes = 64ULL << 20;
 constexpr std::chrono::seconds drain_timeout{5};
 
@@ -47,7 +47,7 @@ Method method_of(http::verb verb) {
     }
 }
 
-// All values of a field, which may stand in several lines, in the order in which they came.
+// All values of a header, which may be repeated, in the order received.
 template <typename Message>
 std::vector<std::string_view> values_of(const Message& message, std::string_view field) {
     std::vector<std::string_view> values;
@@ -56,13 +56,13 @@ std::vector<std::string_view> values_of(const Message& message, std::string_view
     return values;
 }
 
-// What a request hears whose work ended by an exception.
+// The reply if a request's work ended with an exception.
 const Refusal& broken() {
     static const Refusal refusal{500, "the server failed at this request", "its log may say why"};
     return refusal;
 }
 
-// One of a pool's places, given back however the work ends.
+// A slot of a pool, released however the work ends.
 class PoolPlace {
   public:
     explicit PoolPlace(WorkerPool& workers) : workers_(workers) { ++workers_.taken; }
@@ -74,10 +74,11 @@ class PoolPlace {
     WorkerPool& workers_;
 };
 
-// Arguments of awaited functions have names throughout this file: GCC 12.2 destroys temporaries among them twice.
-// References among them stay valid because the caller awaits the callee at once.
+// Arguments of awaited functions are named variables throughout this file: GCC 12.2 destroys
+// temporaries among them twice. Reference arguments stay valid because the caller awaits at once.
 
-// Runs `work` on the pool's threads; the coroutine goes on where it was. Nothing if the work ended by an exception.
+// Runs `work` on the pool's threads and resumes the coroutine on its own executor. nullopt if the
+// work threw.
 template <typename Work>
 auto run_apart(WorkerPool& workers, Work work) -> asio::awaitable<std::optional<decltype(work())>> {
     using Outcome = std::optional<decltype(work())>;
@@ -101,7 +102,7 @@ class HttpConnectionOver final : public HttpConnection {
         : tls_(std::move(tls)), context_(context), stream_(std::forward<Arguments>(arguments)...) {
         error_code error;
         peer_ = lowest().socket().remote_endpoint(error).address();
-        // Reads of one call are no larger than what the buffer has free.
+        // A read is never larger than the buffer's free space.
         buffer_.reserve(header_limit_bytes);
     }
 
@@ -136,7 +137,7 @@ class HttpConnectionOver final : public HttpConnection {
         co_await close();
     }
 
-    // False if the connection is to end.
+    // False if the connection must end.
     asio::awaitable<bool> serve_request() {
         parser_.emplace();
         parser_->header_limit(header_limit_bytes);
@@ -225,7 +226,8 @@ class HttpConnectionOver final : public HttpConnection {
             if (wrong) co_return co_await refuse(*wrong);
         }
         WorkerPool& workers = context.pool_for(plan.work);
-        // Few threads do what costs much; a line without end before them would only be left in vain.
+        // Expensive work has few threads; clients would leave an unbounded queue before they were
+        // served.
         if (workers.taken >= workers.limit) co_return co_await refuse(overloaded(), 0);
         auto work = [plan = std::move(plan), request] { return plan.answer(*request); };
         auto reply = co_await run_apart(workers, std::move(work));
@@ -244,7 +246,7 @@ class HttpConnectionOver final : public HttpConnection {
         return refusal;
     }
 
-    // Takes the body into the request. What is wrong with it, or nothing.
+    // Reads the body into the request. Returns what is wrong with it, or nullopt.
     asio::awaitable<std::optional<Refusal>> read_small_body(Request& request, std::uint64_t limit_bytes) {
         if (request.chunked || !request.content_length) co_return Refusal{411, "a body needs a Content-Length"};
         if (*request.content_length > limit_bytes)
@@ -286,7 +288,7 @@ class HttpConnectionOver final : public HttpConnection {
             ++counters.uploads_refused;
             const Refusal refusal = stored.error().kind == ErrorKind::Timeout ? Refusal{408, stored.error().message}
                                                                               : upload->refusal_of(stored.error());
-            co_await drop(std::exchange(upload, nullptr));  // the disk has its room back before the sender hears of it
+            co_await drop(std::exchange(upload, nullptr));  // frees the disk space before the sender gets the reply
             const std::uint64_t left_bytes = length_bytes - received_bytes;
             co_return co_await refuse(refusal, left_bytes);
         }
@@ -296,8 +298,8 @@ class HttpConnectionOver final : public HttpConnection {
         co_return co_await write(std::move(*reply));
     }
 
-    // Not where sockets are served, as giving up an upload may block; nor behind the uploads that wait for a storage that stands
-    // still.
+    // Not on the socket threads, because discarding an upload may block; nor on the storage
+    // threads, where it would wait behind uploads if the storage hangs.
     asio::awaitable<void> drop(std::shared_ptr<Upload> upload) {
         auto work = [upload = std::move(upload)]() mutable {
             upload.reset();
@@ -313,7 +315,8 @@ class HttpConnectionOver final : public HttpConnection {
         co_await asio::async_write(stream_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, error));
     }
 
-    // ErrorKind::Vanished if the sender went away, Timeout if it is too slow, others from the disk.
+    // ErrorKind::Vanished if the sender disconnected, Timeout if it is too slow, others from the
+    // disk.
     asio::awaitable<Status> read_body(Upload& upload, std::uint64_t length_bytes, std::uint64_t& received_bytes) {
         const auto already = std::min<std::uint64_t>(length_bytes, buffer_.size());
         if (already > 0) {
@@ -351,7 +354,8 @@ class HttpConnectionOver final : public HttpConnection {
                received_bytes < context_.options.slowest_bytes_per_second * static_cast<std::uint64_t>(elapsed.count());
     }
 
-    // A refusal before or within a body of which `left` bytes are still to come (nothing: what the header says).
+    // Refuses before or within a body of which `left` bytes are still to come (nullopt: as the
+    // header says).
     asio::awaitable<bool> refuse(const Refusal& refusal, std::optional<std::uint64_t> left = std::nullopt) {
         const auto& message = parser_->get();
         const bool whole = parser_->is_header_done();
@@ -371,7 +375,7 @@ class HttpConnectionOver final : public HttpConnection {
         co_return go_on&& drained;
     }
 
-    // Reads and forgets; true if all of it came.
+    // Reads and discards the body; true if it came completely.
     asio::awaitable<bool> drain(std::uint64_t body) {
         std::uint64_t left = std::min(body, drain_limit_bytes);
         const auto already = std::min<std::uint64_t>(left, buffer_.size());
@@ -398,7 +402,7 @@ class HttpConnectionOver final : public HttpConnection {
         response.set("Referrer-Policy", "no-referrer");
         response.set(http::field::cache_control, "no-store");
         if constexpr (is_tls) response.set("Strict-Transport-Security", "max-age=31536000");
-        // Cookies come several at a time; of all else the last one counts.
+        // Set-Cookie may repeat; for all other headers the last one wins.
         for (const auto& [name, value] : reply.headers) {
             if (name == "Set-Cookie") {
                 response.insert(name, value);
@@ -410,13 +414,14 @@ class HttpConnectionOver final : public HttpConnection {
         if (keep_alive) response.set(http::field::keep_alive, promised_idle_time());
     }
 
-    // A second less than it is: a client that goes by it never sends into a connection that ends just then.
+    // Announces a second less than the real timeout, so that a client that relies on it never sends
+    // while the connection closes.
     std::string promised_idle_time() const {
         const auto idle = std::chrono::floor<std::chrono::seconds>(context_.options.header_timeout);
         return fmt::format("timeout={}", std::max<std::int64_t>(idle.count() - 1, 0));
     }
 
-    // False if the connection is to end.
+    // False if the connection must end.
     asio::awaitable<bool> write(Reply reply) {
         const auto& message = parser_->get();
         const bool keep_alive = !must_close_ && !context_.stopping && message.keep_alive();
@@ -450,7 +455,7 @@ class HttpConnectionOver final : public HttpConnection {
         } else if (parser_->get().version() >= 11) {
             response.chunked(true);
         } else {
-            response.keep_alive(keep_alive = false);  // HTTP/1.0 knows the end by the connection's
+            response.keep_alive(keep_alive = false);  // HTTP/1.0 marks the end of a body by closing the connection
         }
         response.body().data = nullptr;
         response.body().more = true;
@@ -463,13 +468,13 @@ class HttpConnectionOver final : public HttpConnection {
         while (!serializer.is_done()) {
             auto work = [source = reply.source, chunk] { return source->read(chunk->data(), chunk->size()); };
             const auto outcome = co_await run_apart(context_.storage, std::move(work));
-            // The status is long sent: a connection that ends too early is all that can be said now.
+            // The status was sent long ago, so closing early is the only way to signal the error.
             if (!outcome || !*outcome) co_return false;
             const std::size_t got = outcome->value();
             response.body().data = got > 0 ? chunk->data() : nullptr;
             response.body().size = got;
             response.body().more = got > 0;
-            // Anew for each piece: a slow reader is no reason, a stalled one is.
+            // Restarts with each piece: a slow reader may go on, a stalled one is disconnected.
             lowest().expires_after(write_timeout);
             co_await http::async_write(stream_, serializer, asio::redirect_error(asio::use_awaitable, error));
             if (error == http::error::need_buffer) error = {};
@@ -488,7 +493,7 @@ class HttpConnectionOver final : public HttpConnection {
         lowest().close();
     }
 
-    // The certificate may be exchanged while the connection lives.
+    // Held because the server's certificate may be replaced while the connection lives.
     std::shared_ptr<asio::ssl::context> tls_;
     ConnectionContext& context_;
     Stream stream_;

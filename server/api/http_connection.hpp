@@ -14,7 +14,7 @@
 
 namespace lagtrap::server {
 
-// Threads for what blocks, and how many requests may be on them or wait for them.
+// Threads for blocking work, and how many requests may run on or wait for them.
 struct WorkerPool {
     WorkerPool(std::size_t threads, std::uint32_t request_limit) : pool(threads), limit(request_limit) {}
 
@@ -23,7 +23,7 @@ struct WorkerPool {
     std::atomic<std::uint32_t> taken{0};
 };
 
-// What all connections share; outlives them.
+// Shared by all connections, and outlives them.
 struct ConnectionContext {
     const HttpOptions& options;
     Service& service;
@@ -54,7 +54,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
     // Serves requests until the connection ends, then calls `finished` once.
     virtual void start(std::function<void()> finished) = 0;
-    // Ends the connection now if no request runs on it. Any thread.
+    // Closes the connection now if it serves no request. Any thread.
     virtual void stop_if_idle() = 0;
 };
 

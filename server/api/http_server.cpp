@@ -31,8 +31,8 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds tick_interval{5};
 constexpr std::chrono::milliseconds accept_pause{100};
-// For short questions to the store; for reports over much; for passwords; for ends of uploads and pieces of downloads, which
-// may wait for slow storage; for those who ask whether the server is well.
+// In this order: short queries; reports over much data; password hashing; ends of uploads and
+// pieces of downloads, which may wait for slow storage; health checks.
 constexpr std::size_t light_threads = 4;
 constexpr std::size_t heavy_threads = 2;
 constexpr std::size_t sign_in_threads = 2;
@@ -134,7 +134,7 @@ class AsioServer final : public HttpServer {
                                                                  asio::redirect_error(asio::use_awaitable, error));
             if (context_.stopping) co_return;
             if (error) {
-                // Out of descriptors, most likely: those that are open end some time.
+                // Most likely out of file descriptors; wait until connections close.
                 asio::steady_timer pause(acceptor_.get_executor(), accept_pause);
                 co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
                 continue;
@@ -143,7 +143,7 @@ class AsioServer final : public HttpServer {
         }
     }
 
-    // A proxy speaks for many; one that is not named speaks for whoever reaches the server.
+    // A proxy serves many clients. One that is not configured as trusted counts as a single client.
     bool is_proxy(const std::string& address) const {
         const TrustedProxies& proxies = options_.trusted_proxies;
         return options_.behind_proxy && (proxies.empty() || proxies.contains(address));
@@ -203,7 +203,7 @@ class AsioServer final : public HttpServer {
         });
     }
 
-    // A certificate that cannot be read changes nothing.
+    // If the certificate cannot be read, the old one stays.
     void reload_tls() {
         if (!tls_) return;
         auto fresh = make_tls(options_);
@@ -222,7 +222,7 @@ class AsioServer final : public HttpServer {
         tick_timer_.expires_after(tick_interval);
         tick_timer_.async_wait([this](const error_code& error) {
             if (error) return;
-            // Retention waits for the storage; a tick that still runs takes this one's place.
+            // Retention may wait for the storage. If the last tick is still running, skip this one.
             if (!ticking_.exchange(true))
                 asio::post(storage_.pool, [this] {
                     callbacks_.on_tick();

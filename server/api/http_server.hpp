@@ -1,4 +1,4 @@
-// HTTP and HTTPS for a Service: sockets, time-outs, limits, shutdown.
+// HTTP and HTTPS server for a Service: sockets, timeouts, limits, shutdown.
 #pragma once
 
 #include <chrono>
@@ -18,26 +18,26 @@ struct HttpOptions {
     std::string tls_certificate;            // PEM chain; empty: plain HTTP
     std::string tls_key;
     std::uint32_t connections = 1024;
-    std::uint32_t connections_of_address = 256;        // of the /64 in IPv6; proxies that are believed may have all
-    bool behind_proxy = false;                         // believes X-Forwarded-For and X-Forwarded-Proto
-    TrustedProxies trusted_proxies;                    // of these alone, where there are any
-    std::chrono::milliseconds header_timeout{10'000};  // for a whole header, and between two requests
-    std::chrono::milliseconds body_timeout{30'000};    // without a byte of a body
+    std::uint32_t connections_of_address = 256;        // per /64 for IPv6; trusted proxies are exempt
+    bool behind_proxy = false;                         // trusts X-Forwarded-For and X-Forwarded-Proto
+    TrustedProxies trusted_proxies;                    // if not empty, trusts only these
+    std::chrono::milliseconds header_timeout{10'000};  // for a complete header, and between two requests
+    std::chrono::milliseconds body_timeout{30'000};    // without a byte of the body
     std::uint64_t slowest_bytes_per_second = 1024;     // of a body, on average after body_timeout
     std::chrono::milliseconds shutdown_deadline{30'000};
     std::uint32_t threads = 2;
 };
 
-// Whether `listen` is an address of this machine's loopback; an error if it is no address.
+// Whether `listen` is a loopback address; an error if it is not an address.
 [[nodiscard]] Result<bool> is_loopback(const std::string& listen);
 
-// What the server tells its program; called from threads of the server.
+// Called on threads of the server.
 struct HttpCallbacks {
     std::function<void()> on_hangup = [] {};                              // SIGHUP
-    std::function<void(const Error&)> on_tls_kept = [](const Error&) {};  // its reload failed
-    std::function<void()> on_tls_read = [] {};                            // it was read again
-    std::function<void()> on_stopping = [] {};                            // SIGTERM or SIGINT came
-    std::function<void()> on_tick = [] {};                                // every 5 seconds
+    std::function<void(const Error&)> on_tls_kept = [](const Error&) {};  // reloading the certificate failed
+    std::function<void()> on_tls_read = [] {};                            // it was reloaded
+    std::function<void()> on_stopping = [] {};                            // SIGTERM or SIGINT arrived
+    std::function<void()> on_tick = [] {};                                // every 5 s
 };
 
 class HttpServer {
@@ -47,13 +47,14 @@ class HttpServer {
     HttpServer& operator=(const HttpServer&) = delete;
     virtual ~HttpServer() = default;
 
-    // Listens when it returns; requests are served by run(). `service` must outlive the server.
+    // Listens on return; run() serves requests. `service` must outlive the server.
     [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const HttpOptions& options, Service& service,
                                                                     HttpCallbacks callbacks);
 
-    // "http://127.0.0.1:7788", with the port that the system gave.
+    // "http://127.0.0.1:7788", with the port that the system assigned.
     [[nodiscard]] virtual std::string address() const = 0;
-    // Serves until SIGTERM or SIGINT, then finishes what runs within the shutdown deadline. True if all of it was.
+    // Serves until SIGTERM or SIGINT, then finishes running requests within the shutdown deadline.
+    // True if all of them finished.
     virtual bool run() = 0;
 };
 

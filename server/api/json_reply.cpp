@@ -18,7 +18,7 @@ Refusal wrong_parameter(std::string_view name, const std::string& expected) {
     return {400, "\"" + std::string(name) + "\": expected " + expected};
 }
 
-// Takes the text of a parameter into the filter; what is wrong, or nothing.
+// Stores a parameter's text in the filter. Returns what is wrong, or nullopt.
 std::optional<Refusal> take_text(const Route& route, std::string_view name, std::optional<std::string>& into) {
     const auto text = route.parameter(name);
     if (!text || text->empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Small helpers of the routes: JSON out, JSON in, parameters.
+// Helpers for routes: JSON replies, JSON bodies, parameters.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,26 @@ namespace json = boost::json;
 
 [[nodiscard]] Reply json_reply(const json::value& value, unsigned status = 200);
 [[nodiscard]] Reply empty_reply();  // 204
-// What a failure of store or disk means to whoever asked.
+// The reply for an error of the store or the disk.
 [[nodiscard]] Reply failure(const Error& error);
 
-// Rounded, and cut off where json_number() does; 0 for what is no number.
+// Rounded, and clamped like json_number(); 0 for NaN.
 [[nodiscard]] std::int64_t json_signed(double value);
-// A time or id: digits.
+// A time or an id as a string of digits.
 [[nodiscard]] json::string json_digits(std::uint64_t value);
 [[nodiscard]] json::value digits_or_null(std::optional<std::uint64_t> value);
-[[nodiscard]] json::value text_or_null(const std::string& text);  // null for an empty one
+[[nodiscard]] json::value text_or_null(const std::string& text);  // null if empty
 
-// The body as an object with these members and no others. `names` in parentheses may be missing: "(host)".
+// The body as an object with exactly these members. Names in parentheses, "(host)", are optional.
 [[nodiscard]] std::variant<json::object, Refusal> read_object(const Request& request,
                                                               std::initializer_list<std::string_view> names);
-// A member that must be a string of at most `limit_bytes`, UTF-8 without U+0000, which PostgreSQL does not store.
+// A string member of at most `limit_bytes`: UTF-8 without U+0000, which PostgreSQL cannot store.
 [[nodiscard]] std::variant<std::string, Refusal> read_text(const json::object& object, std::string_view name,
                                                            std::size_t limit_bytes);
-// Digits only, all of them.
+// nullopt unless the whole text is digits.
 [[nodiscard]] std::optional<std::uint64_t> read_digits(std::string_view text);
 
-// The filter of openapi.yaml; the event of the path, where there is one, comes as `event`.
+// The filter of openapi.yaml. Pass the event of the path, if it has one, as `event`.
 [[nodiscard]] std::variant<Filter, Refusal> read_filter(const Route& route, const std::string& event);
 
 struct PageQuestion {

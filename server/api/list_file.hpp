@@ -1,4 +1,4 @@
-// A list of any length as a file, CSV or a line of JSON for each entry, which is sent as it is read.
+// Streams a list of any length as a file: CSV, or one line of JSON per entry.
 #pragma once
 
 #include <concepts>
@@ -21,17 +21,18 @@ namespace lagtrap::server {
 
 enum class ListFormat { Csv, Lines };
 
-// "csv", the default, or "ndjson" of the query's "format".
+// The query's "format": "csv" (default) or "ndjson".
 [[nodiscard]] std::variant<ListFormat, Refusal> read_list_format(const Route& route);
 
-// Appends a part of the list to the text; gives where the next part begins, or nothing after the last.
+// Appends the next part of the list to `text`. Returns the key of the part after it, or nullopt at
+// the end.
 using NextPart = std::function<Result<std::optional<PageKey>>(std::optional<PageKey> after, std::string& text)>;
 
-// Holds one part at a time. `columns`: the first line of CSV, with its end.
+// Holds one part in memory at a time. `columns` is the first line of CSV, including its end.
 [[nodiscard]] Reply list_file(ListFormat format, const char* name, const char* columns, NextPart next);
 
-// The cells of a line of CSV (RFC 4180). Names come from other machines: what a spreadsheet would take for a formula gets an
-// apostrophe.
+// The cells of a CSV line (RFC 4180). Names come from other machines, so a text that a spreadsheet
+// would read as a formula gets an apostrophe.
 class Cells {
   public:
     explicit Cells(std::string& line) : line_(line) {}

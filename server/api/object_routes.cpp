@@ -10,7 +10,7 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t watches_shown = 200;
-// Of lines in one answer, beside those of the part that passes it.
+// Size of the lines in one answer; the part that exceeds it is still included.
 constexpr std::uint64_t answer_bytes = 4 << 20;
 // Rows of each list in a summary.
 constexpr std::size_t summary_rows = 40;

@@ -1,4 +1,4 @@
-// Routes of objects that machines send while their programs run.
+// Routes for objects that machines report while their programs run.
 #pragma once
 
 #include "server/api/exchange.hpp"
@@ -10,7 +10,7 @@ namespace lagtrap::server {
 
 [[nodiscard]] Reply list_object_watches(ObjectStore& store, const Route& route);
 [[nodiscard]] Reply get_object_parts(ObjectStore& store, const Route& route);
-// What they come to so far.
+// The summary of all objects so far.
 [[nodiscard]] Reply get_object_watch(ObjectStore& store, WatchSummaries& summaries, const Route& route);
 
 }  // namespace lagtrap::server

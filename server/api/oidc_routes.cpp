@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t pending_s = 600;
 constexpr std::size_t page_limit_bytes = 1024;
 constexpr std::size_t secret_letters = 43;
-// What a cookie may hold, and no other host.
+// Letters that are safe in a cookie and cannot name another host.
 constexpr std::string_view page_letters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~/?=&%+:@!$'()*";
 
@@ -21,7 +21,7 @@ bool is_page(std::string_view to) {
            to.find_first_not_of(page_letters) == std::string_view::npos;
 }
 
-// Escapes what the query's decoding has opened; the page's own text otherwise.
+// The page to return to. Decoding the query removed its escapes; they are put back.
 std::string page_of(const Route& route) {
     const auto to = route.parameter("to");
     return to && is_page(*to) ? std::string(*to) : "/";
@@ -35,7 +35,7 @@ Reply send_to(const std::string& address) {
     return reply;
 }
 
-// `reason` is a word that the page to sign in knows.
+// `reason` is one of the words that the sign-in page knows.
 Reply send_back(const OidcParts& parts, const Request& request, const char* reason, const std::string& detail) {
     parts.log("signing in by " + parts.provider->settings().title + ": " + printable(detail));
     Reply reply = send_to(parts.base.text() + "/?sign_in=" + reason);
@@ -107,7 +107,7 @@ Reply finish_oidc(const OidcParts& parts, const Route& route, const Request& req
     const auto state = route.parameter("state");
     if (pending.secret.empty() || !state || !equal_secrets(*state, OidcProvider::state_of(pending.secret)))
         return send_back(parts, request, "expired", "it was begun by another browser, or more than ten minutes ago");
-    // RFC 9207: an answer of another provider.
+    // RFC 9207: rejects an answer of another provider.
     if (const auto issuer = route.parameter("iss"); issuer && *issuer != parts.provider->settings().issuer)
         return send_back(parts, request, "refused", "the answer is by " + std::string(*issuer));
     if (const auto error = route.parameter("error"))

@@ -1,4 +1,4 @@
-// Signing in by a provider of OpenID Connect: to it, and back.
+// Routes for single sign-on: to the OpenID Connect provider and back.
 #pragma once
 
 #include "server/accounts/oidc_provider.hpp"
@@ -10,18 +10,19 @@ namespace lagtrap::server {
 
 struct OidcParts {
     SignInParts sign_in;
-    OidcProvider* provider = nullptr;  // nothing: people have passwords alone
-    const SessionCookie& pending;      // what a browser keeps while it is at the provider
+    OidcProvider* provider = nullptr;  // null: passwords only
+    const SessionCookie& pending;      // the cookie a browser keeps while it is at the provider
     const BasePath& base;
     std::string redirect_uri;
     const std::function<void(const std::string&)>& log;
 };
 
-// Whether there is a provider, and what it is called.
+// Whether there is a provider, and its title.
 [[nodiscard]] Reply get_sign_in_ways(const OidcProvider* provider);
-// Sends the browser there; "to" is the page that it wants.
+// Redirects the browser to the provider; "to" is the page to show afterwards.
 [[nodiscard]] Reply begin_oidc(const OidcParts& parts, const Route& route, const Request& request);
-// Where it comes back to. Whatever goes wrong, people land on the page to sign in, which says it in words; the log says more.
+// The provider redirects back here. On any error people land on the sign-in page, which shows a
+// short reason; the log has details.
 [[nodiscard]] Reply finish_oidc(const OidcParts& parts, const Route& route, const Request& request);
 
 }  // namespace lagtrap::server

@@ -78,7 +78,7 @@ json::object span_json(const TrendSpan& span) {
             {"unit_ns", json_number(span.unit_ns)}};
 }
 
-// Columns instead of rows: a hundred events have thousands of units.
+// Columns instead of rows, because a hundred events have thousands of units.
 json::object units_json(const std::vector<TrendUnit>& units) {
     json::array runs, delays, p50, p90, p99;
     for (const TrendUnit& unit : units) {
@@ -95,7 +95,7 @@ json::object units_json(const std::vector<TrendUnit>& units) {
             {"p99", std::move(p99)}};
 }
 
-// A host, build or unit, or all that are not shown by themselves.
+// A host, build or unit, or the sum of those not shown separately.
 json::object split_part_json(const SplitPart& part, const TrendSpan& span) {
     std::vector<TrendUnit> units;
     for (std::uint64_t at_ns = span.from_ns; at_ns < span.to_ns; at_ns += span.unit_ns) {
@@ -145,7 +145,7 @@ json::object trend_json(const EventTrend& trend) {
             {"units", units_json(trend.units)}};
 }
 
-// Of each event, the open cause that was noticed or came back last.
+// For each event, the open cause that was found, or came back, most recently.
 std::map<std::string, const CauseRecord*> newest_causes(const std::vector<CauseRecord>& causes) {
     const auto at_ns = [](const CauseRecord& cause) {
         return std::max(cause.noticed_realtime_ns, cause.regressed_realtime_ns);
@@ -159,7 +159,7 @@ std::map<std::string, const CauseRecord*> newest_causes(const std::vector<CauseR
     return newest;
 }
 
-// What got worse first, the most first; what got better last.
+// Sorts events by change: those that got worse first, the worst on top; those that got better last.
 std::pair<int, double> change_rank(const EventTrend& trend) {
     switch (trend.verdict) {
         case Verdict::Worse: return {2, trend.factor};
@@ -181,7 +181,7 @@ bool stands_before(const EventTrend& a, const EventTrend& b, std::string_view or
 
 struct BuildSpan {
     std::uint64_t runs = 0, delays = 0;
-    std::uint64_t first_ns = 0, last_ns = 0;  // beginnings of units
+    std::uint64_t first_ns = 0, last_ns = 0;  // start times of units
 };
 
 json::array builds_json(const EventActivity& activity) {

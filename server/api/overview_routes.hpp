@@ -1,4 +1,4 @@
-// What is slow, what got worse, and since when.
+// Routes that show what is slow, what got worse, and since when.
 #pragma once
 
 #include "server/api/exchange.hpp"
@@ -7,11 +7,11 @@
 
 namespace lagtrap::server {
 
-// All events ranked, each against the time before.
+// All events, ranked, each against the period before.
 [[nodiscard]] Reply get_overview(EvidenceStore& store, const Route& route);
 // One event: percentiles over time, its builds, changes of level.
 [[nodiscard]] Reply get_trend(EvidenceStore& store, const Route& route);
-// One event's runs over time, apart for each host, build or unit.
+// One event's runs over time, split by host, build or unit.
 [[nodiscard]] Reply get_split(EvidenceStore& store, const Route& route);
 
 }  // namespace lagtrap::server

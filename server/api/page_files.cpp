@@ -9,7 +9,7 @@ namespace lagtrap::server {
 namespace {
 
 struct Form {
-    std::string_view encoding;  // empty: as it is
+    std::string_view encoding;  // empty: uncompressed
     std::string_view bytes;
 };
 
@@ -19,14 +19,14 @@ Form choose_form(const WebFile& file, std::string_view accept_encoding) {
     return {{}, file.bytes};
 }
 
-// The tag of one form of the file: "abc" becomes "abc-gzip".
+// The ETag of an encoded form: "abc" becomes "abc-gzip".
 std::string tag_of(const WebFile& file, const Form& form) {
     std::string tag(file.etag);
     if (!form.encoding.empty() && tag.ends_with('"')) tag.insert(tag.size() - 1, "-" + std::string(form.encoding));
     return tag;
 }
 
-// Every occurrence.
+// Replaces every occurrence.
 std::string replaced(std::string text, std::string_view what, const std::string& by) {
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
         text.replace(at, what.size(), by);
@@ -42,7 +42,7 @@ std::string origin_of(const std::string& address) {
 
 PageFiles::PageFiles(const BasePath& base, const std::string& viewer)
     : policy_(web_content_security_policy), description_(api_description_text()) {
-    // Pages ask the viewer whether it is there before they hand it anything.
+    // Pages check that the viewer answers before they send it a trace.
     if (!viewer.empty()) policy_ = replaced(policy_, "connect-src 'self'", "connect-src 'self' " + origin_of(viewer));
     const auto index = find_web_file("/index.html");
     if (!index) return;
@@ -78,7 +78,7 @@ Reply PageFiles::find(const Route& route, const Request& request) const {
         return reply;
     }
     reply.body = std::string(form.bytes);
-    // Chosen above; identity too, so that nobody compresses it again.
+    // The encoding was chosen above; setting it, even to identity, prevents a second compression.
     if (!form.encoding.empty()) reply.headers.emplace_back("Content-Encoding", form.encoding);
     return reply;
 }

@@ -1,4 +1,4 @@
-// The pages and the description of the API, as they are for the server's base path and its viewer of traces.
+// The web pages and the API description, adapted to the server's base path and trace viewer.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace lagtrap::server {
 
-// Immutable.
+// Serves the files. Immutable.
 class PageFiles {
   public:
-    // `viewer`: address of the Perfetto UI that pages hand traces to; empty: none.
+    // `viewer` is the address of the Perfetto UI that pages open traces in; empty: none.
     PageFiles(const BasePath& base, const std::string& viewer);
 
-    // The file of a path, or the page for every address of a page.
+    // The file at this path; for the address of a page, the page.
     [[nodiscard]] Reply find(const Route& route, const Request& request) const;
     [[nodiscard]] Reply api_description() const;
 

@@ -15,7 +15,7 @@ constexpr std::size_t compared_limit = 1000;
 constexpr std::uint32_t baseline_limit = 200;
 constexpr std::uint32_t timed_runs_read = 20'000;
 
-// The ids of one side; empty: something is wrong with them.
+// The ids of one side; empty if they are invalid.
 std::vector<std::uint64_t> read_ids(const json::object& object, std::string_view name) {
     std::vector<std::uint64_t> ids;
     const json::value& value = object.at(name);

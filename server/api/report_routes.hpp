@@ -1,4 +1,4 @@
-// Questions that take statistics: what differs, what causes delays, where a delay's time went.
+// Routes with statistics: what differs, what causes delays, where a delay's time went.
 #pragma once
 
 #include <boost/json.hpp>
@@ -15,7 +15,7 @@ namespace lagtrap::server {
 [[nodiscard]] Reply get_time_shift(RunStore& store, const Route& route);
 [[nodiscard]] Reply get_profile(BundleStore& store, const Route& route);
 
-// Runs and their stages, as comparisons want them.
+// Runs and their stages, converted for comparisons.
 [[nodiscard]] std::vector<reports::ComparedRun> compared(const std::vector<StoredRun>& runs);
 [[nodiscard]] boost::json::object difference_json(const reports::Difference& difference);
 [[nodiscard]] boost::json::object flame_json(const analysis::Flame& flame);

@@ -1,4 +1,4 @@
-// What an answer is made from; and how a function that needs a part of it becomes a row's answer.
+// The arguments of a route, and the adapter that passes a handler only those it names.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ namespace lagtrap::server {
 
 class Application;
 
-// All of it outlives the call, but not a reply that is still being read (BodySource).
+// All members outlive the call, but not a reply that is still being read (BodySource).
 struct RouteCall {
     Application& application;
     Store& store;
@@ -32,12 +32,12 @@ struct RouteCall {
     const Route& route;
     const Principal& principal;
     const Request& request;
-    const std::string& sender;      // network of the sender
-    const std::string& limited_as;  // for whom limits are counted
+    const std::string& sender;      // network of the client
+    const std::string& limited_as;  // the client's key in rate limits
     PlacesOfSenders& download_places;
 };
 
-// The part of the call that a parameter of this type stands for. Evidence comes from what the principal may see.
+// The member for a parameter of this type. Evidence is limited to what the principal may see.
 template <typename Parameter>
 decltype(auto) part_of(const RouteCall& call) {
     using Part = std::remove_cvref_t<Parameter>;

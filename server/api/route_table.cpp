@@ -27,9 +27,9 @@ constexpr std::uint64_t compare_body_bytes = 128 * 1024;  // two thousand ids
 constexpr std::optional<Need> anybody = std::nullopt;
 constexpr Need reading{Right::Read, Right::Read};
 constexpr Need upload{Right::Upload, Right::Upload};
-// Whoever may send something may ask whether it is there.
+// An uploader may ask whether its upload is there.
 constexpr Need upload_or_read{Right::Upload, Right::Read};
-// Whoever is signed in may know as whom.
+// Everybody who is signed in may ask who they are.
 constexpr Need signed_in{Right::Read, Right::Upload};
 constexpr Need administer{Right::Administer, Right::Administer};
 
@@ -76,7 +76,7 @@ Reply list_delays_as_seen(const RouteCall& call) {
                        call.principal.sight ? Neighbours::Hidden : Neighbours::Shown);
 }
 
-// As openapi.yaml has them.
+// In the order of openapi.yaml.
 // clang-format off
 constexpr RouteRow rows[] = {
     {Method::Get, "/healthz", "", anybody, Work::Health, tell_health},

@@ -1,4 +1,4 @@
-// Every address of the server, a row each: method, path, query, who may, where its work is done, what answers it.
+// The routing table, one row per address: method, path, query, required right, threads, handler.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 namespace lagtrap::server {
 
 [[nodiscard]] std::span<const RouteRow> route_rows();
-// Of all addresses that belong to the pages.
+// For all addresses of pages.
 [[nodiscard]] const RouteRow& page_row();
 
 }  // namespace lagtrap::server

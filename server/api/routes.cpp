@@ -10,10 +10,10 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::string_view filter_words = "from to host user build process unit start dirty outliers";
-constexpr std::string_view repeated_words = "host user build process unit";  // of a filter: any one of the values
+constexpr std::string_view repeated_words = "host user build process unit";  // parameters that may be repeated
 constexpr std::size_t repeated_limit = 100;
 
-// Takes the first part off, up to `separator` or the end.
+// Removes and returns the text up to `separator`, or all of it.
 std::string_view take_part(std::string_view& text, char separator) {
     const std::string_view part = text.substr(0, text.find(separator));
     text.remove_prefix(std::min(part.size() + 1, text.size()));
@@ -69,7 +69,7 @@ std::optional<Refusal> read_query(std::string_view query, const RouteRow& row, R
     return std::nullopt;
 }
 
-// Whether `path` belongs to what programs ask, not to the pages.
+// Whether `path` belongs to the API and not to the pages.
 bool is_of_programs(std::string_view path) {
     return path == "/api" || path.starts_with("/api/") || path == "/metrics" || path == "/healthz";
 }
@@ -125,7 +125,7 @@ std::variant<Route, Refusal> find_route(Method method, std::string_view target) 
         return route;
     }
     bool exists = false;
-    // HEAD is GET without the body where it has no meaning of its own.
+    // HEAD falls back to GET without the body, unless the address has its own HEAD.
     for (const Method wanted : {method, method == Method::Head ? Method::Get : method}) {
         for (const RouteRow& row : route_rows()) {
             std::vector<std::string_view> arguments;

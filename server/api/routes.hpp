@@ -1,4 +1,4 @@
-// What a request asks for, from its method and target alone.
+// Routing: what a request asks for, by its method and target only.
 #pragma once
 
 #include <cstdint>
@@ -15,53 +15,54 @@
 
 namespace lagtrap::server {
 
-// What one must be allowed to, to use the route.
+// The rights that allow using a route.
 struct Need {
     Right right = Right::Read;
-    Right or_else = Right::Read;  // suffices too
+    Right or_else = Right::Read;  // is sufficient too
 };
 
-// How a request comes to its answer.
+// How a request is handled.
 enum class Handling {
     Answer,
-    WholeMachine,  // an answer that people who see a part of the events alone do not get
-    SignInLine,    // a sender's share of the line before the threads that hash
+    WholeMachine,  // refused to people who may see only some events
+    SignInLine,    // one of the sender's sign-ins that may wait for the hashing threads
     BundleUpload,
     BatchUpload,
 };
 
 struct RouteCall;
 
-// All that the server knows of an address. The table of them is in route_table.cpp.
+// Everything the server knows about an address. The table is in route_table.cpp.
 struct RouteRow {
     Method method = Method::Get;
-    std::string_view path;        // {digest} is checked, other {...} take any text
-    std::string_view parameters;  // names of the query, with blanks between; "F": those of the filter, without event
-    std::optional<Need> need;     // nothing: anybody may
+    std::string_view path;        // {digest} is validated, other {...} match any text
+    std::string_view parameters;  // names in the query, separated by blanks; "F": those of the filter, without event
+    std::optional<Need> need;     // nullopt: open to everybody
     Work work = Work::Light;
-    Reply (*answer)(const RouteCall& call) = nullptr;  // none for uploads
+    Reply (*answer)(const RouteCall& call) = nullptr;  // null for uploads
     std::uint64_t body_limit_bytes = 0;                // of JSON; 0: takes none
     Handling handling = Handling::Answer;
 };
 
 struct Route {
-    const RouteRow* row = nullptr;                           // of the table; never null in what find_route() gives
+    const RouteRow* row = nullptr;                           // into the table; never null in a result of find_route()
     std::string path;                                        // without the query
-    std::vector<std::string> arguments;                      // what stood in place of {...}, decoded
-    std::vector<std::pair<std::string, std::string>> query;  // decoded; names are those of the route
+    std::vector<std::string> arguments;                      // the decoded texts that matched {...}
+    std::vector<std::pair<std::string, std::string>> query;  // decoded; only names of the route
 
     [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
-    // All values of one that may stand several times: host, user, build, process, unit. Others stand once.
+    // All values of a parameter that may be repeated: host, user, build, process, unit.
     [[nodiscard]] std::vector<std::string_view> parameters(std::string_view name) const;
 };
 
-// 404, 405 or 400 for what there is not.
+// Refuses with 404, 405 or 400 if there is no such route.
 [[nodiscard]] std::variant<Route, Refusal> find_route(Method method, std::string_view target);
 
-// The filter of a set of runs, as a query without its question mark: "host=a&host=b&build=c".
+// Reads a filter of runs given as a query without its question mark: "host=a&host=b&build=c".
 [[nodiscard]] std::variant<Route, Refusal> read_filter_query(std::string_view query);
 
-// %XX and, where `plus` is a blank, +. Nothing for what is no such text, is not UTF-8 or holds control characters.
+// Decodes %XX and, with Plus::Blank, "+" as a blank. nullopt if the text is malformed, is not UTF-8
+// or contains control characters.
 enum class Plus { Itself, Blank };
 [[nodiscard]] std::optional<std::string> decode_percent(std::string_view text, Plus plus);
 

@@ -68,7 +68,7 @@ json::object finding_row(const KeptFinding& kept) {
             {"told_ns", time_or_null(kept.told_realtime_ns)}};
 }
 
-// A rule as it came, and what it was before if it was there.
+// A rule as sent, and its previous version if there is one.
 struct AskedRule {
     StoredRule stored;
     Rule rule;
@@ -87,7 +87,7 @@ std::optional<Refusal> take_name(const json::object& body, StoredRule& stored) {
     return std::nullopt;
 }
 
-// Slack's address is its secret: what stays in the rule is the host.
+// Slack's address is itself the secret: the rule keeps only the host.
 std::optional<Refusal> take_slack_address(AskedRule& asked, const std::optional<AskedRule>& before, bool secret_given) {
     if (secret_given) return Refusal{400, "\"secret\" does not go with slack, whose secret is the address"};
     const bool kept = before && before->rule.way == Way::Slack && asked.rule.address == before->rule.address;
@@ -107,7 +107,7 @@ std::optional<Refusal> take_secret(const json::object& body, AskedRule& asked, c
         if (printable(asked.stored.secret) != asked.stored.secret)
             return Refusal{400, "\"secret\": expected a text without control characters"};
     } else if (before && !before->stored.secret.empty()) {
-        // Else whoever may change rules could have a secret sent to a place of their own.
+        // Otherwise anybody who may change rules could have a secret sent to their own server.
         if (!same_receiver(asked.rule, before->rule))
             return Refusal{400, "way, host or user is another, so \"secret\" has to be given again",
                            "an empty text takes it away"};
@@ -201,7 +201,7 @@ Reply add_rule(const RuleParts& parts, const Request& request) {
     parts.teller.wake();
     asked.stored.id = **id;
     json::object object = stored_rule_json(asked.stored);
-    // The receiver needs it, and this is the only time that it is told.
+    // The receiver needs it, and this is the only reply that contains it.
     if (asked.rule.way == Way::Webhook) object["secret"] = asked.stored.secret;
     return json_reply(object, 201);
 }

@@ -1,4 +1,4 @@
-// Rules of whom to tell of what; for admins.
+// Routes for alert rules; for admins.
 #pragma once
 
 #include "server/accounts/audit.hpp"
@@ -9,7 +9,7 @@
 
 namespace lagtrap::server {
 
-// What those who change rules work with.
+// Dependencies of these routes.
 struct RuleParts {
     RuleStore& store;
     Audit& audit;
@@ -22,7 +22,7 @@ struct RuleParts {
 [[nodiscard]] Reply add_rule(const RuleParts& parts, const Request& request);
 [[nodiscard]] Reply change_rule(const RuleParts& parts, const Route& route, const Request& request);
 [[nodiscard]] Reply delete_rule(const RuleParts& parts, const Route& route, const Request& request);
-// Puts a message that says that it is a test; what became of it is in get_rule().
+// Queues a message marked as a test; get_rule() shows its outcome.
 [[nodiscard]] Reply test_rule(const RuleParts& parts, const Route& route);
 
 }  // namespace lagtrap::server

@@ -15,7 +15,7 @@ json::object stage_json(const std::string& name, std::uint64_t at_ns, std::uint6
     return {{"name", name}, {"at_ns", json_number(at_ns)}, {"duration_ns", json_number(duration_ns)}};
 }
 
-// The part before the first marker is a stage too, as far as pictures go.
+// Includes the time before the first marker, which pictures draw as a stage.
 json::array stages_json(const StoredRun& run) {
     json::array stages;
     if (run.stages.empty()) return stages;
@@ -25,7 +25,7 @@ json::array stages_json(const StoredRun& run) {
     return stages;
 }
 
-// Words of reasons are those of reports.
+// Reasons have the same wording as in reports.
 json::value times_json(const StoredRun& run) {
     if (!run.times) return nullptr;
     const trace::TimeParts& parts = run.times->parts;

@@ -1,4 +1,4 @@
-// Runs, stacks and stages as openapi.yaml has them.
+// Runs, stacks and stages in the form of openapi.yaml.
 #pragma once
 
 #include <boost/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace lagtrap::server {
 
-// cold, warm or unknown.
+// "cold", "warm" or "unknown".
 [[nodiscard]] const char* start_name(trace::StartKind start);
 [[nodiscard]] boost::json::object run_json(const StoredRun& run);
 // Innermost frame first, at most 1024.

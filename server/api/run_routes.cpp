@@ -19,7 +19,7 @@ constexpr std::size_t stacks_limit = 100;
 constexpr std::uint32_t stage_runs_read = 20'000;
 constexpr std::size_t rules_limit = 20;
 
-// Those that hold `part`, whatever their letters' case.
+// The values that contain `part`, ignoring case.
 json::array texts(const std::vector<std::string>& values, const std::string& part) {
     json::array list;
     for (const std::string& value : values)
@@ -27,7 +27,7 @@ json::array texts(const std::vector<std::string>& values, const std::string& par
     return list;
 }
 
-// Why runs are hidden, as the newest of them have it.
+// Why runs are hidden, according to the newest of them.
 json::array hidden_because(RunStore& store, Filter filter) {
     filter.with_dirty = true;
     json::array rules;

@@ -1,4 +1,4 @@
-// What is asked about events and their runs.
+// Routes for events and their runs.
 #pragma once
 
 #include "server/accounts/principal.hpp"

@@ -1,4 +1,4 @@
-// What the HTTP server serves.
+// The interface between the HTTP server and the application.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,8 @@
 
 namespace lagtrap::server {
 
-// Something large that comes in. Whoever drops it unfinished gives up the upload, which may block on disk and store.
+// A large body being received. Destroying it unfinished discards the upload, which may block on
+// disk and store.
 class Upload {
   public:
     Upload() = default;
@@ -18,26 +19,26 @@ class Upload {
     Upload& operator=(const Upload&) = delete;
     virtual ~Upload() = default;
 
-    // The next bytes; an error ends the upload, and refusal_of() says what the sender hears. Short: called where
-    // sockets are served.
+    // The next bytes. An error ends the upload; refusal_of() gives the reply. Must be quick: runs
+    // on a socket thread.
     [[nodiscard]] virtual Status write(const void* data, std::size_t size) = 0;
     [[nodiscard]] virtual Refusal refusal_of(const Error& error) = 0;
     // After the last byte; may take seconds.
     [[nodiscard]] virtual Reply finish() = 0;
 };
 
-// Where the work of a reply is done: each has threads of its own, so that one cannot starve the others.
+// Which threads produce a reply. Each kind has its own, so that one cannot starve the others.
 enum class Work { Light, Heavy, SignIn, Health };
 
-// What is to be done for a request that may be served.
+// How to serve an admitted request.
 struct Plan {
-    std::function<Reply(const Request&)> answer;  // with the request's body
+    std::function<Reply(const Request&)> answer;  // the request includes its body
     Work work = Work::Light;
     std::uint64_t body_limit_bytes = 0;  // 0: takes no body
-    std::shared_ptr<Upload> upload;      // takes the body instead, where set
+    std::shared_ptr<Upload> upload;      // if set, receives the body instead
 };
 
-// Any thread.
+// The application behind the HTTP server. Any thread.
 class Service {
   public:
     Service() = default;
@@ -45,9 +46,9 @@ class Service {
     Service& operator=(const Service&) = delete;
     virtual ~Service() = default;
 
-    // Looks at the header alone: who asks, whether they may, and what is to be done. May block on the store.
+    // Authenticates and routes by the header only. May block on the store.
     [[nodiscard]] virtual std::variant<Plan, Refusal> admit(const Request& request) = 0;
-    // Where admit() is to be called for this request.
+    // Which threads to call admit() on for this request.
     [[nodiscard]] virtual Work admission_work(const Request&) const { return Work::Light; }
     [[nodiscard]] virtual Counters& counters() = 0;
 };

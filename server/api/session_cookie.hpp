@@ -1,4 +1,4 @@
-// The cookie of a session.
+// The session cookie.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 
 namespace lagtrap::server {
 
-// Of a server with a base path it goes to the pages below that alone. Immutable.
+// With a base path, the cookie is limited to the pages below it. Immutable.
 class SessionCookie {
   public:
-    // `kind`: letters behind the name of another cookie of the server, such as "-oidc".
+    // `kind` is a suffix for the name of another cookie, such as "-oidc".
     explicit SessionCookie(const BasePath& base, const std::string& kind = {})
         : path_(base.text()), plain_("lagtrap" + kind), secure_((path_.empty() ? "__Host-" : "__Secure-") + plain_) {}
 
-    // Over TLS "__Host-lagtrap", which a browser takes for a whole host alone, or "__Secure-lagtrap" below a base path; a
-    // browser takes neither over plain HTTP, where it is "lagtrap".
+    // Over TLS, "__Host-lagtrap", which browsers accept only for a whole host, or
+    // "__Secure-lagtrap" with a base path. Browsers accept neither over plain HTTP, where the name
+    // is "lagtrap".
     [[nodiscard]] const std::string& name(bool secure) const { return secure ? secure_ : plain_; }
-    // The value of Set-Cookie; without a secret and with 0 seconds it takes the cookie away.
+    // The value of Set-Cookie. An empty secret with 0 seconds deletes the cookie.
     [[nodiscard]] std::string text(bool secure, const std::string& secret, std::int64_t seconds) const;
 
   private:

@@ -15,8 +15,8 @@ struct Class {
     std::uint64_t delays = 0;
 };
 
-// Classes of a constant number of the sketch's bins, so that they grow by a constant factor; those between that hold
-// nothing are there too.
+// Classes are a constant number of the sketch's bins wide, so they grow by a constant factor.
+// Includes empty classes between others.
 json::array histogram_json(const Sketch& durations, const Sketch& delays) {
     json::array histogram;
     const auto bins = durations.bins();
@@ -34,7 +34,7 @@ json::array histogram_json(const Sketch& durations, const Sketch& delays) {
     std::uint64_t low_ns = bins.front().low_ns;
     for (std::uint32_t i = 0; i < classes.size(); ++i) {
         const std::uint32_t edge = std::min(first + (i + 1) * width, std::uint32_t{2183});
-        // The middle of two bins' values lies at the edge between them, nearly.
+        // The edge between two bins is roughly the middle of their values.
         std::uint64_t high_ns = (Sketch::value_of(static_cast<std::uint16_t>(edge - 1)) +
                                  Sketch::value_of(static_cast<std::uint16_t>(edge))) /
                                 2;

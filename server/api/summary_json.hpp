@@ -1,4 +1,4 @@
-// The distribution of an event's durations as openapi.yaml has it.
+// The distribution of an event's durations in the form of openapi.yaml.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lagtrap::server {
 
-// `threshold_ns`: of the last run.
+// `threshold_ns` is that of the last run.
 [[nodiscard]] boost::json::object summary_json(const Summary& summary, std::optional<std::uint64_t> threshold_ns);
 
 [[nodiscard]] boost::json::object losses_json(const Losses& losses);

@@ -1,4 +1,4 @@
-// Teams: who sees which events and units.
+// Routes for teams: who sees which events and units.
 #pragma once
 
 #include "server/accounts/audit.hpp"

@@ -13,7 +13,7 @@
 namespace lagtrap::server {
 namespace {
 
-// What the uploader wants to read, and what openapi.yaml says, in one.
+// Has both what the uploader reads and what openapi.yaml describes.
 json::object stored_json(const Stored& stored) {
     return {{"digest", stored.digest},
             {"bytes", stored.bytes},
@@ -21,7 +21,7 @@ json::object stored_json(const Stored& stored) {
             {"bad_reason", text_or_null(stored.bad_reason)}};
 }
 
-// What was not stored, or was there already, does not count.
+// Uploads that were not stored, or existed already, do not count against the quota.
 Reply finish_reply(UploadContext& context, const char* what, const std::variant<Stored, Refusal>& outcome) {
     Counters& counters = context.application.counters();
     DailyQuota::Share quota = std::move(context.quota);

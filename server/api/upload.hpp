@@ -1,4 +1,4 @@
-// Bundles and batches on their way in.
+// Uploads of bundles and batches.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace lagtrap::server {
 
-// One of the uploads that may run at once; given back when it goes.
+// One of the concurrent uploads allowed; released on destruction.
 class UploadPlace {
   public:
     UploadPlace(std::atomic<std::uint32_t>& count, std::uint32_t limit) : count_(&count) {
@@ -44,8 +44,8 @@ struct UploadContext {
 [[nodiscard]] Result<std::shared_ptr<Upload>> begin_bundle_upload(UploadContext context);
 [[nodiscard]] Result<std::shared_ptr<Upload>> begin_batch_upload(UploadContext context, std::uint64_t length_bytes);
 
-// RFC 9530: what is wrong with "sha-256=:BASE64:" where the body's SHA-256 shall be `digest`; nothing where it fits, is
-// empty or speaks of other sums.
+// Checks a Content-Digest (RFC 9530) "sha-256=:BASE64:" against `digest`, the body's SHA-256.
+// nullopt if it matches, is empty or has only other algorithms.
 [[nodiscard]] std::optional<Refusal> check_content_digest(std::string_view header, const std::string& digest);
 
 // HEAD of a batch.

@@ -1,5 +1,5 @@
-// What watches of objects came to when they were asked for last: the pages of one that goes on ask every two seconds, and of
-// its parts only those that came since are read then.
+// A cache of object summaries. The page of a running watch polls every two seconds; with the cache,
+// only new parts are read each time.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,35 @@
 
 namespace lagtrap::server {
 
-// Any thread.
+// Keeps the summaries of the `kept_limit` most recently used watches. Any thread.
 class WatchSummaries {
   public:
     static constexpr std::size_t kept_limit = 4;
-    // Of lines that one is made from; then all that is there is read anew. Who sends parts without end gets no more memory here.
+    // Most bytes of lines to build one summary from; above it, the summary is rebuilt from what the
+    // store still has. Bounds the memory that a machine that never stops sending can use.
     static constexpr std::uint64_t lines_limit_bytes = 2 * object_watch_limit_bytes;
 
     explicit WatchSummaries(std::uint64_t lines_limit = lines_limit_bytes) : lines_limit_bytes_(lines_limit) {}
 
-    // All parts of `watch` that are there. A part that came after later ones has them all read anew.
+    // Summarises all parts of `watch` in the store. If a part arrived out of order, reads all of
+    // them again.
     [[nodiscard]] Result<reports::WatchedObjects> read(ObjectStore& store, const ObjectWatch& watch);
 
   private:
     struct Kept {
         std::string id;
-        std::mutex mutex;  // of what follows
+        std::mutex mutex;  // protects the members below
         reports::WatchedObjects objects;
         std::uint32_t last_part = 0;
         std::uint64_t bytes = 0;  // of lines
-        std::uint64_t gone = 0;   // parts that had come and were not there any more when all were read
+        std::uint64_t gone = 0;   // received parts that were no longer there at the last full read
     };
     [[nodiscard]] std::shared_ptr<Kept> kept_of(const std::string& id);
     static Status read_on(ObjectStore& store, Kept& kept);
 
     const std::uint64_t lines_limit_bytes_;
     std::mutex mutex_;
-    std::list<std::shared_ptr<Kept>> kept_;  // the one asked for last at the front
+    std::list<std::shared_ptr<Kept>> kept_;  // most recently used first
 };
 
 }  // namespace lagtrap::server

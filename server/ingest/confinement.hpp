@@ -1,12 +1,13 @@
-// What a process that reads hostile bytes gives up.
+// The sandbox of the process that reads untrusted bundles.
 #pragma once
 
 #include "core/result.hpp"
 
 namespace lagtrap::server {
 
-// No file can be opened or written, nothing started, no socket made; 2 GiB of address space, 60 seconds of CPU. For
-// good, for this process. An error if the kernel does not take it: then nothing hostile may be read.
+// Sandboxes this process for good: it cannot open or write files, start programs or create sockets,
+// and has at most 2 GiB of address space and 60 s of CPU time. On an error (the kernel lacks
+// support), do not read untrusted bytes.
 [[nodiscard]] Status confine_process();
 
 }  // namespace lagtrap::server

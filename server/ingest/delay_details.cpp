@@ -50,7 +50,7 @@ json::object quality_of(const trace::SystemFile& system, const std::string& dama
             {"notes", std::move(notes)}};
 }
 
-// A stage's hit begins it; the part before the first hit is "begin".
+// A stage begins at its marker; the part before the first marker is "begin".
 json::array stages_of(const trace::Delay& delay) {
     json::array stages;
     std::uint64_t at_ns = 0;
@@ -70,7 +70,7 @@ json::array stages_of(const trace::Delay& delay) {
     return stages;
 }
 
-// As `lagtrap report` says it.
+// The cause in the words of `lagtrap report`.
 json::object cause_of(const analysis::Recording& recording, const trace::Delay& delay) {
     json::array sentences;
     for (const std::string& sentence : cause_sentences(causes_of_delay(recording, delay)))
@@ -83,7 +83,7 @@ json::object cause_of(const analysis::Recording& recording, const trace::Delay& 
 std::string shortened(const std::string& text, std::size_t limit_bytes) {
     std::string whole = printable(text);
     if (whole.size() <= limit_bytes) return whole;
-    // Not within a character: bytes that go on with one begin with 10.
+    // Do not cut within a character: continuation bytes begin with the bits 10.
     std::size_t end = limit_bytes;
     while (end > 0 && (static_cast<unsigned char>(whole[end]) & 0xc0) == 0x80) --end;
     whole.resize(end);

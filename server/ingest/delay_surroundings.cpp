@@ -30,12 +30,12 @@ json::object machine_json(const trace::SystemFile& system) {
 }
 
 struct CpuUse {
-    std::uint64_t known_ns = 0;  // of all CPUs: of which it is known who had them
+    std::uint64_t known_ns = 0;  // of all CPUs: how long it is known who used them
     std::uint64_t idle_ns = 0;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> processes;  // time and pid, longest first
 };
 
-// Who had the machine's CPUs from `begin_ns` to `end_ns`.
+// How the machine's CPUs were used from `begin_ns` to `end_ns`.
 CpuUse cpu_use_of(const analysis::Recording& recording, std::uint64_t begin_ns, std::uint64_t end_ns) {
     CpuUse use;
     std::unordered_map<std::uint32_t, std::uint64_t> times;
@@ -78,7 +78,7 @@ json::object cpu_use_json(const analysis::Recording& recording, const trace::Del
             {"processes", std::move(processes)}};
 }
 
-// Who had the CPUs that the delay's threads waited for.
+// The threads that had the CPUs which the delay's threads waited for.
 json::array holders_json(const analysis::Recording& recording, const trace::Delay& delay) {
     json::array holders;
     for (const analysis::CpuHolder& holder : cpu_waits_of(recording, intervals_of_delay(recording, delay)).holders)

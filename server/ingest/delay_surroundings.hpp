@@ -1,4 +1,5 @@
-// Where a delay happened: machine, program, what else had the CPUs, as JSON that the parsing process writes.
+// The surroundings of a delay (machine, program, other use of the CPUs), as JSON written by the
+// parsing process.
 #pragma once
 
 #include <boost/json.hpp>
@@ -8,7 +9,7 @@
 
 namespace lagtrap::server {
 
-// As "Surroundings" in openapi.yaml. Without a recording only what the system file says.
+// "Surroundings" of openapi.yaml. Without a recording, only what the system file contains.
 [[nodiscard]] boost::json::object surroundings_json(const trace::SystemFile& system,
                                                     const analysis::Recording* recording, const trace::Delay& delay);
 

@@ -9,12 +9,12 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t runs_looked_at = 20'000;
-constexpr std::size_t ids_at_once = 10'000;  // RunStore::find_runs
-// Nearer than this to the others, a mark is taken back; between this and the limit it stays as it is.
+constexpr std::size_t ids_at_once = 10'000;  // limit of RunStore::find_runs
+// Below this distance a mark is removed; between this and the rule's limit it stays.
 constexpr double put_back_limit = 3.0;
 constexpr const char* marker = "rule on durations";
 
-// The rule in force of runs that are hidden.
+// The rule by which each hidden run is hidden.
 Result<std::map<std::uint64_t, std::string>> rules_of_hidden(RunStore& store, const std::vector<RunDuration>& runs) {
     std::map<std::uint64_t, std::string> rules;
     std::vector<std::uint64_t> ids;
@@ -43,7 +43,7 @@ void judge_group(const std::string& event, const std::vector<const RunDuration*>
     const auto mild = judge(event, runs, put_back_limit);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const RunDuration& run = *runs[i];
-        // What is dirty here, this rule hid before it only marked.
+        // Hidden by an older version of this rule, which hid runs instead of marking them.
         if (run.dirty ? mild[i].dirty() : strict[i].dirty() && !run.outlier)
             marks.push_back(
                 {run.id, true, rule_duration, strict[i].dirty() ? strict[i].reason : mild[i].reason, marker, now_ns});
@@ -60,12 +60,14 @@ Result<std::uint64_t> mark_dirty_runs(RunStore& store, const std::string& event,
     filter.event = event;
     TRY_ASSIGN(const auto runs, store.run_durations(filter, runs_looked_at));
     TRY_ASSIGN(const auto rules, rules_of_hidden(store, runs));
-    // A delay is what is looked for, and differs from normal runs by its nature: it is judged among delays.
+    // Delays differ from normal runs by nature, and must not be marked for it, so they are compared
+    // only with each other.
     std::vector<const RunDuration*> groups[2];
     for (const RunDuration& run : runs) {
         if (run.by_hand) continue;
         const auto rule = rules.find(run.id);
-        // Hidden for what the machine said of it, or for a reason that was not read: out of the statistics.
+        // Hidden for something the machine reported, or for a reason that was not read (too many):
+        // not part of the statistics.
         if (run.dirty && (rule == rules.end() || rule->second != rule_duration)) continue;
         groups[run.delay ? 1 : 0].push_back(&run);
     }

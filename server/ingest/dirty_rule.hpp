@@ -1,4 +1,4 @@
-// Looks for runs of an event whose durations differ plainly from the others', and marks them: they stay shown.
+// Marks runs of an event whose durations clearly differ from the others. Marked runs stay visible.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace lagtrap::server {
 
-// Over the newest 20,000 runs of the event. Marks of runs that do not differ any more, now that more is known, are
-// taken back; what a person decided stays. Gives how many runs changed.
+// Judges the newest 20,000 runs of the event. Removes marks of runs that no longer differ; never
+// changes what a person decided. Returns how many runs changed.
 [[nodiscard]] Result<std::uint64_t> mark_dirty_runs(RunStore& store, const std::string& event,
                                                     std::uint64_t now_realtime_ns);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* further_units = "other";
 
-// Of those that are counted together nobody knows which they are.
+// The counts under "other" cannot be attributed, so only people who see the whole event see them.
 bool is_seen(const Sight& sight, const std::string& event, const std::string& unit) {
     if (event.empty()) return false;
     return sight.sees_event(event) || (unit != further_units && sight.sees_unit(unit));

@@ -13,14 +13,14 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t retention_step = 100;
-// Dirty runs are looked for some time after a batch, so that many batches cause one look.
+// Delay between a batch and the search for dirty runs, so that many batches cause one search.
 constexpr std::uint64_t dirty_delay_ns = 20ULL * 1'000'000'000ULL;
 constexpr std::chrono::seconds store_pause{10};
 constexpr std::chrono::seconds full_pause{300};
 
 std::uint64_t nanoseconds(std::chrono::nanoseconds duration) { return static_cast<std::uint64_t>(duration.count()); }
 
-// What is to be done with a new bundle, which may name `host` alone (empty: any).
+// The parse job of a new bundle, which may name only `host` (empty: any).
 NewJob work_on(const std::string& digest, const std::string& host, std::uint64_t now_ns) {
     return {parse_job, ParsePayload{digest, host}.text(), now_ns};
 }
@@ -87,7 +87,7 @@ std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std
         return success();
     };
     if (const auto kept = keep(); !kept) return refusal_of(kept.error());
-    // A crash here leaves a blob without a row: reconcile() mends that.
+    // A crash here leaves a blob without a row, which reconcile() repairs.
     const auto added = store_.add(row, work_on(digest, sender.host, now_realtime_ns));
     if (!added) return refusal_of(added.error());
     KILL_POINT("server.stored");
@@ -108,7 +108,7 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
     const Receipt receipt{digest, bytes.size(), now_realtime_ns, sender.name};
     KILL_POINT("server.batch_received");
     const auto added = store_.add_batch(receipt, *batch);
-    // Sent again, it would be refused again: a 500 would make the sender try for ever.
+    // It would be refused again each time; a 500 would make the sender retry forever.
     if (!added && added.error().kind == ErrorKind::Invalid) return Refusal{422, added.error().message};
     if (!added) return refusal_of(added.error());
     KILL_POINT("server.batch_stored");
@@ -116,7 +116,7 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
         event_counters_.add(*batch);
         std::set<std::string> events;
         for (const trace::RecordedRun& run : batch->runs) events.insert(run.event);
-        // The runs are stored: that nobody may look for dirty ones among them yet is no failure of the upload.
+        // The runs are stored. Failing to queue the search for dirty runs does not fail the upload.
         for (const std::string& event : events)
             if (!store_.put_job({dirty_job, event, now_realtime_ns + dirty_delay_ns})) break;
     }
@@ -165,9 +165,10 @@ Result<RetentionCount> Ingest::remove_bundles(std::uint64_t now_realtime_ns) {
             const bool too_much = limits_.keep_bytes && left_bytes > *limits_.keep_bytes;
             if (!too_old && !too_much) return removed;
             const std::lock_guard lock(commit_mutex_);
-            // The row first: a row without a blob would promise what is not there.
+            // The row first, because a row without a blob would point to nothing.
             TRY(store_.remove(row.digest));
-            // Another server that shares the blobs may have taken it in again since.
+            // Another server that shares the blobs may have received the bundle again in the
+            // meantime.
             TRY_ASSIGN(const auto again, store_.find(row.digest));
             if (!again) TRY(blobs_.remove(row.digest));
             left_bytes -= row.bytes;

@@ -1,4 +1,4 @@
-// Taking bundles and batches in and letting them go: what may come, what becomes of it, what retention removes.
+// Accepts bundles and batches, and removes old ones.
 #pragma once
 
 #include <chrono>
@@ -22,17 +22,17 @@ namespace lagtrap::server {
 struct IngestLimits {
     std::uint64_t bundle_bytes = 1ULL << 30;
     std::uint64_t disk_reserve_bytes = 64ULL << 20;  // kept free for the database and its log
-    // Retention; nothing: no limit.
+    // Retention; nullopt: no limit.
     std::optional<std::uint64_t> keep_bytes{};  // of bundles
     std::optional<std::chrono::nanoseconds> keep_for{};
     std::optional<std::uint64_t> keep_runs_bytes{};
     std::optional<std::chrono::nanoseconds> keep_runs_for{};
 };
 
-// Who sends, and for whom they may speak.
+// The client of an upload, and the host it may upload for.
 struct Sender {
-    std::string name;  // of the token; empty where the server needs none
-    std::string host;  // the one that it may name; empty: any
+    std::string name;  // of the token; empty if the server needs none
+    std::string host;  // the only host it may name; empty: any
 };
 
 struct Stored {
@@ -48,34 +48,35 @@ struct RetentionCount {
 };
 
 struct Reconciled {
-    std::uint32_t rows_added = 0;    // blobs that had no row: a crash between the two
+    std::uint32_t rows_added = 0;    // blobs without a row, from a crash in between
     std::uint32_t rows_removed = 0;  // rows whose blob is gone
 };
 
-// Functions may be called from any thread; they block on disk and store and, but for check() and begin(), may take
-// seconds.
+// Stores uploads and applies retention. Any thread. Blocks on disk and store, and may take seconds,
+// except check() and begin().
 class Ingest {
   public:
-    // `work_came` is told of each new job, from any thread.
+    // Calls `work_came` after each new job, on any thread.
     Ingest(Blobs& blobs, Store& store, IngestLimits limits, std::function<void()> work_came)
         : blobs_(blobs), store_(store), limits_(limits), work_came_(std::move(work_came)) {}
 
-    // Before any byte is read: whether a bundle, or a batch, of this size may come.
+    // Checks the size of a bundle or batch before reading its first byte.
     [[nodiscard]] std::optional<Refusal> check_bundle(std::uint64_t length_bytes) const;
     [[nodiscard]] std::optional<Refusal> check_batch(std::uint64_t length_bytes) const;
     [[nodiscard]] Result<IncomingBlob> begin() const { return blobs_.begin(); }
-    // Keeps what has come if its digest is the announced one, and puts the job of looking into it.
+    // Stores the bundle if its digest is the announced one, and queues the job that parses it.
     [[nodiscard]] std::variant<Stored, Refusal> finish_bundle(IncomingBlob blob, const std::string& digest,
                                                               const Sender& sender, std::uint64_t now_realtime_ns);
     // Stores the runs of a batch, all or none.
     [[nodiscard]] std::variant<Stored, Refusal> finish_batch(std::string_view bytes, const std::string& digest,
                                                              const Sender& sender, std::uint64_t now_realtime_ns);
-    // What a failed read, write or commit means to the sender.
+    // The reply to the sender after a failed read, write or commit.
     [[nodiscard]] static Refusal refusal_of(const Error& error);
 
-    // Makes rows and blobs agree again where no other server shares the blobs; at start, before requests come.
+    // Makes rows and blobs consistent again, unless other servers share the blobs. Call at start,
+    // before serving requests.
     [[nodiscard]] Result<Reconciled> reconcile(std::uint64_t now_realtime_ns);
-    // Of bundles; and of runs, which costs more.
+    // Bundles first; runs take longer.
     [[nodiscard]] Result<RetentionCount> remove_bundles(std::uint64_t now_realtime_ns);
     [[nodiscard]] Result<std::uint64_t> remove_runs(std::uint64_t now_realtime_ns);
     [[nodiscard]] const EventCounters& event_counters() const { return event_counters_; }
@@ -89,9 +90,9 @@ class Ingest {
     IngestLimits limits_;
     std::function<void()> work_came_;
     EventCounters event_counters_;
-    // A bundle that comes while retention removes it would else end as a row without a blob.
+    // Otherwise a bundle that arrives while retention removes it could end as a row without a blob.
     std::mutex commit_mutex_;
-    // A batch of a megabyte may unpack to a hundred: few at once.
+    // A batch of one megabyte may decompress to a hundred, so only a few at once.
     std::counting_semaphore<> unpacking_{2};
 };
 

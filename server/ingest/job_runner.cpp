@@ -16,12 +16,12 @@
 namespace lagtrap::server {
 namespace {
 
-// Renewed while the job runs; when a server is killed, others take its jobs up so much later.
+// Renewed while the job runs. If a server is killed, others take over its jobs after this time.
 constexpr std::chrono::seconds lease{20};
 constexpr std::chrono::seconds renewal_interval{5};
-constexpr std::chrono::seconds poll_interval{2};  // other copies put jobs too
+constexpr std::chrono::seconds poll_interval{2};  // other servers queue jobs too
 constexpr std::uint64_t retry_pause_ns = 5ULL * 1'000'000'000ULL;
-// Bundles come together; the search over all of them is made once.
+// Bundles arrive in groups; one search covers them all.
 constexpr std::uint64_t causes_delay_ns = 20ULL * 1'000'000'000ULL;
 constexpr std::size_t reason_limit_bytes = 500;
 
@@ -32,7 +32,7 @@ Result<ParsedBundle> parse_file(const std::filesystem::path& path, const std::st
     return read_parsed_bundle(answer);
 }
 
-// Renews the lease of a job as long as it lives.
+// Renews a job's lease until it is destroyed.
 class LeaseKeeper {
   public:
     LeaseKeeper(Store& store, const Job& job) : thread_([this, &store, &job] { keep(store, job); }) {}
@@ -52,7 +52,7 @@ class LeaseKeeper {
         std::unique_lock lock(mutex_);
         while (!changed_.wait_for(lock, renewal_interval, [this] { return done_; })) {
             lock.unlock();
-            // Where it cannot be renewed another copy may do the job too, and both find the same.
+            // If renewing fails, another server may run the job too; both get the same result.
             static_cast<void>(store.renew_job(job, ClockSnapshot::take().realtime_ns, lease));
             lock.lock();
         }
@@ -150,7 +150,7 @@ Status JobRunner::parse(const Job& job, std::uint64_t now_ns) {
         const bool broke = !is_about_the_bundle(parsed.error());
         if (broke) ++figures_.parser_failures;
         TRY(mark_bad(payload.digest, parsed.error().message));
-        // What broke the parser may have been the machine's fault, and is tried again.
+        // A crash of the parser may be the machine's fault, so retry.
         if (broke && job.attempts < job_attempts_limit) return parsed.error();
         return success();
     }

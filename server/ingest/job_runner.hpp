@@ -1,4 +1,5 @@
-// Does the jobs that uploads leave behind, on threads of its own: looks into bundles, looks for dirty runs.
+// Runs the jobs that uploads queue, on its own threads: parses bundles and searches for dirty runs
+// and causes.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,7 @@ namespace lagtrap::server {
 struct JobFigures {
     std::atomic<std::uint64_t> bundles_parsed{0};
     std::atomic<std::uint64_t> bundles_bad{0};
-    std::atomic<std::uint64_t> parser_failures{0};  // the parser broke or ran out of its limits
+    std::atomic<std::uint64_t> parser_failures{0};  // the parser crashed or exceeded its limits
     std::atomic<std::uint64_t> runs_marked_dirty{0};
 };
 
@@ -26,8 +27,8 @@ class JobRunner {
   public:
     using Log = std::function<void(const std::string&)>;
 
-    // `store` and `blobs` must outlive it. `log` is called from its threads. `parser`: the program that parses, as
-    // ParseWorker::start() has it.
+    // `store` and `blobs` must outlive it. Calls `log` on its threads. `parser` is the program that
+    // parses, see ParseWorker::start().
     JobRunner(Store& store, Blobs& blobs, Log log, std::string parser = {})
         : store_(store), blobs_(blobs), log_(std::move(log)), parser_(std::move(parser)) {}
     JobRunner(const JobRunner&) = delete;
@@ -35,13 +36,14 @@ class JobRunner {
     ~JobRunner() { stop(); }
 
     void start(std::uint32_t threads);
-    // Finishes the jobs that run; others stay for the next start, or for other copies.
+    // Finishes running jobs. Others stay queued for the next start or for other servers.
     void stop();
-    // There is a new job: any thread.
+    // Signals a new job. Any thread.
     void wake();
-    // Does one job if there is one; whether there was. For tests and for start-up.
+    // Runs one job if there is one; returns whether there was. For tests and for start-up.
     [[nodiscard]] Result<bool> run_one(std::uint64_t now_realtime_ns);
-    // Bundles whose jobs failed for good without a word (the server was killed thrice) are marked bad.
+    // Marks bundles as bad if their jobs failed for good without a reason (the server was killed
+    // three times).
     void close_failed_jobs();
     [[nodiscard]] const JobFigures& figures() const { return figures_; }
 

@@ -1,4 +1,4 @@
-// The kinds of jobs that the server's copies share, and what their payloads say.
+// The kinds of jobs that servers of a store share, and their payloads.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace lagtrap::server {
 
-inline constexpr const char* parse_job = "parse";  // look into a bundle
-inline constexpr const char* dirty_job = "dirty";  // look for dirty runs of an event; the payload is its name
+inline constexpr const char* parse_job = "parse";  // parse a bundle
+inline constexpr const char* dirty_job = "dirty";  // search for dirty runs of an event; the payload is its name
 inline constexpr const char* causes_job =
-    "causes";  // look for the causes of an event's delays; the payload is its name
+    "causes";  // search for the causes of an event's delays; the payload is its name
 
 struct ParsePayload {
     std::string digest;

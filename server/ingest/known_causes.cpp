@@ -34,7 +34,7 @@ Status add_profiles(BundleStore& store, const Filter& filter, std::uint32_t limi
     for (const bool delayed : {true, false}) {
         const Status read = store.profiles(filter, delayed, limit, [&](StoredDelay&& stored) {
             const auto profile = analysis::read_run_profile(stored.delay.profile);
-            // What an older or damaged profile cannot tell is left out.
+            // Older or damaged profiles are skipped.
             if (!profile) return true;
             reports::ProfiledRun run;
             run.delayed = delayed;

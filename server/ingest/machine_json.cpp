@@ -16,7 +16,7 @@ namespace json = boost::json;
 constexpr std::size_t cpus_limit = 1024;
 constexpr StackTableLimits stack_limits{128, 1024, 4U << 20, 500'000};
 
-// Tables of numbers are flat arrays: an object for each cell would be three times as long.
+// Tables of numbers are flat arrays; an object for each cell would be three times as long.
 class MachineWriter {
   public:
     MachineWriter(const analysis::Recording& recording, const trace::Delay& delay, analysis::MachineTimeline machine)
@@ -48,11 +48,11 @@ class MachineWriter {
     }
 
   private:
-    // After the delay's begin.
+    // Time since the delay's begin.
     [[nodiscard]] std::int64_t after(std::uint64_t at_ns) const {
         return static_cast<std::int64_t>(at_ns - delay_.begin_ns);
     }
-    // 0: none.
+    // 0: no stack.
     std::size_t stack_plus_1(analysis::StackId stack) {
         if (stack == 0) return 0;
         const auto index = stacks_.index_of(stack);
@@ -144,7 +144,7 @@ class MachineWriter {
         return table;
     }
 
-    // Of all threads that have a row or a cell of a CPU.
+    // Processes of all threads that have a row or appear on a CPU.
     json::array processes() {
         std::set<std::uint32_t> pids;
         for (const std::uint32_t tid : seen_tids_)

@@ -1,4 +1,4 @@
-// The machine around a delay as openapi.yaml has it; written in the parsing process.
+// The machine around a delay in the form of openapi.yaml; written by the parsing process.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lagtrap::server {
 
-// At most some 20 MiB, whatever the recording holds.
+// At most about 20 MiB, whatever the recording contains.
 [[nodiscard]] std::string machine_json(const analysis::Recording& recording, const trace::Delay& delay,
                                        const analysis::MachineWindow& window);
 

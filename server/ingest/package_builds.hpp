@@ -1,4 +1,4 @@
-// Names of builds that machines know: the version of the Debian package that a delayed program is from.
+// Build names that machines report: the version of a delayed program's Debian package.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace lagtrap::server {
 
-inline constexpr std::size_t named_builds_limit = 64;  // of a bundle
+inline constexpr std::size_t named_builds_limit = 64;  // per bundle
 
-// Each build once, by the first of its delays that knows the version.
+// Each build once, named by its first delay that has a version.
 [[nodiscard]] std::vector<BuildLabel> package_builds(const std::vector<BundleDelay>& delays,
                                                      std::uint64_t now_realtime_ns);
 

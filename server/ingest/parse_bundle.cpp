@@ -20,8 +20,8 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t profiles_limit = 1000;   // of the longest delays; of all others what the system file says
-constexpr std::size_t normal_runs_limit = 50;  // of each event
+constexpr std::size_t profiles_limit = 1000;   // of the longest delays; the rest have only the system file's facts
+constexpr std::size_t normal_runs_limit = 50;  // per event
 constexpr std::size_t events_limit = 20;
 
 BundleFacts facts_of(const trace::SystemFile& file) {
@@ -61,14 +61,14 @@ BundleDelay delay_of(const trace::SystemFile& system, const trace::Delay& delay)
     return row;
 }
 
-// Empty where it cannot be written: a delay without a profile is worth having all the same.
+// Empty if it cannot be written: a delay without a profile is still useful.
 std::string profile_bytes(const analysis::RunProfile& profile) {
     auto bytes = analysis::write_run_profile(profile);
     return bytes ? std::move(bytes).value() : std::string();
 }
 
-// Users of a recording's processes, by name where a delay of the same user has it: only the machine of the recording knows
-// names. Older bundles have none, and then it is the number.
+// The users of a recording's processes. Only the recorded machine knows their names, so a user has
+// a name only if one of its delays does; otherwise (and in older bundles) the number is used.
 class Users {
   public:
     explicit Users(const analysis::Recording& recording) : recording_(recording) {
@@ -76,7 +76,7 @@ class Users {
             if (const auto uid = uid_of(delay.begin_pid); uid && !delay.user.empty())
                 names_.try_emplace(*uid, shortened(delay.user));
     }
-    // Empty: not known.
+    // Empty if unknown.
     [[nodiscard]] std::string of(std::uint32_t pid) const {
         const auto uid = uid_of(pid);
         if (!uid) return {};
@@ -116,7 +116,7 @@ void add_normal_runs(const analysis::Recording& recording, const Users& users, c
     }
 }
 
-// By delay: whether it is among the longest.
+// For each delay, whether it is among the longest.
 std::vector<bool> among_longest(const std::vector<trace::Delay>& delays, std::size_t count) {
     std::vector<std::size_t> order(delays.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -174,7 +174,7 @@ Result<std::string> describe_quality(int fd) {
 
 namespace {
 
-// The recording of a bundle that has a delay of this number.
+// The recording of a bundle, checked to have a delay of this number.
 Result<analysis::Recording> recording_with_delay(int fd, std::uint32_t number) {
     TRY_ASSIGN(trace::BundleContent content, trace::read_open_bundle(fd, parsed_trace_limit_bytes));
     TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));

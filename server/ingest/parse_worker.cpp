@@ -146,7 +146,8 @@ int run_parse_worker(std::string_view text) {
     } catch (const std::bad_alloc&) {
         message = "reading it takes more memory than is allowed";
     }
-    // After a part of a trace this is a byte too many at its end, and the exit code tells that it is none.
+    // After part of a trace this text is appended to it; the exit code tells the reader that the
+    // answer failed.
     message = bad + message.substr(0, message_limit_bytes);
     static_cast<void>(write_all(STDOUT_FILENO, message.data(), message.size()));
     return not_written;
@@ -186,7 +187,7 @@ Result<std::size_t> ParseWorker::read_some(char* into, std::size_t size) {
     }
 }
 
-// After the pipe's end: how the worker ended.
+// How the worker ended, after the end of its pipe.
 Status ParseWorker::end() {
     int status = 0;
     while (::waitpid(process_, &status, 0) < 0)

@@ -1,5 +1,5 @@
-// The process that parses bundles: the program itself, started anew, that gives up everything it does not need before it
-// reads the first byte. A bundle that breaks it breaks nothing else.
+// The process that parses bundles: this program, started again, which drops all privileges it does
+// not need before it reads the first byte. A hostile bundle cannot harm anything but this process.
 #pragma once
 
 #include <cstdint>
@@ -13,39 +13,42 @@
 
 namespace lagtrap::server {
 
-// What a worker is asked for.
+// A worker's task.
 struct ParseTask {
     enum class Kind { Bundle, SystemFile, Quality, Trace, Timeline, Machine, Export };
     Kind kind = Kind::Bundle;
-    std::uint32_t delay = 0;                              // of Timeline, Machine and Export: number of the delay
-    std::string format{};                                 // of Export: name of a form
-    formats::TimeChoice time = formats::TimeChoice::All;  // of Export
-    analysis::MachineWindow window{};                     // of Machine
+    std::uint32_t delay = 0;                              // for Timeline, Machine and Export: number of the delay
+    std::string format{};                                 // for Export: name of a format
+    formats::TimeChoice time = formats::TimeChoice::All;  // for Export
+    analysis::MachineWindow window{};                     // for Machine
 
-    // "bundle", "system", "quality", "trace", "timeline:7", "machine:7:-1000:5000:800",
-    // "export:7:pprof:on-cpu": as it stands on the worker's command line.
+    // The worker's argument: "bundle", "system", "quality", "trace", "timeline:7",
+    // "machine:7:-1000:5000:800" or "export:7:pprof:on-cpu".
     [[nodiscard]] std::string text() const;
     [[nodiscard]] static Result<ParseTask> parse(std::string_view text);
 };
 
-// The worker's own main function: reads the bundle from descriptor 3, writes the answer to standard output. Confined by
-// a seccomp filter that lets it read, write and allocate, 2 GiB of memory, 60 seconds of CPU, no file of any size.
+// The worker's main function: reads the bundle from descriptor 3 and writes the answer to standard
+// output. Limited by a seccomp filter to reading, writing and allocating, and to 2 GiB of memory,
+// 60 s of CPU time and files of size 0.
 [[nodiscard]] int run_parse_worker(std::string_view task);
 
-// A worker that runs. Destroying it kills it. One thread at a time.
+// A running worker. Destroying it kills it. One thread at a time.
 class ParseWorker {
   public:
-    // `bundle` is read from where it stands, and not needed afterwards. `program` is started; empty: this program itself.
+    // `bundle` is read from its current position and may be closed afterwards. Starts `program`;
+    // empty: this program.
     [[nodiscard]] static Result<std::unique_ptr<ParseWorker>> start(int bundle, const ParseTask& task,
                                                                     const std::string& program = {});
     ParseWorker(const ParseWorker&) = delete;
     ParseWorker& operator=(const ParseWorker&) = delete;
     ~ParseWorker();
 
-    // The answer piece by piece; 0: its end, and the worker ended well. ErrorKind::Invalid: what is wrong with the
-    // bundle; ErrorKind::System: the worker broke; ErrorKind::Timeout: it took longer than two minutes in all.
+    // The next piece of the answer; 0 at its end, if the worker succeeded. ErrorKind::Invalid: the
+    // bundle is invalid (the message says how); System: the worker crashed; Timeout: it took more
+    // than two minutes in all.
     [[nodiscard]] Result<std::size_t> read(char* into, std::size_t size);
-    // All of it; ErrorKind::TooLarge beyond the limit.
+    // The whole answer; ErrorKind::TooLarge beyond the limit.
     [[nodiscard]] Result<std::string> read_all(std::size_t limit_bytes);
 
   private:

@@ -10,7 +10,7 @@
 namespace lagtrap::server {
 namespace {
 
-// Field numbers of messages that live no longer than a pipe.
+// Field numbers of messages that only ever travel through a pipe.
 enum class BundleField : protozero::pbf_tag_type {
     Session = 1,
     Host = 2,
@@ -40,7 +40,7 @@ enum class DelayField : protozero::pbf_tag_type {
     ProgramVersion = 16,
 };
 
-// A field and how it must be encoded; a field encoded in another way is skipped like an unknown one.
+// A field and its expected encoding. A field with another encoding is skipped like an unknown one.
 template <typename Field>
 constexpr std::uint32_t number(Field field) {
     return protozero::tag_and_type(field, protozero::pbf_wire_type::varint);
@@ -57,7 +57,7 @@ std::string text_of(protozero::data_view view) {
     return printable(std::string_view(view.data(), std::min(view.size(), text_limit_bytes)));
 }
 
-// Empty where it is larger than the store takes.
+// Empty if it is larger than the store accepts.
 std::string blob_of(protozero::data_view view) {
     return view.size() <= profile_limit_bytes ? std::string(view.data(), view.size()) : std::string();
 }

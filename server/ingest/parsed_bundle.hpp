@@ -1,4 +1,4 @@
-// What a bundle was found to hold, on its way from the process that parses to the server.
+// The contents of a bundle, on their way from the parsing process to the server.
 #pragma once
 
 #include <string>
@@ -19,9 +19,9 @@ inline constexpr std::size_t bundle_delays_limit = 10'000;  // as many as a syst
 inline constexpr std::size_t parsed_delays_limit = 12'000;  // delays and normal runs
 inline constexpr std::size_t parsed_bytes_limit = 64U << 20;
 
-// A protobuf message; profiles and details that would pass the limits are left empty.
+// A protobuf message. Profiles and details that would exceed the limits are left empty.
 [[nodiscard]] std::string write_parsed_bundle(const ParsedBundle& parsed);
-// The other side trusts the parser with nothing: limits and indices are checked, texts are made printable.
+// Does not trust the parser: checks limits and indices and makes texts printable.
 [[nodiscard]] Result<ParsedBundle> read_parsed_bundle(std::string_view bytes);
 
 }  // namespace lagtrap::server

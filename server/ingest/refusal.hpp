@@ -1,4 +1,4 @@
-// Why the server does not do what was asked.
+// The reason for refusing a request.
 #pragma once
 
 #include <chrono>
@@ -7,10 +7,10 @@
 namespace lagtrap::server {
 
 struct Refusal {
-    unsigned status = 500;  // of HTTP
+    unsigned status = 500;  // HTTP status
     std::string message;
     std::string hint{};                   // what to do about it; may be empty
-    std::chrono::seconds retry_after{0};  // 0: not said
+    std::chrono::seconds retry_after{0};  // 0: unknown
     std::string cause{};                  // for the server's own log; never sent
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-// A caller takes no less time than what it calls, and comes before it, so it is chosen too.
+// A caller takes at least as long as its callees and sorts before them, so it is always chosen too.
 std::vector<bool> longest_of(const std::vector<calls::Times>& times) {
     std::vector<std::size_t> order(times.size());
     std::iota(order.begin(), order.end(), 0);

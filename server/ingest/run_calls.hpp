@@ -9,7 +9,8 @@ namespace lagtrap::server {
 
 inline constexpr std::size_t run_calls_limit = 100;
 
-// A list, callers first, with `depth`; the calls that took longest, and those that call them. null: they were not recorded.
+// The longest calls and their callers: a list, callers first, with `depth`. null if calls were not
+// recorded.
 [[nodiscard]] boost::json::value run_calls_json(const analysis::Recording& recording, const trace::Delay& delay);
 
 }  // namespace lagtrap::server

@@ -1,5 +1,5 @@
-// The stacks that an answer refers to: each stack, frame and name once, since names of C++ may have hundreds of bytes and frames
-// come in many stacks.
+// The stacks of an answer. Each stack, frame and name is sent once, because C++ names can have
+// hundreds of bytes and many stacks share frames.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace lagtrap::server {
 
 struct StackTableLimits {
-    std::size_t frames = 1024;            // of a stack; the innermost are kept
-    std::size_t name_bytes = 4096;        // of each name
-    std::size_t names_bytes = 16U << 20;  // of all; what comes later has no name
-    std::size_t all_frames = 4'000'000;   // of all stacks; what comes later is no stack
+    std::size_t frames = 1024;            // per stack; keeps the innermost
+    std::size_t name_bytes = 4096;        // per name
+    std::size_t names_bytes = 16U << 20;  // in total; names beyond it are empty
+    std::size_t all_frames = 4'000'000;   // in total; stacks beyond it are omitted
 };
 
 class StackTable {
@@ -25,10 +25,10 @@ class StackTable {
     explicit StackTable(const analysis::Recording& recording, const StackTableLimits& limits = {})
         : recording_(recording), limits_(limits) {}
 
-    // Nothing where the limit of all stacks' frames is reached.
+    // nullopt if the limit of all stacks' frames is reached.
     [[nodiscard]] std::optional<std::size_t> index_of(analysis::StackId stack);
     [[nodiscard]] std::size_t index_of_name(const std::string& name);
-    // As "names", "frames" and "stacks".
+    // Adds "names", "frames" and "stacks".
     void put_into(boost::json::object& answer);
 
   private:

@@ -1,4 +1,4 @@
-// The timeline of a delay as openapi.yaml has it; written in the parsing process.
+// The timeline of a delay in the form of openapi.yaml; written by the parsing process.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a trace of functions counted in a delay's process, for its page.
+// Counts and times of traced functions in a delay's process, for its page.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -9,7 +9,8 @@ namespace lagtrap::server {
 
 inline constexpr std::size_t traced_functions_limit = 20;
 
-// Those with the most own time, and the longest single call of each with the path to it. null: they were not traced.
+// The functions with the most own time, each with its longest call and the path to it. null if
+// functions were not traced.
 [[nodiscard]] boost::json::value traced_functions_json(const trace::SystemFile& system, const trace::Delay& delay);
 
 }  // namespace lagtrap::server

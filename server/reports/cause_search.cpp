@@ -12,23 +12,23 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr double least_share = 0.02;     // of all extra time, for a frame to be looked at
-constexpr double rest_share = 0.05;      // of all extra time, for what stays with the caller
-constexpr double kept_share = 0.8;       // of its caller's extra time, for a frame to be blamed in the caller's place
-constexpr double plain_share = 0.98;     // the same, where it need not be looked at run by run
-constexpr double part_of_run = 0.1;      // of a run's extra time, for a frame to count in the run
-constexpr double together_share = 0.5;   // of the smaller one's extra time, for two frames to come together
-constexpr double least_lift = 1.2;       // share of delayed runs' time over share of normal runs' time
-constexpr double part_lift = 1.5;        // for a part to be blamed of a caller that grew only as everything did
-constexpr double part_growth = 1.5;      // of a child, over that of its caller's rest, for it to have grown apart
-constexpr double part_share = 0.1;       // of its caller's extra time, for the same
-constexpr double usual_rest = 0.1;       // of a caller's usual time: where its rest is less, all of it grew
-constexpr double place_share = 0.01;     // of all time, for a node to count as a place
-constexpr double same_as_parent = 0.99;  // of its parent's time, for a node to be no place of its own
+constexpr double least_share = 0.02;     // minimum part of all extra time for a frame to be examined
+constexpr double rest_share = 0.05;      // minimum part of all extra time for the rest of a caller to be blamed
+constexpr double kept_share = 0.8;       // minimum part of its caller's extra time to blame a frame instead of it
+constexpr double plain_share = 0.98;     // as above, without examining each run
+constexpr double part_of_run = 0.1;      // minimum part of a run's extra time for a frame to count in the run
+constexpr double together_share = 0.5;   // minimum shared part of the smaller one's extra time for two frames to group
+constexpr double least_lift = 1.2;       // share of delayed runs' time divided by share of normal runs' time
+constexpr double part_lift = 1.5;        // minimum lift to blame a part of a caller that grew as everything did
+constexpr double part_growth = 1.5;      // minimum growth of a child that grew apart, relative to its caller's rest
+constexpr double part_share = 0.1;       // minimum part of its caller's extra time for the same
+constexpr double usual_rest = 0.1;       // minimum rest of a caller in its usual time; below it, all of it grew
+constexpr double place_share = 0.01;     // minimum part of all time for a node to count as a place
+constexpr double same_as_parent = 0.99;  // part of its parent's time above which a node is not a separate place
 constexpr std::size_t most_children = 64;
 constexpr std::size_t most_suspects = 64;
 
-// Nodes of one name under the nodes of one caller.
+// Nodes with the same name below the nodes of one caller.
 struct Group {
     std::vector<std::uint32_t> nodes;
     std::uint32_t name = 0;
@@ -37,12 +37,12 @@ struct Group {
     bool by_share = false;
 };
 
-// Extra time of one child of a group by delayed run: its place in the list of delayed runs, and milliseconds or more.
+// The extra time of one child of a group, by delayed run: index of the run, and its extra time.
 struct Child {
     Group group;
     std::map<std::uint32_t, double> runs;
     double sum = 0;
-    std::shared_ptr<const Excess> time;  // until it is followed
+    std::shared_ptr<const Excess> time;  // until the child is followed
 };
 
 class Search {
@@ -71,7 +71,8 @@ class Search {
     [[nodiscard]] std::uint32_t caller_of(std::uint32_t node) const;
     void blame(const Group& group, const std::vector<std::uint32_t>& nodes, double excess);
     void spread();
-    // One cause may lie on many paths: what is little of all may be much of its caller.
+    // One cause may lie on many paths, so a small part of the total can be a large part of its
+    // caller.
     [[nodiscard]] double least_of(const Group& group) const {
         return std::min(least_share * result_.total_excess, part_share * group.excess);
     }
@@ -82,12 +83,12 @@ class Search {
     const CauseTree& tree_;
     const RunWeights& weights_;
     SearchResult result_;
-    std::vector<double> excess_;             // by node, with all below it
-    std::vector<double> all_;                // the same, of delayed and normal runs together
+    std::vector<double> excess_;             // by node, including all below it
+    std::vector<double> all_;                // the same for delayed and normal runs together
     std::vector<std::uint32_t> children_;    // of all nodes, by parent
-    std::vector<std::uint32_t> child_ends_;  // by node: where its children end in children_
+    std::vector<std::uint32_t> child_ends_;  // by node: end of its children in children_
     std::vector<double> run_excess_;         // by run: of the whole run
-    std::vector<double> group_excess_;       // by run: of the group looked at last
+    std::vector<double> group_excess_;       // by run: of the group examined last
     std::shared_ptr<const Excess> group_time_;
 };
 
@@ -126,8 +127,9 @@ void Search::measure() {
     }
 }
 
-// The largest first, those too small to matter left out. By the time of delayed runs, not by their extra time: some
-// delayed runs may have so much less of a child than normal ones that it hides what others have more.
+// The children large enough to matter, largest first. Measured by the time of delayed runs, not by
+// extra time: some delayed runs may have so much less of a child than normal runs that it cancels
+// out the extra time of others.
 std::vector<Group> Search::children_of(const Group& group) const {
     std::map<std::uint32_t, Group> by_name;
     for (const std::uint32_t node : group.nodes) {
@@ -151,7 +153,8 @@ std::vector<Group> Search::children_of(const Group& group) const {
     return groups;
 }
 
-// What each run has of each child and of the whole group; a run that has little of a child has none of it.
+// Measures each child, and the whole group, in each run. A run with little of a child counts as
+// having none of it.
 std::vector<Child> Search::look_at(const Group& group, std::vector<Group> groups) {
     constexpr std::uint32_t elsewhere = UINT32_MAX;
     const std::size_t rest = groups.size();
@@ -197,7 +200,7 @@ std::vector<Child> Search::look_at(const Group& group, std::vector<Group> groups
     return children;
 }
 
-// Children that come in the same runs belong together.
+// Groups children that occur in the same runs.
 std::vector<std::vector<std::size_t>> Search::part(const std::vector<Child>& children) {
     const auto together = [&](std::size_t a, std::size_t b) {
         double shared = 0;
@@ -225,8 +228,8 @@ std::vector<std::vector<std::size_t>> Search::part(const std::vector<Child>& chi
     return parts;
 }
 
-// Which children that come together have causes of their own, and not their caller: in the runs of the first of them the
-// rest of the caller, which it has in normal runs too, did not grow as they did.
+// The members with causes of their own, separate from their caller's: in the runs of the first
+// member, the rest of the caller (which normal runs have too) did not grow as much as they did.
 std::vector<std::size_t> Search::grown_apart(const std::vector<Child>& children,
                                              const std::vector<std::size_t>& members) const {
     const auto& runs = children[members.front()].runs;
@@ -263,7 +266,7 @@ std::vector<std::size_t> Search::grown_apart(const std::vector<Child>& children,
     return apart;
 }
 
-// Of the group's extra time in the runs that have the child.
+// The child's part of the group's extra time, in the runs that have the child.
 double Search::kept_by(const Child& child) const {
     double kept = 0;
     double all = 0;
@@ -274,7 +277,7 @@ double Search::kept_by(const Child& child) const {
     return all > 0 ? kept / all : 0;
 }
 
-// Of a group's share of time in delayed runs, over that in normal runs.
+// The group's share of the time of delayed runs, divided by its share of the time of normal runs.
 double Search::lift_of(const Group& group) const {
     double excess = 0;
     double all = 0;
@@ -350,7 +353,8 @@ void Search::follow(Group group) {
         } else {
             for (const std::size_t member : members) {
                 if (std::ranges::find(apart, member) != apart.end()) continue;
-                // To blame the caller would say nothing, and what grew in it more than all else says something.
+                // The caller grew only as much as everything else, so blaming it says nothing; a
+                // part that grew more does.
                 if (grew_as_all && lift_of(children[member].group) >= part_lift) {
                     children[member].group.by_share = true;
                     followed.push_back(member);
@@ -371,7 +375,7 @@ void Search::follow(Group group) {
     for (const std::size_t i : followed) follow(children[i].group);
 }
 
-// What lies below a suspect counts for it, unless it is below a nearer one.
+// Time below a suspect counts for it, unless a nearer suspect lies in between.
 void Search::spread() {
     for (std::size_t i = 1; i < result_.suspect_of_node.size(); ++i) {
         std::uint32_t& suspect = result_.suspect_of_node[i];

@@ -1,4 +1,5 @@
-// Where in the tree of stacks the extra time of delayed runs lies. Used inside server/reports/ alone.
+// Finds where in the tree of call stacks the extra time of delayed runs lies. Internal to
+// server/reports/.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +10,23 @@
 
 namespace lagtrap::server::reports {
 
-// A place to blame: a frame under one caller.
+// A place to blame: a frame below one caller.
 struct Suspect {
-    std::uint32_t node = 0;  // the one of its nodes with the most extra time
+    std::uint32_t node = 0;  // its node with the most extra time
     double excess = 0;       // weighted
-    // It was looked for inside a caller that grew only as everything did: it must have grown more than the whole run.
+    // Found inside a caller that grew only as much as everything else; it must have grown more than
+    // the whole run.
     bool by_share = false;
     std::uint32_t caller =
-        0;  // the function's caller, where nearly all the caller's extra time is the function's; else 0
+        0;  // the function's caller, if nearly all of the caller's extra time is the function's; otherwise 0
 };
 
 inline constexpr std::uint32_t no_suspect = UINT32_MAX;
 
 struct SearchResult {
     std::vector<Suspect> suspects;
-    std::vector<std::uint32_t> suspect_of_node;  // where time that ends at a node counts; no_suspect: nowhere
-    std::size_t places = 0;                      // places that could have been suspected, whatever the labels of runs
+    std::vector<std::uint32_t> suspect_of_node;  // the suspect that time ending at a node counts for; or no_suspect
+    std::size_t places = 0;                      // places that could have been suspected, whatever the runs' labels
     double total_excess = 0;                     // weighted
 };
 

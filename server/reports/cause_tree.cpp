@@ -14,10 +14,11 @@ namespace {
 constexpr std::uint32_t part_of_caller = UINT32_MAX;
 constexpr std::uint32_t not_yet = UINT32_MAX;
 constexpr std::size_t most_name_bytes = 64 << 20;
-constexpr std::size_t most_filled = 64;           // entries of a profile, the longest first
-constexpr std::uint64_t longest_ns = 1ULL << 60;  // of a run: 36 years; sums of such stay numbers
+constexpr std::size_t most_filled = 64;           // longest entries of a profile to examine
+constexpr std::uint64_t longest_ns = 1ULL << 60;  // of a run: 36 years; sums of such times do not overflow
 
-// A run's part before its recording began or in a gap of it says nothing of the run.
+// The time before a run's recording began, or in a gap of it, is missing data and not part of the
+// run's behaviour.
 bool was_not_recorded(const analysis::RunProfile& profile, const analysis::ProfileEntry& entry) {
     const analysis::ProfileLink& own = entry.links.front();
     return own.kind == analysis::TimeKind::Unknown && analysis::is_missing_record(profile.texts[own.reason]);
@@ -27,8 +28,9 @@ bool begins_with(const analysis::ProfileEntry& entry, std::span<const analysis::
     return entry.links.size() > links.size() && std::equal(links.begin(), links.end(), entry.links.begin());
 }
 
-// Times by entry. What is missing of a thread waited for, before its recording began, is taken to be as the rest of
-// the same wait if that is the larger part: else a wait would be blamed whose end, and whose thread, are known.
+// Times by entry. If the record of a thread waited for is missing before its recording began, that
+// time is assumed to be like the rest of the same wait, if the rest is larger. Otherwise a wait
+// would be blamed although its end and its thread are known.
 std::vector<std::uint64_t> times_of(const analysis::RunProfile& profile) {
     std::vector<std::uint64_t> times;
     for (const analysis::ProfileEntry& entry : profile.entries) times.push_back(entry.time_ns);
@@ -60,14 +62,14 @@ std::vector<std::uint64_t> times_of(const analysis::RunProfile& profile) {
 
 }  // namespace
 
-// Of one profile's frames, texts and stacks.
+// Maps one profile's frames, texts and stacks to the tree's.
 struct CauseTree::Mapping {
     const analysis::RunProfile& profile;
-    std::vector<std::uint32_t> names;    // by frame; part_of_caller where it is none of its own
+    std::vector<std::uint32_t> names;    // by frame; part_of_caller if it has no name of its own
     std::vector<std::uint32_t> reasons;  // by text
-    std::vector<bool> below_user;        // by node: a program's frame stands on its path
-    std::vector<std::uint32_t> own;      // by node: of the run's own thread
-    std::unordered_map<std::uint64_t, std::uint32_t, Hash> others;  // by base and node: of threads waited for
+    std::vector<bool> below_user;        // by node: has a frame of a program on its path
+    std::vector<std::uint32_t> own;      // by node: for the run's own thread
+    std::unordered_map<std::uint64_t, std::uint32_t, Hash> others;  // by base and node: for threads waited for
 };
 
 CauseTree::CauseTree(std::size_t most_nodes, std::size_t most_entries)
@@ -156,7 +158,8 @@ std::uint32_t CauseTree::node_of(Mapping& mapping, std::uint32_t base, std::uint
     std::uint32_t at = known(local);
     for (auto place = missing.rbegin(); place != missing.rend(); ++place) {
         const std::uint32_t frame = mapping.profile.nodes[*place].frame;
-        // What the kernel did for a program belongs to the program's function; a kernel thread has its own alone.
+        // Kernel work for a program counts as the program's function. A kernel thread has only
+        // kernel functions.
         const bool for_program = mapping.profile.frames[frame].kernel && mapping.below_user[*place];
         if (mapping.names[frame] != part_of_caller && !for_program) at = child_of(at, mapping.names[frame]);
         if (base == 0) {
@@ -168,7 +171,8 @@ std::uint32_t CauseTree::node_of(Mapping& mapping, std::uint32_t base, std::uint
     return at;
 }
 
-// A deep recursion of a library may fill all of a stack that was cut: then what recurs there has to stand for its caller.
+// Deep recursion in a library can fill a truncated stack completely. Then the recursing function
+// stands for its caller.
 std::uint32_t CauseTree::place_of(Mapping& mapping, std::uint32_t base, std::uint32_t local) {
     const std::uint32_t place = node_of(mapping, base, local);
     if (place != base) return place;
@@ -187,8 +191,9 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
     for (const analysis::ProfileLink& link : entry.links) {
         switch (link.kind) {
             case analysis::TimeKind::Unknown: return child_of(at, name_of("[not recorded]", "", NameKind::Unknown));
-            // A busy machine makes all functions wait: it is one cause, wherever they stand. What makes a run wait for
-            // another thread is what that thread was at, whether it had a CPU for it or not.
+            // On a busy machine all functions wait for a CPU, so this is one cause wherever they
+            // are. If a run waits for another thread, the cause is what that thread was doing,
+            // whether or not it had a CPU.
             case analysis::TimeKind::Runnable:
                 if (&link != entry.links.data()) at = place_of(mapping, at, link.node);
                 return child_of(at, name_of("[waits for a CPU]", "", NameKind::Runnable));

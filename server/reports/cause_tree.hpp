@@ -1,4 +1,5 @@
-// All stacks of many runs as one tree, and where in it each run's time went. Used inside server/reports/ alone.
+// The call stacks of many runs as one tree, with the time of each run in it. Internal to
+// server/reports/.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace lagtrap::server::reports {
 
 enum class NameKind : std::uint8_t {
     Function,
-    OnCpu,     // "[on CPU]", below the function that was: a function's own time is a place of its own
-    Blocked,   // "[disk]"; what the other thread did stands below it
+    OnCpu,     // "[on CPU]", below the function that ran: a function's own time is a place of its own
+    Blocked,   // "[disk]"; the other thread's functions are below it
     Runnable,  // "[waits for a CPU]"
     Unknown,   // "[not recorded]"
 };
@@ -24,23 +25,23 @@ struct TreeName {
     NameKind kind = NameKind::Function;
 };
 
-// Node 0 is the root; parents stand before their children.
+// Node 0 is the root. Parents come before their children.
 struct TreeNode {
     std::uint32_t parent = 0;
     std::uint32_t name = 0;
 };
 
 struct TreeEntry {
-    std::uint32_t node = 0;  // where the path ends
+    std::uint32_t node = 0;  // end of the path
     std::uint64_t time_ns = 0;
 };
 
 struct TreeRun {
     bool delayed = false;
-    std::uint32_t host = 0, user = 0, build = 0, bundle = 0;  // numbers of texts()
+    std::uint32_t host = 0, user = 0, build = 0, bundle = 0;  // indices into texts()
     std::uint32_t delay = 0;
     std::uint64_t begin_realtime_ns = 0;
-    std::uint64_t recorded_ns = 0;                   // of its duration; its entries add up to it
+    std::uint64_t recorded_ns = 0;                   // recorded part of its duration, the sum of its entries
     bool cut = false;                                // not all of it was recorded
     std::size_t entries_begin = 0, entries_end = 0;  // each node once
 };
@@ -49,7 +50,7 @@ class CauseTree {
   public:
     CauseTree(std::size_t most_nodes, std::size_t most_entries);
 
-    // A run of which nothing was recorded is none.
+    // Skips a run of which nothing was recorded.
     void add(const ProfiledRun& run, const analysis::RunProfile& profile);
 
     [[nodiscard]] const std::vector<TreeName>& names() const { return names_; }
@@ -79,7 +80,7 @@ class CauseTree {
     std::size_t most_entries_;
     std::vector<TreeName> names_;
     std::unordered_map<std::string, std::uint32_t> name_ids_;
-    std::unordered_map<std::string, std::uint32_t> frame_names_;  // by a frame as profiles have it
+    std::unordered_map<std::string, std::uint32_t> frame_names_;  // by a profile's frame
     std::vector<TreeNode> nodes_;
     std::unordered_map<std::uint64_t, std::uint32_t, Hash> children_;
     std::vector<TreeRun> runs_;

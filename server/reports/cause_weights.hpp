@@ -1,4 +1,5 @@
-// How much each run counts, and what normal runs of its host would have taken. Used inside server/reports/ alone.
+// The weight of each run, and how long normal runs of the same host would have taken. Internal to
+// server/reports/.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 
 namespace lagtrap::server::reports {
 
-// So many runs of one host and kind count in full; more share their weight.
+// Up to this number, runs of one host and kind count in full; beyond it they share that weight.
 inline constexpr double runs_of_a_host = 20;
-// From so many on, a host's delayed runs are compared with normal runs of the same host.
+// From this number on, a host's delayed runs are compared with normal runs of the same host.
 inline constexpr std::size_t own_normal_runs = 3;
 
 struct HostRuns {
@@ -19,9 +20,9 @@ struct HostRuns {
     std::vector<std::uint32_t> normal;
 };
 
-// Weights of delayed runs are above 0. Those of normal runs are below 0, and together they weigh as much: each host's
-// delayed runs are balanced by its own normal runs, or, where it has too few, by those of all hosts. So a sum over all
-// runs of weight times time is extra time, whatever the mixture of hosts.
+// Delayed runs have positive weights. Normal runs have negative weights with the same total: they
+// balance the delayed runs of their host, or of all hosts if a host has too few normal runs. A sum
+// of weight times time over all runs is therefore extra time, whatever the mix of hosts.
 struct RunWeights {
     std::vector<double> of_run;
     std::unordered_map<std::uint32_t, HostRuns> hosts;
@@ -31,13 +32,14 @@ struct RunWeights {
 
 [[nodiscard]] RunWeights weigh_runs(const CauseTree& tree);
 
-// A quantity that each run has, and what a delayed run has of it beyond normal runs of its host (or of all hosts).
+// A quantity by run, and how much more of it a delayed run has than normal runs of its host (or of
+// all hosts).
 class Excess {
   public:
     Excess(const CauseTree& tree, const RunWeights& weights, std::vector<double> values);
     [[nodiscard]] double of(std::uint32_t run) const;
     [[nodiscard]] double value(std::uint32_t run) const { return values_[run]; }
-    // What normal runs have of it beyond what is usual for them: nearly all have less. 0 or more.
+    // How far normal runs exceed what is usual for them; nearly all stay below this. At least 0.
     [[nodiscard]] double of_normal_runs() const { return of_normal_runs_; }
 
   private:

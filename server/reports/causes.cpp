@@ -18,40 +18,40 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr double affected_share = 0.1;  // of a run's extra time
-constexpr double much_share = 0.25;     // of the mean extra time of delayed runs, for a run to count as having much
-constexpr double large_part = 0.5;      // of the extra time of the runs that it affects
-constexpr double large_times = 3;       // what nearly all normal runs have of it beyond what is usual
-constexpr double least_growth = 1.2;    // of a place, over that of the rest of the same runs
-constexpr double least_rest = 0.05;     // of a run's usual time: where the rest is less, it cannot be compared with
-constexpr double all_growth = 1.5;      // of the rest, for delayed runs to have taken longer in all they did
+constexpr double affected_share = 0.1;  // minimum part of a run's extra time
+constexpr double much_share = 0.25;     // minimum part of delayed runs' mean extra time for a run to have much of it
+constexpr double large_part = 0.5;      // minimum part of the extra time of affected runs
+constexpr double large_times = 3;       // minimum, in multiples of how far nearly all normal runs exceed what is usual
+constexpr double least_growth = 1.2;    // minimum growth of a place, relative to the rest of the same runs
+constexpr double least_rest = 0.05;     // minimum part of a run's usual time for the rest to be comparable
+constexpr double all_growth = 1.5;      // growth of the rest above which delayed runs took longer in everything
 constexpr double least_rest_growth = 0.25;
-constexpr double highest_whole_p = 0.01;  // for delayed runs to be longer than normal ones
-constexpr double one_caller_share = 0.6;  // of a cause's extra time, for the caller to be told
+constexpr double highest_whole_p = 0.01;  // for delayed runs to count as longer than normal ones
+constexpr double one_caller_share = 0.6;  // part of a cause's extra time above which the caller is named
 constexpr std::size_t least_hosts = 3;
 constexpr std::size_t most_delays = 1000;
 constexpr std::size_t least_affected = 3;  // runs
 constexpr std::size_t most_frames = 64;
 constexpr std::size_t most_builds = 100;
 constexpr std::size_t runs_tested_of_a_host = 20;
-// Where so few hosts have delays, they can only speak for themselves, and each may speak at length.
+// If this few hosts have delays, each may contribute more runs to the tests.
 constexpr std::size_t runs_tested_of_few_hosts = 200;
 
 using analysis::TimeKind;
 
-// What is blamed, with its value for each run. Several suspects may be one: one function called from several places.
+// A possible cause. Several suspects can be one: a function called from several places.
 struct Candidate {
     Cause cause;
     std::vector<std::uint32_t> suspects;
     std::vector<double> values;  // by run
     bool by_share = false;
-    std::vector<double> below;        // by run: with all below it, other suspects too
-    std::vector<double> rest_growth;  // by run: of what else it does; empty: it does next to nothing else
-    bool one_place = false;           // a wait or a function's own time, not all that a function calls
+    std::vector<double> below;        // by run, including everything below it and other suspects
+    std::vector<double> rest_growth;  // by run: growth of the rest of the run; empty if there is almost no rest
+    bool one_place = false;           // a wait or a function's own time, not everything a function calls
     double p_value = 1, q_value = 1;
     std::size_t name_size = 0;                // of the function, with which the title begins
     double excess = 0;                        // of its suspects
-    std::map<std::uint32_t, double> callers;  // of which under one caller, by its name; 0: several, or none
+    std::map<std::uint32_t, double> callers;  // the part under each caller, by its name; 0: several callers or none
     double rank = 0;
 };
 
@@ -90,9 +90,9 @@ class CauseJudge {
     const CauseTree& tree_;
     const CauseOptions& options_;
     RunWeights weights_;
-    std::vector<double> run_extra_;  // by run: of a delayed run beyond what is usual for it
+    std::vector<double> run_extra_;  // by run: extra time of a delayed run
     double all_extra_ = 0;           // weighted
-    std::vector<double> cpu_waits_;  // by run: for a CPU, of its own thread
+    std::vector<double> cpu_waits_;  // by run: its own thread's waits for a CPU
 };
 
 std::optional<std::string> CauseJudge::too_little_data() const {
@@ -122,7 +122,7 @@ std::optional<std::string> CauseJudge::no_extra_time(const SearchResult& search)
         cut, weights_.delayed);
 }
 
-// By node: the name of the wait of the run's own thread that it lies in; 0: it lies in none.
+// By node: the name of the own thread's wait that contains it; 0 if none does.
 std::vector<std::uint32_t> CauseJudge::first_waits() const {
     std::vector<std::uint32_t> waits(tree_.nodes().size(), 0);
     for (std::size_t i = 1; i < waits.size(); ++i) {
@@ -133,10 +133,10 @@ std::vector<std::uint32_t> CauseJudge::first_waits() const {
     return waits;
 }
 
-// The size of the function's name, with which the title begins; 0: there is none.
+// Returns the size of the function's name at the start of the title; 0 if there is none.
 std::size_t CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const {
     const CauseFrame* function = nullptr;
-    bool waited_for = false;  // a wait stands between the function and the run's thread
+    bool waited_for = false;  // there is a wait between the function and the run's thread
     for (std::uint32_t at = suspect.node; at != 0; at = tree_.nodes()[at].parent) {
         const TreeName& name = tree_.names()[tree_.nodes()[at].name];
         if (name.kind == NameKind::OnCpu) continue;
@@ -174,7 +174,7 @@ std::size_t CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cau
     return name.size();
 }
 
-// A helper's name says little where all its extra time is one caller's: "spin in parse_page: on CPU".
+// A helper's name says little if one caller has all its extra time: "spin in parse_page: on CPU".
 void CauseJudge::name_caller(Candidate& candidate) const {
     for (const auto& [caller, excess] : candidate.callers) {
         if (caller == 0 || candidate.name_size == 0 || excess < one_caller_share * candidate.excess) continue;
@@ -184,7 +184,7 @@ void CauseJudge::name_caller(Candidate& candidate) const {
 }
 
 std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
-    // Of what a suspect's extra time consists decides what state it is in.
+    // The largest part of a suspect's extra time determines its state.
     const std::vector<std::uint32_t> waits = first_waits();
     std::vector<std::map<std::uint32_t, double>> states(search.suspects.size());
     for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
@@ -223,7 +223,7 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
         most[place->second] = std::max(most[place->second], search.suspects[i].excess);
     }
     for (Candidate& candidate : candidates) name_caller(candidate);
-    // By suspect: the candidates in which it lies, its own among them.
+    // By suspect: the candidates that contain it, including its own.
     std::vector<std::set<std::size_t>> around(search.suspects.size());
     for (std::uint32_t i = 0; i < search.suspects.size(); ++i) {
         for (std::uint32_t at = search.suspects[i].node; at != 0; at = tree_.nodes()[at].parent) {
@@ -246,8 +246,8 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
     return candidates;
 }
 
-// What else each run does: waits for a CPU, and the extra time of other single places, left out, as a run may have two
-// causes.
+// Measures the rest of each run, without waits for a CPU and without the extra time of other single
+// places, because a run may have two causes.
 void CauseJudge::measure_rest(std::vector<Candidate>& candidates) const {
     std::vector<Excess> excesses;
     for (const Candidate& candidate : candidates) excesses.emplace_back(tree_, weights_, candidate.values);
@@ -285,11 +285,11 @@ bool CauseJudge::rest_grew(const Candidate& candidate) const {
     }
     std::ranges::sort(delayed);
     std::ranges::sort(normal);
-    // In nearly all of them: what else they do may hold another cause in most.
+    // Checks the lowest tenth, because the rest may contain another cause in most runs.
     return quantile(delayed, 0.1) > all_growth * quantile(normal, 0.1);
 }
 
-// By how much it grew in the runs that it affects, against what else these runs do.
+// Whether it grew more than the rest of the runs that it affects.
 bool CauseJudge::stands_out(const Candidate& candidate) const {
     if (candidate.rest_growth.empty()) return candidate.one_place;
     const Excess own(tree_, weights_, candidate.values);
@@ -305,7 +305,7 @@ bool CauseJudge::stands_out(const Candidate& candidate) const {
     return !rest_growth.empty() && own_ns >= least_growth * usual_ns * std::max(median(std::move(rest_growth)), 1.0);
 }
 
-// Within each host that has both kinds; and, as one more group, between hosts that have one kind, by their means.
+// Tests within hosts that have both kinds of runs, and between the means of the other hosts.
 double CauseJudge::p_value_of(const std::vector<double>& values) const {
     std::size_t delayed_hosts = 0;
     for (const auto& [number, host] : weights_.hosts) delayed_hosts += host.delayed.empty() ? 0 : 1;
@@ -341,7 +341,7 @@ double CauseJudge::p_value_of(const std::vector<double>& values) const {
     return rank_test(groups);
 }
 
-// The same, by how many runs have much more of it than is usual on their host.
+// As p_value_of(), by the number of runs that have much more of it than is usual on their host.
 double CauseJudge::count_p_value_of(const std::vector<double>& values) const {
     const Excess excess(tree_, weights_, values);
     const double much = std::max(much_share * all_extra_ / weights_.delayed_sum, excess.of_normal_runs());
@@ -438,7 +438,7 @@ void CauseJudge::count_runs(Candidate& candidate) const {
         all += weights_.of_run[i] * run_extra_[i];
     }
     if (affected.empty()) return;
-    // Of runs that are alike the slowest have more of most places, of each a little.
+    // Even among similar runs, the slowest take a little longer in most places.
     const double mean = sum / static_cast<double>(affected.size());
     if (weighted < large_part * all && mean < large_times * excess.of_normal_runs()) return;
     users.erase(0);
@@ -466,12 +466,12 @@ void CauseJudge::count_runs(Candidate& candidate) const {
 void CauseJudge::test(std::vector<Candidate>& candidates, std::size_t places) const {
     std::vector<double> p_values;
     for (const Candidate& candidate : candidates) {
-        // Where delayed runs took longer in all they did, what is more than that is tested.
+        // If delayed runs took longer in everything, only the excess over that is tested.
         std::vector<double> values = candidate.values;
         if (rest_grew(candidate)) {
             for (std::size_t i = 0; i < values.size(); ++i) values[i] /= candidate.rest_growth[i];
         }
-        // The smaller one of two tests, counted twice.
+        // The smaller of the two tests' p-values, doubled (Bonferroni).
         p_values.push_back(std::min(1.0, 2 * std::min(p_value_of(values), count_p_value_of(values))));
         if (!candidate.by_share) continue;
         std::vector<double> shares = candidate.values;
@@ -485,7 +485,7 @@ void CauseJudge::test(std::vector<Candidate>& candidates, std::size_t places) co
     }
 }
 
-// Fills in what stands the tests; nothing else keeps a rank. Returns the title of what grew only as everything did.
+// Ranks candidates that pass the tests. Returns the title of one that grew only as all else did.
 std::string CauseJudge::judge(std::vector<Candidate>& candidates) const {
     std::string as_before;
     for (Candidate& candidate : candidates) {
@@ -501,7 +501,7 @@ std::string CauseJudge::judge(std::vector<Candidate>& candidates) const {
     return as_before;
 }
 
-// Each run's extra time among the causes that it has.
+// Splits each run's extra time among its causes.
 void CauseJudge::share_out(std::vector<Candidate>& candidates, CauseReport& report) const {
     std::vector<Excess> excesses;
     for (const Candidate& candidate : candidates) excesses.emplace_back(tree_, weights_, candidate.values);
@@ -510,7 +510,7 @@ void CauseJudge::share_out(std::vector<Candidate>& candidates, CauseReport& repo
         double sum = 0;
         for (const Excess& excess : excesses) sum += is_affected(excess, i) ? excess.of(i) : 0;
         if (sum <= 0) continue;
-        // What else was shorter than usual makes room for more than there is.
+        // If other parts were shorter than usual, the causes exceed the run's extra time.
         const double part = std::min(1.0, run_extra_[i] / sum) * weights_.of_run[i] / all_extra_;
         for (std::size_t c = 0; c < candidates.size(); ++c) {
             if (is_affected(excesses[c], i)) candidates[c].cause.share += excesses[c].of(i) * part;

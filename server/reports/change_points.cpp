@@ -12,7 +12,8 @@ namespace lagtrap::server::reports {
 namespace {
 
 constexpr std::size_t least_builds = 3;
-// Splits this much less sure are looked at first; what they part may make others surer.
+// Splits with up to this times the p-value are examined first: separating what they divide can make
+// others more significant.
 constexpr double weak_factor = 10;
 
 using Series = std::vector<double>;
@@ -32,11 +33,12 @@ Stretch stretch_of(const Series& series, std::size_t begin, std::size_t end) {
     return stretch;
 }
 
-// Welch's test, two-sided, of the series before and after `place`.
+// Two-sided Welch's t-test of the series before and from `place`.
 double welch_p(const Series& series, std::size_t begin, std::size_t place, std::size_t end) {
     const Stretch a = stretch_of(series, begin, place);
     const Stretch b = stretch_of(series, place, end);
-    // Medians that never vary would be sure of anything; a clock is no better than this.
+    // Medians without any variance would make everything significant; clocks are not more accurate
+    // than this.
     constexpr double least_variance = 1e-8;
     const double a_part = std::max(a.variance, least_variance) / a.count;
     const double b_part = std::max(b.variance, least_variance) / b.count;
@@ -46,7 +48,8 @@ double welch_p(const Series& series, std::size_t begin, std::size_t place, std::
     return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), t));
 }
 
-// Where the weighted distance of the means of both sides is largest; 0: the stretch is too short.
+// The split with the largest weighted distance between the means of both sides; 0 if the stretch is
+// too short.
 std::size_t best_split(const Series& series, std::size_t begin, std::size_t end) {
     std::vector<double> sums(end - begin + 1, 0);
     for (std::size_t i = begin; i < end; ++i) sums[i - begin + 1] = sums[i - begin] + series[i];
@@ -79,7 +82,7 @@ std::uint64_t median_of(std::span<const BuildMedian> builds, std::size_t begin, 
     return static_cast<std::uint64_t>(median(std::move(values)));
 }
 
-// The changes at the splits, each judged by the builds up to its neighbours.
+// The changes at the splits, each judged by the builds between its neighbours.
 std::vector<ChangePoint> changes_at(std::span<const BuildMedian> builds, const Series& series,
                                     const std::vector<std::size_t>& splits) {
     std::vector<ChangePoint> changes;
@@ -113,7 +116,7 @@ std::vector<ChangePoint> find_change_points(std::span<const BuildMedian> builds,
         if (end == series.size()) break;
     }
     std::sort(splits.begin(), splits.end());
-    // Windows overlap: of splits closer than a side may be short, the first is enough.
+    // Windows overlap. Of splits closer together than the minimum length of a side, keep the first.
     std::vector<std::size_t> apart;
     for (const std::size_t place : splits) {
         if (apart.empty() || place - apart.back() >= least_builds) apart.push_back(place);

@@ -1,4 +1,4 @@
-// Builds at which the durations of an event changed for good. Pure functions; any thread.
+// Finds builds at which an event's durations changed permanently. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace lagtrap::server::reports {
 
-// Clean runs of one event and start.
+// The median of a build's clean runs of one event and start.
 struct BuildMedian {
     std::string build;
     std::uint64_t median_ns = 0;
@@ -24,14 +24,15 @@ struct ChangePoint {
 };
 
 struct ChangeOptions {
-    std::size_t window = 50;  // builds looked at together
+    std::size_t window = 50;  // builds examined together
     double highest_p = 0.001;
     double least_change = 0.05;
 };
 
-// `builds` oldest first. Splits the series of log(median) by the statistic of E-divisive means (Matteson and James, 2014)
-// within windows, and keeps, weakest first, the splits that Welch's t-test confirms and that are large enough, as Hunter
-// does (Fleming and others, ICPE 2023). At least three builds must lie on each side of a change.
+// `builds` oldest first. Splits the series of log(median) by the E-divisive means statistic
+// (Matteson and James, 2014) within windows. Then removes splits, weakest first, until Welch's
+// t-test confirms all of them and all are large enough, as Hunter does (Fleming and others, ICPE
+// 2023). Each side of a change has at least three builds.
 [[nodiscard]] std::vector<ChangePoint> find_change_points(std::span<const BuildMedian> builds,
                                                           const ChangeOptions& options = {});
 

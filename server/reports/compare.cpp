@@ -11,15 +11,16 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr double highest_tail = 0.025;    // of chances beyond one end of the interval
-constexpr std::size_t counted_runs = 50;  // of both sides, up to which chances are counted; beyond, they are normal
+constexpr double highest_tail = 0.025;    // probability beyond each end of the interval
+constexpr std::size_t counted_runs = 50;  // of both sides: up to this number the distribution is exact, above it normal
 
 using Durations = std::vector<std::int64_t>;  // sorted
 
-// Pairs of a run of a and a run of b with b - a at most `limit`, in one pass over both.
+// The number of pairs of a run of a and a run of b with b - a at most `limit`, in one pass over
+// both.
 std::uint64_t pairs_within(const Durations& a, const Durations& b, std::int64_t limit) {
     std::uint64_t pairs = 0;
-    std::size_t below = 0;  // of a, values that are too small for the b at hand
+    std::size_t below = 0;  // values of a that are too small for the current b
     for (const std::int64_t duration : b) {
         while (below < a.size() && duration - a[below] > limit) ++below;
         pairs += a.size() - below;
@@ -27,7 +28,7 @@ std::uint64_t pairs_within(const Durations& a, const Durations& b, std::int64_t 
     return pairs;
 }
 
-// The least difference that `rank` of all pairs do not pass; 1: the least of all.
+// The difference of the given rank among all pairs; rank 1 is the smallest.
 std::int64_t difference_of_rank(const Durations& a, const Durations& b, std::uint64_t rank) {
     std::int64_t low = b.front() - a.back() - 1;
     std::int64_t high = b.back() - a.front();
@@ -38,9 +39,11 @@ std::int64_t difference_of_rank(const Durations& a, const Durations& b, std::uin
     return high;
 }
 
-// How many orders of a_runs and b_runs alike have so many pairs in which b is the larger, as a share of all orders.
+// By number of pairs in which b is larger: the share of all orderings of a_runs and b_runs
+// identical runs with that number.
 std::vector<double> chances_of_pairs(std::size_t a_runs, std::size_t b_runs) {
-    // By the product of (1 - x^(b_runs + i)) / (1 - x^i) for i from 1 to a_runs: the Gaussian binomial coefficient.
+    // The Gaussian binomial coefficient: the product of (1 - x^(b_runs + i)) / (1 - x^i) for i from
+    // 1 to a_runs.
     std::vector<double> counts(a_runs * b_runs + 1, 0);
     counts[0] = 1;
     for (std::size_t i = 1; i <= a_runs; ++i) {
@@ -53,7 +56,7 @@ std::vector<double> chances_of_pairs(std::size_t a_runs, std::size_t b_runs) {
     return counts;
 }
 
-// The rank of the difference at which the interval begins; 0: so few runs tell nothing.
+// The rank of the interval's low end; 0 if there are too few runs for an interval.
 std::uint64_t rank_of_low_end(std::size_t a_runs, std::size_t b_runs) {
     const auto pairs = static_cast<double>(a_runs * b_runs);
     if (a_runs + b_runs > counted_runs) {

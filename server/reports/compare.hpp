@@ -1,4 +1,5 @@
-// Two sets of runs against each other: how much longer one takes, and how sure that is. Pure functions; any thread.
+// Compares two sets of runs: how much longer one takes, and how certain that is. Pure functions;
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +17,21 @@ struct ComparedStage {
 
 struct ComparedRun {
     std::uint64_t duration_ns = 0;
-    std::vector<ComparedStage> stages;  // a name that comes twice counts with its sum
+    std::vector<ComparedStage> stages;  // durations of a name that occurs twice are added
 };
 
 struct Interval {
     std::int64_t low_ns = 0, high_ns = 0;
 };
 
-// Of b - a. The difference is Hodges and Lehmann's: the median of all differences of a run of b and a run of a.
+// The difference b - a by Hodges and Lehmann: the median of the differences of all pairs of a run
+// of b and a run of a.
 struct Difference {
     std::uint64_t a_runs = 0, b_runs = 0;
     std::uint64_t a_median_ns = 0, b_median_ns = 0;
     std::int64_t difference_ns = 0;
-    std::optional<Interval> interval;  // nothing where so few runs tell nothing, however they differ
-    bool evidence = false;             // there is an interval, and it does not hold 0
+    std::optional<Interval> interval;  // nullopt if there are too few runs for an interval
+    bool evidence = false;             // there is an interval, and it does not contain 0
 };
 
 struct StageDifference {
@@ -40,18 +42,19 @@ struct StageDifference {
 struct Comparison {
     double confidence = 0.95;
     Difference whole;
-    std::vector<StageDifference> stages;  // in the order in which they come first
+    std::vector<StageDifference> stages;  // in order of first appearance
 };
 
 struct CompareOptions {
     std::uint64_t seed = 1;
-    std::size_t most_runs = 1000;  // of each side; beyond it, a sample is compared
+    std::size_t most_runs = 1000;  // per side; beyond it, a sample is compared
 };
 
-// The interval is that of differences that the test of Mann and Whitney does not reject (Hodges and Lehmann, 1963), at
-// least at the confidence: exact up to 50 runs in all. It cannot contradict the verdict, and needs four runs a side, or
-// some more of one. Runs of a side have to be picked by something else than their duration. The same runs and options
-// give the same answer. A side without runs gives zeros and no evidence.
+// The interval contains the differences that the Mann-Whitney test does not reject (Hodges and
+// Lehmann, 1963), at the given confidence or more; it is exact for up to 50 runs in all. It never
+// contradicts the verdict, and needs four runs on each side, or a few more on one. Do not choose
+// the runs of a side by their duration. The same runs and options give the same result. A side
+// without runs gives zeros and no evidence.
 [[nodiscard]] Comparison compare_runs(std::span<const ComparedRun> a, std::span<const ComparedRun> b,
                                       const CompareOptions& options = {});
 

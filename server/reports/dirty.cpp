@@ -33,7 +33,7 @@ double log_of(std::uint64_t duration_ns) {
     return std::log(static_cast<double>(std::max<std::uint64_t>(duration_ns, 1)));
 }
 
-// What is usual in a group; scale 0: nothing differs.
+// Typical value and scale of a group; with a scale of 0, nothing differs.
 struct Usual {
     double center = 0;
     double scale = 0;
@@ -46,7 +46,7 @@ Usual usual_of(std::vector<double> logs) {
     std::vector<double> distances;
     distances.reserve(logs.size());
     for (const double value : logs) distances.push_back(std::abs(value - usual.center));
-    // 0.6745 and 1.349 make both the standard deviation where values are normally distributed.
+    // 0.6745 and 1.349 make both the standard deviation for normally distributed values.
     usual.scale = median(std::move(distances)) / 0.6745;
     if (usual.scale == 0) usual.scale = (quantile(logs, 0.75) - quantile(logs, 0.25)) / 1.349;
     return usual;

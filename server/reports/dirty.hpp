@@ -1,5 +1,5 @@
-// Runs whose durations do not speak of the program: found by what the machine says of them, and by a robust rule on
-// the logarithm of the duration. Pure functions; any thread.
+// Finds runs whose durations say nothing about the program: by what the machine reported about
+// them, and by a robust rule on the logarithm of the duration. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,27 @@ struct DirtyCandidate {
 };
 
 struct DirtyOptions {
-    double limit = 3.5;          // modified z beyond which a run differs plainly from the others
-    std::size_t least_runs = 8;  // of a group; smaller ones are judged by reasons alone
+    double limit = 3.5;          // modified z-score above which a run clearly differs from the others
+    std::size_t least_runs = 8;  // of a group; smaller groups are judged by reasons only
 };
 
 struct DirtyVerdict {
-    std::string
-        rule;  // "suspended", "clock-stepped", "missing-stage", "aborted", "failed", "cancelled", "duration"; empty: a clean run
-    std::string reason;  // one sentence for people; empty: a clean run
+    // "suspended", "clock-stepped", "missing-stage", "aborted", "failed", "cancelled" or "duration";
+    // empty: a clean run.
+    std::string rule;
+    std::string reason;  // a sentence for people; empty: a clean run
     [[nodiscard]] bool dirty() const { return !rule.empty(); }
 };
 
-// A verdict for each run, in their order. Groups are runs of one event, start and build. Reasons come first; runs that
-// have one are left out of the statistics. The rest is compared by the modified z of Iglewicz and Hoaglin (How to Detect
-// and Handle Outliers, 1993) on log(duration): 0.6745 (x - median) / MAD, both sides; where the MAD is 0, the distance
-// from the median in standard deviations that the quartiles tell; where these are equal too, nothing differs.
+// A verdict for each run, in order. Runs are grouped by event, start and build. Runs with a reason
+// are dirty and excluded from the statistics. The others are compared by the modified z-score of
+// Iglewicz and Hoaglin (How to Detect and Handle Outliers, 1993) of log(duration): 0.6745 (x -
+// median) / MAD, on both sides. If the MAD is 0, the quartiles estimate the standard deviation; if
+// they are equal too, nothing differs.
 //
-// The rule finds what is unlike other runs, and so are most delays: use its verdicts where runs are compared, not where
-// causes of delays are sought. For those the reasons alone count: set options.limit to infinity.
+// The rule finds runs that are unlike others, and most delays are. Use its verdicts to compare
+// runs, not to search for causes of delays. To judge by reasons only, set options.limit to
+// infinity.
 [[nodiscard]] std::vector<DirtyVerdict> find_dirty_runs(std::span<const DirtyCandidate> runs,
                                                         const DirtyOptions& options = {});
 

@@ -31,7 +31,7 @@ constexpr auto run_time_modules = std::to_array<std::string_view>({
     "[vdso]",
 });
 
-// What a pattern with '*' at its end begins with; else the whole name.
+// A pattern with '*' at its end is a prefix; otherwise it is the whole name.
 constexpr auto run_time_functions = std::to_array<std::string_view>({
     "std::*",
     "__gnu_cxx::*",
@@ -68,7 +68,7 @@ bool matches(std::string_view name, std::string_view pattern) {
 std::string_view stable_function(std::string_view function) {
     std::size_t end = function.size();
     for (const std::string_view suffix : suffixes) {
-        // A name may begin with it: "[libfoo.cold.so]" is none, "@" alone is.
+        // Searched from 1, because "@" alone is a name. "[libfoo.cold.so]" has no suffix either.
         const std::size_t place = function.find(suffix, 1);
         if (place != std::string_view::npos && function.front() != '[') end = std::min(end, place);
     }
@@ -90,7 +90,7 @@ std::string owner_of(std::string_view function) {
         if (depth == 0 && letter != '<' && letter != '>') {
             if (letter == ':' && name.ends_with(':')) owner_size = name.size() - 1;
             name += letter;
-            // What it gives back stands before a blank.
+            // The return type precedes a blank.
             if (letter == ' ') name.clear(), owner_size = 0;
         }
         depth += letter == '<' ? 1 : 0;

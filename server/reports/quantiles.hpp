@@ -1,4 +1,4 @@
-// Medians and quartiles of values in memory.
+// Medians and quantiles of values in memory.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 
 namespace lagtrap::server::reports {
 
-// By linear interpolation between the two values next to it; `sorted` is not empty, `share` from 0 to 1.
+// Interpolates linearly between the two nearest values. `sorted` must not be empty; `share` is 0 to
+// 1.
 inline double quantile(const std::vector<double>& sorted, double share) {
     const double place = share * static_cast<double>(sorted.size() - 1);
     const auto low = static_cast<std::size_t>(place);

@@ -1,4 +1,4 @@
-// Random numbers that are the same with every standard library: std's distributions are not.
+// Random numbers that are the same with every standard library; the distributions of std are not.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace lagtrap::server::reports {
 class Random {
   public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}
-    // In [0, limit); limit at least 1. The deviation from evenness is below limit / 2^64.
+    // In [0, limit); limit must be at least 1. The bias is below limit / 2^64.
     [[nodiscard]] std::uint64_t below(std::uint64_t limit) {
         return static_cast<std::uint64_t>(static_cast<unsigned __int128>(engine_()) * limit >> 64);
     }

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t exact_limit = 60;
 constexpr int permutations = 20'000;
-constexpr double counted_variance = 100;  // up to which counts are not taken to be normally distributed
+constexpr double counted_variance = 100;  // up to this variance counts are exact, above it approximated as normal
 
-// A group's values: those of delayed runs first. Ranks stand in the place of values once all are ranked.
+// A group's values, delayed runs first. rank() replaces the values of all groups by their ranks.
 struct Scores {
     std::vector<double> values;
     std::size_t delayed = 0;
@@ -89,7 +89,7 @@ double log_choose(std::size_t n, std::size_t k) {
     return std::lgamma(real(n)) - std::lgamma(real(k)) - std::lgamma(real(n - k));
 }
 
-// Chances that low, low + 1 ... high of those above the bound are delayed ones.
+// The probabilities that low, low + 1 ... high of the runs above the bound are delayed.
 std::vector<double> hypergeometric(const CountGroup& group, std::size_t low, std::size_t high) {
     const std::size_t above = group.delayed_above + group.normal_above;
     const double all = log_choose(group.delayed + group.normal, above);
@@ -130,7 +130,7 @@ double count_test(std::span<const CountGroup> groups) {
     }
     if (variance == 0 || seen <= mean) return 1;
     if (variance > counted_variance) return 0.5 * std::erfc((seen - 0.5 - mean) / std::sqrt(2 * variance));
-    std::vector<double> chances{1};  // by the sum of counts above their least possible ones
+    std::vector<double> chances{1};  // by the sum of counts, relative to their minimum
     std::size_t least = 0;
     for (const CountGroup& group : groups) {
         if (group.delayed == 0 || group.normal == 0) continue;

@@ -10,16 +10,17 @@ namespace {
 
 constexpr double two_sided_95 = 1.959964;
 constexpr double records_beside = 5;
-// Sketches are right within so much.
+// Relative accuracy of sketches.
 constexpr double sketch_error = 0.01;
 
-// The bounds of a difference from those of its sides (Zou and Donner, 2008), which need not be symmetrical.
+// Bounds of a difference from the bounds of both sides, which need not be symmetric (Zou and
+// Donner, 2008).
 Bounds bounds_of_difference(double a, const Bounds& of_a, double b, const Bounds& of_b) {
     const double difference = b - a;
     return {difference - std::hypot(b - of_b.low, of_a.high - a), difference + std::hypot(of_b.high - b, a - of_a.low)};
 }
 
-// By order statistics: the quantiles whose ranks the true one has in 95 of 100 samples.
+// By order statistics: the quantiles whose ranks contain the true one in 95 of 100 samples.
 std::optional<Bounds> quantile_bounds(const Sketch& sketch, std::uint64_t records, double share) {
     const auto count = static_cast<double>(records);
     if (count * std::min(share, 1 - share) < records_beside) return std::nullopt;
@@ -58,7 +59,7 @@ struct Side {
             });
         }
     }
-    // Mean, and the variance of the mean.
+    // The mean and its variance.
     [[nodiscard]] std::pair<double, double> mean(const PartName& name) const {
         const auto found = parts.find(name);
         if (found == parts.end() || weight == 0) return {0, 0};

@@ -13,7 +13,7 @@ namespace {
 
 using PartName = std::pair<std::string, std::string>;  // state, reason
 
-// Sums may be of many weights, so they are not whole numbers of 64 bits.
+// Sums can include large weights and exceed 64 bits, so they are floating point.
 class Mean {
   public:
     void add(const TimedDuration& run) {
@@ -78,7 +78,7 @@ std::optional<TimeShift> time_shift(std::vector<TimedDuration> runs) {
     Mean middle, slow;
     std::uint64_t passed = 0;
     for (const TimedDuration& run : runs) {
-        // A run stands where the middle of those it stands for does.
+        // A record's position is the middle of the runs it stands for.
         const double place = (static_cast<double>(passed) + run.weight / 2.0) / static_cast<double>(all);
         passed += run.weight;
         if (place >= 0.4 && place <= 0.6) middle.add(run);

@@ -1,4 +1,4 @@
-// Where the time of slow runs goes that of usual ones does not: the slowest hundredth beside the middle fifth.
+// Where slow runs spend more time than usual ones: the slowest hundredth against the middle fifth.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct TimedDuration {
     trace::RunTimes times;
 };
 
-// Runs of like duration; the mean is of all that they stand for.
+// Runs with similar durations. The mean is over all runs they stand for.
 struct DurationGroup {
     std::uint64_t runs = 0;
     std::uint64_t shortest_ns = 0, longest_ns = 0;
@@ -26,24 +26,24 @@ struct DurationGroup {
 
 struct PartShift {
     std::string state;                         // "on CPU", "runnable", "blocked", "handed over", "unknown"
-    std::string reason;                        // of "blocked" as reports have it; of "runnable" "CPU quota", or nothing
+    std::string reason;                        // for "blocked" as in reports; for "runnable" "CPU quota" or empty
     std::uint64_t middle_ns = 0, slow_ns = 0;  // means
 };
 
 struct TimeShift {
     DurationGroup middle;          // from the 40th to the 60th percentile
-    DurationGroup slow;            // from the 99th on
-    std::vector<PartShift> parts;  // of which one group has some; the greatest difference first
+    DurationGroup slow;            // from the 99th percentile on
+    std::vector<PartShift> parts;  // those that either group has; the largest difference first
 };
 
-// The parts of a run that are more than nothing, as PartShift names them.
+// Visits the parts of a run that are not zero, named as in PartShift.
 void each_part(
     const TimedDuration& run,
     const std::function<void(const std::string& state, const std::string& reason, std::uint64_t time_ns)>& take);
 
 inline constexpr std::uint64_t shift_runs_needed = 20;
 
-// Nothing where the runs are fewer than those, as `weight` counts them.
+// nullopt if there are fewer runs (by `weight`) than shift_runs_needed.
 [[nodiscard]] std::optional<TimeShift> time_shift(std::vector<TimedDuration> runs);
 
 }  // namespace lagtrap::server::reports

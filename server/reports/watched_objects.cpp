@@ -56,7 +56,7 @@ boost::json::array WatchedObjects::latest() const {
     std::map<std::uint64_t, const calls::ObjectNode*> trees;
     for (const auto* kept : {&latest_failed_, &latest_})
         for (const Tree& tree : *kept) trees.emplace(tree.number, &tree.root);
-    // The newest ones have the room.
+    // If there is not enough room, the newest are kept.
     std::vector<boost::json::array> chosen;
     std::size_t rows = 0;
     for (auto tree = trees.rbegin(); tree != trees.rend() && rows < latest_rows_limit; ++tree) {

@@ -1,4 +1,4 @@
-// What a watch of objects of a running program comes to so far, from the parts of it that are there.
+// Summarises a watch of objects in a running program from the parts received so far.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,33 @@
 
 namespace lagtrap::server::reports {
 
-// Not for several threads at once.
+// Not thread-safe.
 class WatchedObjects {
   public:
-    static constexpr std::size_t latest_kept = 60;         // trees, and as many more of those with a failure
-    static constexpr std::size_t latest_rows_limit = 600;  // calls of them all
+    static constexpr std::size_t latest_kept = 60;         // trees, and as many of those with a failure
+    static constexpr std::size_t latest_rows_limit = 600;  // calls of all trees
 
-    // The lines of the next part, in the order of their numbers. Those that cannot be read are counted and left out.
+    // Adds the next part; call in the order of their numbers. Counts and skips lines that cannot be
+    // read.
     void add(std::string_view lines);
-    // No more parts come for now.
+    // Marks the end of the parts for now.
     void end_here();
 
-    // False: the part with the first line, which names classes and functions, is not there, so that nothing can be said.
+    // False if the first part, which names classes and functions, is missing. There is no summary
+    // then.
     [[nodiscard]] bool has_begun() const { return summary_.has_begun(); }
     [[nodiscard]] const calls::ObjectsSummary& summary() const { return summary_; }
-    // Why it ended; empty: it has not.
+    // Why the watch ended; empty if it has not.
     [[nodiscard]] const std::string& reason() const { return reason_; }
     [[nodiscard]] std::uint64_t parts() const { return parts_; }
     [[nodiscard]] std::uint64_t unread_lines() const { return unread_lines_; }
-    // The trees that ended last, oldest first, as ObjectsSummary::to_json() has calls; their begin is counted from the watch's.
+    // The trees that ended last, oldest first, as calls in the form of ObjectsSummary::to_json().
+    // Their begin is relative to the watch's.
     [[nodiscard]] boost::json::array latest() const;
 
   private:
     struct Tree {
-        std::uint64_t number = 0;  // in the order in which they ended
+        std::uint64_t number = 0;  // in order of their ends
         calls::ObjectNode root;
     };
     void take_line(std::string_view line);

@@ -20,8 +20,8 @@ void add_units(std::span<const UnitShare> units, bool now, std::vector<Ranked>& 
         if (unit.of > 0) into.push_back({unit.above / unit.of, now});
 }
 
-// What the units from `begin` to before `end` have beyond those one cycle earlier, as a logarithm; nothing where there
-// are none to compare with.
+// The units from `begin` to before `end`, compared with those one cycle earlier, as a logarithm;
+// nullopt if there are none to compare.
 std::optional<double> beyond_cycle(std::span<const SeriesUnit> series, std::size_t begin, std::size_t end,
                                    std::size_t cycle) {
     std::vector<double> differences;

@@ -1,5 +1,5 @@
-// Whether an event became slower: this stretch of time against the one before it, unit by unit. Pure functions; any
-// thread.
+// Tests whether an event became slower: a period against the one before it, unit by unit. Pure
+// functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,23 @@
 
 namespace lagtrap::server::reports {
 
-// How many of a unit's runs have something: took longer than a bound, were delays.
+// How many runs of a unit have a property: took longer than a bound, or were delays.
 struct UnitShare {
-    double of = 0;     // runs; 1 where what is counted is no part of a known whole
+    double of = 0;     // runs; 1 if what is counted has no known total
     double above = 0;  // of these
 };
 
-// Two-sided p: how likely two stretches that are alike would show shares at least as different. Mann and Whitney's test over the
-// units, ties by mid-ranks, by the normal approximation. A unit and not a run is what is counted: runs of the same
-// hour are slow together. Units without runs say nothing. Nothing where a side has fewer than least_units.
+// Two-sided p-value: how likely shares at least this different are if both periods are alike. The
+// Mann-Whitney test over units, with mid-ranks for ties and the normal approximation. It counts
+// units, not runs, because runs of the same hour are slow together. Units without runs are ignored.
+// nullopt if a side has fewer than least_units.
 inline constexpr std::size_t least_units = 4;
 [[nodiscard]] std::optional<double> share_test(std::span<const UnitShare> before, std::span<const UnitShare> now);
 
 // A unit of a series without gaps.
 struct SeriesUnit {
     std::uint64_t from_ns = 0;
-    double value = 0;  // 0: nothing known
+    double value = 0;  // 0: unknown
 };
 
 struct LevelChange {
@@ -33,12 +34,13 @@ struct LevelChange {
     double p_value = 1;
 };
 
-// The changes of level in a series, oldest first (find_change_points() over its units). `cycle`, where not 0, is how many
-// units make up what comes round again, such as 24 hours: a change that the cycle before had at the same place as
-// well, by more than half, is none.
+// The changes of level in a series, oldest first (find_change_points() over its units). `cycle`, if
+// not 0, is the length of a regular cycle in units, such as 24 hours. Ignores a change if more than
+// half of it also happened at the same place one cycle earlier.
 [[nodiscard]] std::vector<LevelChange> level_changes(std::span<const SeriesUnit> series, std::size_t cycle);
 
-// The share of false discoveries among all whose p is at most as high (Benjamini and Hochberg), for each of `p_values`.
+// For each of `p_values`, the false discovery rate among those at most as high (Benjamini and
+// Hochberg).
 [[nodiscard]] std::vector<double> false_discovery_shares(const std::vector<double>& p_values);
 
 }  // namespace lagtrap::server::reports

@@ -1,4 +1,4 @@
-// What happened to an event, unit of time by unit of time.
+// An event's runs and delays by unit of time (hour or day).
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@ namespace lagtrap::server {
 enum class ActivityUnit { Hour, Day };  // UTC
 
 struct ActivityQuestion {
-    Filter filter;  // from_ns and to_ns are set, and lie between units
+    Filter filter;  // from_ns and to_ns are set and are boundaries of units
     ActivityUnit unit = ActivityUnit::Hour;
     std::uint64_t hosts_from_ns = 0;  // hosts and builds are counted from here on
-    std::string search;               // part of the event's name; letters of ASCII in either case
+    std::string search;               // part of the event's name, ignoring ASCII case
 };
 
 struct BuildActivity {
     std::string build;
-    std::uint64_t runs = 0;  // weighted, shown
+    std::uint64_t runs = 0;  // weighted, without hidden ones
     std::uint64_t delays = 0;
 };
 
-// Weighted and shown runs that began in one unit; of an event without recorded runs, the delays of bundles.
+// The runs that began in one unit, weighted and without hidden ones. For an event without recorded
+// runs, its delays in bundles.
 struct UnitActivity {
     std::uint64_t from_ns = 0;
     std::uint64_t runs = 0;
@@ -36,11 +37,11 @@ struct UnitActivity {
 
 struct EventActivity {
     std::string event;
-    bool runs_recorded = false;       // false: all is of delays in bundles
+    bool runs_recorded = false;       // false: everything is about delays in bundles
     std::uint64_t last_ns = 0;        // begin of the last run or delay
     std::vector<UnitActivity> units;  // those with runs, in order
-    std::uint64_t hosts = 0;          // with runs, or with delays where no runs are recorded
-    std::uint64_t delayed_hosts = 0;  // with delays in bundles; of the newest activity_delays_limit of them
+    std::uint64_t hosts = 0;          // with runs, or with delays if runs are not recorded
+    std::uint64_t delayed_hosts = 0;  // with delays in bundles, among the newest activity_delays_limit of them
     bool delays_cut = false;          // there were more delays in bundles
 };
 

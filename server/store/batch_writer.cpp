@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t numbers_at_once = 1 << 20;
 constexpr std::size_t remembered_limit = 200'000;
-// What a batch may say of when its runs began, from when it came: beyond that the sender's clock is wrong.
+// Allowed age of a run when its batch arrives; beyond it the sender's clock must be wrong.
 constexpr std::uint64_t oldest_run_ns = 400 * day_ns;
 constexpr std::uint64_t newest_run_ns = day_ns;
 
@@ -44,7 +44,7 @@ Status check_times(const Receipt& receipt, const trace::RunBatch& batch) {
 
 }  // namespace
 
-// The names in a batch and their numbers; views point into the batch.
+// The names in a batch and their numbers. Views point into the batch.
 class BatchWriter::LabelsOfBatch {
   public:
     explicit LabelsOfBatch(const trace::RunBatch& batch) {
@@ -76,7 +76,7 @@ class BatchWriter::LabelsOfBatch {
     }
 
   private:
-    static constexpr std::size_t kinds = static_cast<std::size_t>(LabelKind::Unit) + 1;  // the last one
+    static constexpr std::size_t kinds = static_cast<std::size_t>(LabelKind::Unit) + 1;  // Unit is the last one
     void note(LabelKind kind, std::string_view text) { numbers_[static_cast<std::size_t>(kind)].emplace(text, 0U); }
 
     std::unordered_map<std::string_view, std::uint32_t> numbers_[kinds];
@@ -246,7 +246,7 @@ Result<AddOutcome> BatchWriter::add(const Receipt& receipt, const trace::RunBatc
         TRY(database_.insert_runs(connection, prepared.runs));
         for (const DirtyMark& mark : prepared.marks) TRY(insert_mark(connection, mark));
         TRY(write_seen(connection, prepared.seen));
-        // Last: other servers wait for these rows until the commit.
+        // Last, because other servers wait for these rows until the commit.
         return prepared.rollups.apply(connection, database_.dialect());
     });
     if (!written) return written.error();

@@ -1,4 +1,4 @@
-// A batch of runs on its way into the database.
+// Writes batches of runs into the database.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class BatchWriter {
     [[nodiscard]] Result<AddOutcome> add(const Receipt& receipt, const trace::RunBatch& batch);
 
   private:
-    // All that is to be written, made before the transaction begins.
+    // Everything to be written, prepared before the transaction begins.
     struct Prepared {
         std::uint32_t host = 0;
         std::vector<RunRecord> runs;
@@ -45,13 +45,13 @@ class BatchWriter {
 
     Database& database_;
     Labels& labels_;
-    std::mutex mutex_;  // guards the rest
+    std::mutex mutex_;  // guards the members below
     std::uint64_t next_number_ = 0, numbers_end_ = 0;
-    std::unordered_map<std::uint64_t, std::uint64_t> stack_days_;  // stack: the day that its row says
-    SeenNames known_seen_;                                         // what the rows say at least
+    std::unordered_map<std::uint64_t, std::uint64_t> stack_days_;  // by stack: last_day of its row
+    SeenNames known_seen_;                                         // what the rows contain at least
 };
 
-// How far `seen.last_ns` may be behind: rows that every batch would change are changed once a minute.
+// How far `seen.last_ns` may lag: rows that every batch would update are updated once a minute.
 inline constexpr std::uint64_t seen_slack_ns = 60ULL * 1'000'000'000ULL;
 
 [[nodiscard]] Status insert_mark(Connection& connection, const DirtyMark& mark);

@@ -1,4 +1,4 @@
-// Causes of delays as things with a life: noticed, known, resolved, back again.
+// Stores the causes of delays and their status: new, known, resolved or regressed.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lagtrap::server {
 
-// Numbers are in the database and never change.
+// The values are stored in the database and must never change.
 enum class CauseStatus : std::uint8_t { New = 0, Known = 1, Resolved = 2, Regressed = 3 };
 
 // A delay that has a cause.
@@ -32,17 +32,17 @@ struct SightedCause {
 
 struct CauseRecord {
     std::uint64_t id = 0;
-    std::uint64_t root = 0;  // the cause that it is a part of; its own id where it is none
+    std::uint64_t root = 0;  // the cause it was merged into; its own id if none
     std::string event, signature, title, state, reason, frames;
     std::uint64_t first_realtime_ns = 0,
-                  last_realtime_ns = 0;  // begins of the first and last delay, parts' not counted
+                  last_realtime_ns = 0;  // begins of the first and last delay, without its parts'
     std::uint64_t noticed_realtime_ns = 0;
     CauseStatus status = CauseStatus::New;
-    std::uint64_t resolved_realtime_ns = 0;  // 0: is not resolved, nor was
-    std::string resolved_build;              // empty: whatever the build
+    std::uint64_t resolved_realtime_ns = 0;  // 0: never resolved
+    std::string resolved_build;              // empty: in every build
     std::uint64_t regressed_realtime_ns = 0;
     std::string owner, note, link;
-    std::string changed_by;  // account; empty: nobody changed it
+    std::string changed_by;  // account; empty: never changed by a person
     std::uint64_t changed_realtime_ns = 0;
     std::uint64_t delays = 0, hosts = 0;  // without those of its parts
 };
@@ -58,19 +58,19 @@ struct CauseDay {
     std::uint64_t delays = 0;
 };
 
-// With its parts.
+// A cause with its parts.
 struct CauseLife {
     CauseRecord cause;
     std::vector<CauseRecord> parts;
     std::uint64_t delays = 0;
-    std::vector<CauseCount> hosts, builds;  // most delays first, builds the newest first; at most 1,000
+    std::vector<CauseCount> hosts, builds;  // most delays first, builds newest first; at most 1,000
     std::vector<CauseDay> days;             // those with delays, in order
     std::vector<CauseSighting> sightings;   // the newest 200
 };
 
-// What a person decides; what is not set stays.
+// A person's decisions; members that are not set stay as they are.
 struct CauseChange {
-    std::optional<CauseStatus> status;  // Known or Resolved; New and Regressed are found, not set
+    std::optional<CauseStatus> status;  // Known or Resolved; New and Regressed cannot be set
     std::string resolved_build;         // with Resolved
     std::optional<std::string> owner, note, link;
     std::optional<std::uint64_t> root;  // makes it a part of that cause; 0: a cause of its own again
@@ -78,20 +78,20 @@ struct CauseChange {
     std::uint64_t at_realtime_ns = 0;
 };
 
-// What note_causes() found that was not there before.
+// A new or returned cause found by note_causes().
 struct CauseNews {
     std::uint64_t id = 0;
     CauseStatus status = CauseStatus::New;  // New or Regressed
 };
 
-// How many causes of an event, without those that are parts of others, have a status.
+// The number of an event's causes with a status, without causes that are parts of others.
 struct CauseTotal {
     std::string event;
     CauseStatus status = CauseStatus::New;
     std::uint64_t causes = 0;
 };
 
-// As for RunStore.
+// The rules of RunStore apply.
 class CauseStore {
   public:
     CauseStore() = default;
@@ -99,20 +99,22 @@ class CauseStore {
     CauseStore& operator=(const CauseStore&) = delete;
     virtual ~CauseStore() = default;
 
-    // Keeps what a search found of an event. A signature that is not known is a new cause, or, if four fifths of its delays
-    // (three at least) are already those of one other cause that this search did not find under its own signature, a part
-    // of that: the same cause after the code around it changed. A resolved cause that has delays since then, with the
-    // build that resolved it or one that came after, has regressed.
+    // Records the result of a search over an event. An unknown signature is a new cause, unless at
+    // least four fifths of its delays (and at least three) already belong to one other cause that
+    // this search did not find under its own signature. Then it becomes a part of that cause: the
+    // same cause after the code around it changed. A resolved cause has regressed if it has later
+    // delays in the build that resolved it or in a newer build.
     [[nodiscard]] virtual Result<std::vector<CauseNews>> note_causes(const std::string& event,
                                                                      const std::vector<SightedCause>& causes,
                                                                      std::uint64_t now_realtime_ns) = 0;
-    // Of one event or of all, parts too; the newest noticed first, at most `limit`.
+    // Of one event or of all, including parts; most recently found first, at most `limit`.
     [[nodiscard]] virtual Result<std::vector<CauseRecord>> causes(const std::optional<std::string>& event,
                                                                   std::uint32_t limit) = 0;
     // By event; at most `limit`.
     [[nodiscard]] virtual Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) = 0;
     [[nodiscard]] virtual Result<std::optional<CauseLife>> find_cause(std::uint64_t id) = 0;
-    // False if there is no such cause. ErrorKind::Invalid for a root that is not there or of another event.
+    // False if there is no such cause. ErrorKind::Invalid for a root that does not exist or is of
+    // another event.
     [[nodiscard]] virtual Result<bool> change_cause(std::uint64_t id, const CauseChange& change) = 0;
 };
 

@@ -1,5 +1,5 @@
-// One connection to a database, the same for both engines: statements in the SQL that both understand, with $1, $2, ...
-// for parameters.
+// A database connection, the same for both engines. Statements use the SQL that both support, with
+// parameters $1, $2, ...
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace lagtrap::server {
 
-// A parameter. Texts and bytes are borrowed: they must live as long as the call that they are given to.
+// A parameter. Texts and bytes are borrowed and must live until the call returns.
 class Value {
   public:
     enum class Kind { Null, Integer, Text, Bytes };
@@ -56,7 +56,7 @@ using Values = std::vector<Value>;
     return name.append(std::to_string(number));
 }
 
-// The rows of an answer, one after the other. Goes before its connection does.
+// The rows of a result, one after the other. Must be destroyed before its connection.
 class Rows {
   public:
     Rows() = default;
@@ -64,9 +64,9 @@ class Rows {
     Rows& operator=(const Rows&) = delete;
     virtual ~Rows() = default;
 
-    // Goes to the next row; false after the last.
+    // Moves to the next row; false after the last.
     [[nodiscard]] virtual Result<bool> next() = 0;
-    // Columns count from 0. NULL is 0 or empty. Views live until the next row.
+    // Columns count from 0. NULL gives 0 or empty. Views are valid until the next row.
     [[nodiscard]] virtual std::int64_t integer(int column) const = 0;
     [[nodiscard]] virtual std::string_view bytes(int column) const = 0;
     [[nodiscard]] virtual bool is_null(int column) const = 0;
@@ -89,9 +89,9 @@ class Connection {
 
     [[nodiscard]] virtual Result<std::unique_ptr<Rows>> query(const std::string& sql,
                                                               std::span<const Value> values) = 0;
-    // How many rows were changed.
+    // Returns how many rows were changed.
     [[nodiscard]] virtual Result<std::uint64_t> execute(const std::string& sql, std::span<const Value> values) = 0;
-    // Several statements, without parameters.
+    // Runs several statements without parameters.
     [[nodiscard]] virtual Status script(const std::string& sql) = 0;
 
     [[nodiscard]] Result<std::unique_ptr<Rows>> query(const std::string& sql,
@@ -101,7 +101,7 @@ class Connection {
     [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql, std::initializer_list<Value> values = {}) {
         return execute(sql, std::span<const Value>(values.begin(), values.size()));
     }
-    // The first row's first column; nothing without rows or for NULL.
+    // The first column of the first row; nullopt if there are no rows or it is NULL.
     [[nodiscard]] Result<std::optional<std::int64_t>> number(const std::string& sql,
                                                              std::initializer_list<Value> values = {}) {
         TRY_ASSIGN(const auto rows, query(sql, values));

@@ -7,7 +7,7 @@
 namespace lagtrap::server {
 namespace {
 
-// Whole buckets of a level, `from` to before `to`.
+// Visits whole buckets of a level, `from` to before `to`.
 Status each_rollup(Connection& connection, const NumberedFilter& filter, RollupLevel level, std::uint64_t from,
                    std::uint64_t to, Detail detail, const TakePiece& take) {
     if (from >= to) return success();
@@ -58,7 +58,7 @@ Status each_run(Connection& connection, const Dialect& dialect, NumberedFilter f
     Where where;
     add_run_conditions(where, filter);
     if (!filter.event) {
-        // Without an event the rows are not together; their ids are in order of time.
+        // Without an event the rows are not adjacent, but ids are in order of time.
         where.add(std::string(dialect.time_id) + " >= ?", first_run_id_of_hour(from_ns / hour_ns));
         where.add(std::string(dialect.time_id) + " < ?", first_run_id_of_hour(to_ns / hour_ns + 1));
     }

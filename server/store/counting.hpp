@@ -1,4 +1,5 @@
-// Counts and distributions of runs: from roll-ups as far as they go, from the runs for what is left.
+// Counts and distributions of runs: from roll-ups as far as possible, from the runs themselves for
+// the rest.
 #pragma once
 
 #include <functional>
@@ -9,10 +10,10 @@
 
 namespace lagtrap::server {
 
-// Some runs of one build, all with the same mark. From a roll-up they have sketches; read from the runs they all
-// lie in one bin.
+// Some runs of one build with the same mark. A piece from a roll-up has sketches; the runs of other
+// pieces are all in one bin.
 struct Piece {
-    std::uint64_t hour = 0;  // since 1970, that it begins in; of a day its first
+    std::uint64_t hour = 0;  // hour of its begin, since 1970; for a day, the first hour
     std::uint32_t event = 0;
     std::uint32_t build = 0;
     RunMark mark = RunMark::None;
@@ -24,12 +25,12 @@ struct Piece {
     std::uint16_t bin = 0;
 };
 
-enum class Detail { Counts, Sketches };  // Counts: the sketches are not read
-enum class Grain { Day, Hour };          // Hour: no piece is longer than an hour
+enum class Detail { Counts, Sketches };  // Counts: does not read the sketches
+enum class Grain { Day, Hour };          // Hour: no piece spans more than an hour
 
 using TakePiece = std::function<Status(const Piece&)>;
 
-// All runs that the filter selects, hidden ones too, in pieces of any order.
+// Visits all runs that the filter selects, including hidden ones, as pieces in any order.
 [[nodiscard]] Status each_piece(Connection& connection, const Dialect& dialect, const NumberedFilter& filter,
                                 Detail detail, Grain grain, const TakePiece& take);
 // Adds the durations of a piece.

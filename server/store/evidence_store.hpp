@@ -1,4 +1,4 @@
-// What machines sent, and what was found in it: what a person asks about.
+// The data that machines sent and the findings in it: everything that people query.
 #pragma once
 
 #include "server/store/bundle_store.hpp"
@@ -8,18 +8,18 @@
 
 namespace lagtrap::server {
 
-// As for RunStore. A question with a filter heeds Filter::sight; those here are the questions without one, as somebody with
-// a sight may have them answered.
+// The rules of RunStore apply. Functions with a filter respect Filter::sight; the functions here
+// are for queries without a filter, limited to a sight.
 class EvidenceStore : public RunStore, public BundleStore, public CauseStore {
   public:
     [[nodiscard]] virtual Result<Choices> choices_in(const Sight& sight, const std::string& event) = 0;
-    // Causes of delays that are seen, counted by those delays.
+    // Causes of visible delays, with counts of those delays only.
     [[nodiscard]] virtual Result<std::vector<CauseRecord>> causes_in(const Sight& sight,
                                                                      const std::optional<std::string>& event,
                                                                      std::uint32_t limit) = 0;
     [[nodiscard]] virtual Result<std::optional<CauseLife>> find_cause_in(const Sight& sight, std::uint64_t id) = 0;
-    // Makes event, process, number and longest of the delays of each bundle those of the delays that are seen; leaves out
-    // bundles without one.
+    // Replaces event, process, count and longest delay of each bundle by those of its visible
+    // delays. Removes bundles without any.
     [[nodiscard]] virtual Status limit_to_sight(const Sight& sight, std::vector<BundleRow>& rows) = 0;
 };
 

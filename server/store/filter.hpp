@@ -1,4 +1,4 @@
-// What a question to the store is about.
+// The filter of queries to the store.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace lagtrap::server {
 
-// What is not set, or is empty, does not limit. Texts are compared whole; of several in a list any one fits.
+// Members that are unset or empty do not limit. Texts must be equal; a list matches if any of its
+// texts does.
 struct Filter {
     std::optional<std::string> event;
     // Begin of the run or delay: from_ns <= begin < to_ns, nanoseconds since 1970.
@@ -21,16 +22,16 @@ struct Filter {
     std::vector<std::string> user;
     std::vector<std::string> build;  // build ids of the executable
     std::vector<std::string> process;
-    std::vector<std::string> unit;  // of systemd, or containers, as a run names them
+    std::vector<std::string> unit;  // systemd units or containers, as runs name them
     std::optional<trace::StartKind> start;
-    bool with_dirty = false;        // hidden runs too
-    bool without_outliers = false;  // only runs whose duration does not differ plainly from the others'
-    SightRef sight;                 // of whoever asks
+    bool with_dirty = false;        // include hidden runs
+    bool without_outliers = false;  // only runs whose duration does not clearly differ from the others'
+    SightRef sight;                 // of the person who asks
 };
 
-// Where a page of a list ends: what the next page is asked with. Opaque but for its order.
+// The end of a list's page, to request the next one. Opaque except for its order.
 struct PageKey {
-    std::uint64_t value = 0;  // what the list is sorted by
+    std::uint64_t value = 0;  // value of the sort column
     std::uint64_t id = 0;
 
     bool operator==(const PageKey&) const = default;

@@ -37,7 +37,8 @@ Result<std::vector<std::uint64_t>> labels_that(Connection& connection, LabelKind
 std::string id_list(const std::vector<std::uint64_t>& ids) {
     std::string text;
     for (const std::uint64_t id : ids) {
-        // No row has it, and a number beyond the column's type would keep the database from using the index.
+        // No row has such an id, and a number beyond the column's type would keep the database from
+        // using the index.
         if (id > INT64_MAX) continue;
         if (!text.empty()) text += ',';
         text += std::to_string(id);
@@ -96,7 +97,7 @@ Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labe
         if (!names.texts.empty() && names.numbers.empty()) return std::optional<NumberedFilter>();
     }
     if (!filter.sight) return std::optional(numbered);
-    // Of an event that is seen all is seen, and roll-ups can answer.
+    // If the whole event is visible, all its runs are, so roll-ups suffice.
     if (filter.event && filter.sight->sees_event(stored_text(*filter.event))) return std::optional(numbered);
     if (filter.event && filter.sight->units.empty()) return std::optional<NumberedFilter>();
     TRY_ASSIGN(numbered.sight, number_sight(connection, *filter.sight));

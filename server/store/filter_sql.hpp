@@ -1,4 +1,4 @@
-// A filter as a piece of SQL.
+// Translates filters to SQL.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lagtrap::server {
 
-// A sight whose patterns are the numbers of what fits them.
+// A sight whose patterns are replaced by the numbers of matching labels.
 struct NumberedSight {
     std::vector<std::uint64_t> events, units;
 
@@ -30,18 +30,19 @@ struct NumberedFilter {
     bool with_dirty = false;
     bool without_outliers = false;
     bool from_given = false, to_given = false;
-    std::optional<NumberedSight> sight;  // nothing: all that the rest selects is seen
+    std::optional<NumberedSight> sight;  // nullopt: no limit
 
     [[nodiscard]] bool shows(RunMark mark) const {
         return (mark != RunMark::Dirty || with_dirty) && (mark != RunMark::Outlier || !without_outliers);
     }
-    // Whether roll-ups can answer.
+    // Whether roll-ups suffice.
     [[nodiscard]] bool fits_rollups() const {
         return host.empty() && user.empty() && process.empty() && unit.empty() && (!sight || sight->units.empty());
     }
 };
 
-// Nothing if the filter names nothing but what the store has never seen, or sees none of it: then nothing fits.
+// nullopt if nothing can match: the store has none of a filter's names, or the sight shows none of
+// it.
 [[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
                                                                   const Filter& filter);
 
@@ -50,23 +51,23 @@ struct NumberedFilter {
 [[nodiscard]] std::string id_list(const std::vector<std::uint64_t>& ids);
 
 class Where;
-// Leaves out runs with marks that the filter does not show.
+// Excludes runs with marks that the filter does not show.
 void add_mark_conditions(Where& where, const NumberedFilter& filter);
 
 // Conditions joined by AND, with their parameters.
 class Where {
   public:
-    // `condition` has a '?' for the value.
+    // `condition` contains a '?' for the value.
     void add(std::string_view condition, const Value& value);
     void add(std::string_view condition);
-    // `column` is one of the values; without values it may be any.
+    // `column` must be one of the values; without values, anything matches.
     template <typename T>
     void add_any_of(std::string_view column, const std::vector<T>& values) {
         add_any_value_of(column, Values(values.begin(), values.end()));
     }
     // "$N" of a new parameter.
     [[nodiscard]] std::string parameter(const Value& value);
-    [[nodiscard]] const std::string& sql() const { return sql_; }  // " WHERE ..." or nothing
+    [[nodiscard]] const std::string& sql() const { return sql_; }  // " WHERE ..." or empty
     [[nodiscard]] const Values& values() const { return values_; }
 
   private:
@@ -76,7 +77,7 @@ class Where {
     Values values_;
 };
 
-// For rows of `run r`; the bounds of ids let PostgreSQL skip the partitions of other days.
+// For rows of `run r`. The bounds on ids let PostgreSQL skip the partitions of other days.
 void add_run_conditions(Where& where, const NumberedFilter& filter);
 // For rows of `delay x`.
 void add_delay_conditions(Where& where, const NumberedFilter& filter);

@@ -1,4 +1,4 @@
-// Blobs in a folder: blobs/ab/cdef..., written into incoming/, synced and renamed.
+// Blobs in a folder: written into incoming/, synced, and renamed to blobs/ab/cdef....
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace lagtrap::server {
 
-// Makes the folders, and removes what an earlier run left in incoming/. One server uses a folder.
+// Creates the folders and removes leftovers in incoming/. Only one server may use a folder.
 [[nodiscard]] Result<std::unique_ptr<Blobs>> open_folder_blobs(const std::filesystem::path& folder);
 
 }  // namespace lagtrap::server

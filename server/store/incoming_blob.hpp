@@ -1,4 +1,4 @@
-// A blob on its way in.
+// A blob that is being received.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace lagtrap::server {
 
-// Removes its file unless it was kept. One thread at a time.
+// The destructor removes the file unless the blob was kept. One thread at a time.
 class IncomingBlob {
   public:
-    // Makes a file of mode 0600 in `folder`, which must be there.
+    // Creates a file with mode 0600 in `folder`, which must exist.
     [[nodiscard]] static Result<IncomingBlob> make(const std::filesystem::path& folder);
 
     IncomingBlob(UniqueFd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
@@ -24,17 +24,17 @@ class IncomingBlob {
 
     // An error has system_errno ENOSPC or EDQUOT if the disk is full.
     [[nodiscard]] Status write(const void* data, std::size_t size);
-    // Syncs, and gives the digest of all that was written; nothing may be written afterwards.
+    // Syncs the file and returns the digest of all that was written. Do not write afterwards.
     [[nodiscard]] Result<std::string> seal();
     [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
-    // Its file is somebody else's now.
+    // Gives up ownership of the file.
     void forget() { path_.clear(); }
 
   private:
     UniqueFd fd_;
-    std::filesystem::path path_;  // empty once it was kept
+    std::filesystem::path path_;  // empty once kept
     Sha256 digest_;
     std::uint64_t size_bytes_ = 0;
 };

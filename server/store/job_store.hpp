@@ -1,4 +1,5 @@
-// Work to be done once by any of the server's copies: parsing a bundle, looking for dirty runs.
+// A queue of jobs that any server of the store runs once: parsing a bundle, searching for dirty
+// runs or causes.
 #pragma once
 
 #include <chrono>
@@ -18,11 +19,11 @@ struct Job {
     std::uint64_t id = 0;
     std::string kind;
     std::string payload;
-    std::uint32_t attempts = 0;  // with the one that begins
-    std::string lease;           // proves to finish_job() and others that the job is still ours
+    std::uint32_t attempts = 0;  // including the current one
+    std::string lease;           // proves to finish_job() and others that this server still holds the job
 };
 
-// Work that is to be done, no earlier than a moment.
+// A job to run no earlier than a given time.
 struct NewJob {
     std::string kind;
     std::string payload;
@@ -36,12 +37,13 @@ struct FailedJob {
 };
 
 struct JobCounts {
-    std::uint64_t waiting = 0;  // their time may not have come
+    std::uint64_t waiting = 0;  // including those whose time has not come
     std::uint64_t running = 0;
     std::uint64_t failed = 0;  // for good
 };
 
-// As for RunStore. Times are handed in, so that all copies should agree on them within a fraction of the lease.
+// The rules of RunStore apply. Callers pass the time, so the clocks of all servers should agree
+// within a fraction of the lease.
 class JobStore {
   public:
     JobStore() = default;
@@ -49,22 +51,23 @@ class JobStore {
     JobStore& operator=(const JobStore&) = delete;
     virtual ~JobStore() = default;
 
-    // Already: a job of this kind and payload waits already, and is not put twice.
+    // Already: a job with this kind and payload is waiting, and no second one is added.
     [[nodiscard]] virtual Result<AddOutcome> put_job(const NewJob& job) = 0;
-    // The job that waits longest, of one of `kinds` (all if empty). It is nobody else's until the lease is over; a
-    // job whose lease is over is taken again, or fails for good after job_attempts_limit attempts.
+    // Takes the job of one of `kinds` (all if empty) that has waited longest. Other servers cannot
+    // take it until the lease ends. A job whose lease has ended is taken again, or fails for good
+    // after job_attempts_limit attempts.
     [[nodiscard]] virtual Result<std::optional<Job>> take_job(const std::vector<std::string>& kinds,
                                                               std::uint64_t now_realtime_ns,
                                                               std::chrono::nanoseconds lease) = 0;
-    // Those below give false if the lease has gone to somebody else.
+    // The functions below return false if another server has taken the lease.
     [[nodiscard]] virtual Result<bool> renew_job(const Job& job, std::uint64_t now_realtime_ns,
                                                  std::chrono::nanoseconds lease) = 0;
     [[nodiscard]] virtual Result<bool> finish_job(const Job& job) = 0;
-    // To be tried again at `retry_realtime_ns`, or failed for good after the last attempt.
+    // Retries the job at `retry_realtime_ns`; after the last attempt it fails for good.
     [[nodiscard]] virtual Result<bool> fail_job(const Job& job, const std::string& reason,
                                                 std::uint64_t now_realtime_ns, std::uint64_t retry_realtime_ns) = 0;
     [[nodiscard]] virtual Result<JobCounts> job_counts() = 0;
-    [[nodiscard]] virtual Result<std::vector<FailedJob>> failed_jobs(std::uint32_t limit) = 0;  // the newest first
+    [[nodiscard]] virtual Result<std::vector<FailedJob>> failed_jobs(std::uint32_t limit) = 0;  // newest first
 };
 
 }  // namespace lagtrap::server

@@ -10,12 +10,14 @@ namespace {
 constexpr std::size_t text_limit_bytes = 1024;
 constexpr std::size_t reason_limit_bytes = 500;
 constexpr std::size_t remembered_labels_limit = 200'000;
-// What a program does not know by name any more: events and stages are few by nature, threads may count up for ever.
+// Limits of distinct names: programs have few events and stages, but thread names may count up
+// forever.
 constexpr std::int64_t names_limit_of_events = 10'000;
 constexpr std::int64_t names_limit = 100'000;
-// A sender may make one in so many of these names, so that one machine cannot fill the table for all others.
+// One sender may create at most this fraction of the names, so that one machine cannot fill the
+// table.
 constexpr std::int64_t label_share_of_sender = 4;
-// Runs may be a day ahead of the server's clock, and servers resolve what they remember once a day.
+// A run may be a day ahead of the server's clock, and servers refresh cached labels once a day.
 constexpr std::uint64_t days_kept_longer = 3;
 constexpr std::string_view further_names = "(further names)";
 
@@ -41,12 +43,12 @@ Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name
     return *number;
 }
 
-// How many names of each kind are there, of all and of one sender; counted once in a transaction.
+// How many names of each kind there are, in total and of one sender; counted once per transaction.
 class LabelRoom {
   public:
     explicit LabelRoom(std::string sender) : sender_(std::move(sender)) {}
 
-    // Whether there is room for one more, which is taken.
+    // Takes room for one more name; false if there is none.
     [[nodiscard]] Result<bool> take(Connection& connection, LabelKind kind) {
         auto found = counts_.find(kind);
         if (found == counts_.end()) {
@@ -115,7 +117,8 @@ std::optional<Labels::Known> Labels::recall(const LabelName& name) {
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// What runs and their details have is not asked for: it came after them, and they go by their age.
+// Runs and their details are not checked: they are newer than their labels' last day, and removed
+// by age.
 Status Labels::remove_unused(Connection& connection, std::uint64_t day) {
     if (day < days_kept_longer) return success();
     TRY(connection.execute(
@@ -138,8 +141,8 @@ Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::st
         }
     }
     if (missing.empty()) return success();
-    // In the order of the map: two servers that add the same names do not wait for each other crosswise.
-    std::set<const void*> further;  // had no place among the names
+    // In the order of the map, so that two servers adding the same names cannot deadlock.
+    std::set<const void*> further;  // without room for a name of their own
     const Status written = database_.write([&](Connection& connection) -> Status {
         further.clear();
         LabelRoom room(stored_text(sender));

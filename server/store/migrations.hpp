@@ -1,5 +1,5 @@
-// The schema, brought up to date step by step. A step that has been applied is never changed: its SHA-256 is kept in
-// the table schema_migrations and compared at every start.
+// Brings the schema up to date step by step. A step that has been applied must never change: its
+// SHA-256 is stored in the table schema_migrations and compared at every start.
 #pragma once
 
 #include <vector>
@@ -14,12 +14,13 @@ struct Migration {
     const char* sql;
 };
 
-// Both lists have the same numbers; each number means the same tables and columns. Views are PostgreSQL's alone.
+// Both lists have the same numbers, and each number stands for the same tables and columns. Only
+// PostgreSQL has views.
 [[nodiscard]] const std::vector<Migration>& sqlite_migrations();
 [[nodiscard]] const std::vector<Migration>& postgres_migrations();
 
-// Inside a transaction that shuts others out. ErrorKind::Unsupported if the database has a step that is not in
-// `migrations`, ErrorKind::Invalid if one was applied with another text.
+// Call inside an exclusive transaction. ErrorKind::Unsupported if the database has a step that
+// `migrations` does not have, Invalid if a step was applied with a different text.
 [[nodiscard]] Status apply_migrations(Connection& connection, const std::vector<Migration>& migrations);
 
 }  // namespace lagtrap::server

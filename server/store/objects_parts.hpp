@@ -1,4 +1,4 @@
-// Parts of watches of objects, as they come in with batches and are removed again.
+// Adds parts of object watches, which arrive with batches, and removes old ones.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace lagtrap::server {
 
-// `batch.objects`, in a transaction; `figures` are those of its lines. What is older goes where there is no room (object_store.hpp). ErrorKind::Invalid: the watch
-// is another sender's, or another host's.
+// Stores `batch.objects` inside a transaction; `figures` are those of its lines. Removes older
+// parts and watches if there is no room (object_store.hpp). ErrorKind::Invalid if the watch is of
+// another sender or host.
 [[nodiscard]] Status add_objects_part(Connection& connection, const Receipt& receipt, const trace::RunBatch& batch,
                                       const ObjectFigures& figures);
-// Watches whose last part came before.
+// Removes watches whose last part came earlier.
 [[nodiscard]] Status drop_object_watches_before(Connection& connection, std::uint64_t last_ns);
 
 }  // namespace lagtrap::server

@@ -7,7 +7,7 @@
 namespace lagtrap::server {
 namespace {
 
-// Object identifiers of types, from PostgreSQL's catalogue; they never change.
+// OIDs of types from PostgreSQL's catalogue; they never change.
 constexpr Oid type_bytea = 17;
 constexpr Oid type_int8 = 20;
 constexpr Oid type_text = 25;
@@ -15,12 +15,12 @@ constexpr int binary = 1;
 constexpr std::size_t copy_piece_bytes = 1 << 20;
 constexpr std::size_t message_limit_bytes = 500;
 
-// What a session may take: a statement, a lock, a pause inside a transaction.
+// Timeouts of a session: of a statement, a lock, and an idle transaction.
 constexpr const char* session_settings =
     "SET statement_timeout='60s'; SET lock_timeout='20s'; SET idle_in_transaction_session_timeout='60s';"
     "SET client_min_messages=warning; SET synchronous_commit=on";
 
-// Parameters in the form that PQexecParams wants.
+// Parameters in the form that PQexecParams needs.
 class Parameters {
   public:
     explicit Parameters(std::span<const Value> values)
@@ -75,7 +75,7 @@ class PostgresRows : public Rows {
         const std::string_view value = bytes(column);
         std::uint64_t number = 0;
         for (const char byte : value) number = number << 8 | static_cast<unsigned char>(byte);
-        // Shorter types are negative nowhere in the schema.
+        // Shorter types are never negative in the schema.
         return static_cast<std::int64_t>(number);
     }
     std::string_view bytes(int column) const override {
@@ -110,7 +110,8 @@ Error PostgresConnection::error(const PGresult* result) {
     while (!message.empty() && message.back() == '\n') message.pop_back();
     Error error = make_error(ErrorKind::System, "database: " + message.substr(0, message_limit_bytes));
     const std::string_view code = state == nullptr ? "" : state;
-    // Without a state it is not the server that speaks, but libpq of the connection, which it may still call sound.
+    // Without a SQLSTATE the error is from libpq about the connection, which libpq may still
+    // consider intact.
     lost_ = lost_ || code.empty();
     error.kind = broken() ? ErrorKind::Busy : kind_of(code);
     if (code == "53100") error.system_errno = ENOSPC;

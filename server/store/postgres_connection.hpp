@@ -1,4 +1,4 @@
-// One connection to PostgreSQL by libpq.
+// A connection to PostgreSQL through libpq.
 #pragma once
 
 #include <libpq-fe.h>
@@ -12,7 +12,7 @@ namespace lagtrap::server {
 
 class PostgresConnection : public Connection {
   public:
-    // `address`: a URI of libpq. ErrorKind::Busy if the server cannot be reached.
+    // `address` is a URI of libpq. ErrorKind::Busy if the server cannot be reached.
     [[nodiscard]] static Result<std::unique_ptr<PostgresConnection>> open(const std::string& address);
 
     using Connection::execute;
@@ -21,11 +21,11 @@ class PostgresConnection : public Connection {
     [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql, std::span<const Value> values) override;
     [[nodiscard]] Status script(const std::string& sql) override;
 
-    // COPY ... FROM STDIN (FORMAT binary) of `data`.
+    // COPY ... FROM STDIN (FORMAT binary) with `data`.
     [[nodiscard]] Status copy_in(const std::string& sql, std::string_view data);
 
     [[nodiscard]] bool broken() const { return lost_ || PQstatus(handle_.get()) != CONNECTION_OK; }
-    // Whether the last error goes away by running the transaction again.
+    // Whether repeating the transaction can fix the last error.
     [[nodiscard]] bool worth_repeating() const { return repeatable_; }
 
   private:

@@ -17,15 +17,16 @@ constexpr unsigned pool_limit = 12;
 constexpr int attempts_limit = 6;
 constexpr auto reconnect_for = std::chrono::seconds(5);
 constexpr auto reconnect_pause = std::chrono::milliseconds(100);
-// Keys of advisory locks, of our own choice.
+// Keys of advisory locks; the numbers are arbitrary.
 constexpr const char* migration_lock = "SELECT pg_advisory_xact_lock(7810776)";
 constexpr const char* partition_lock = "SELECT pg_advisory_xact_lock(7810777)";
 constexpr int columns_of_run = 15;
 constexpr std::uint64_t removed_at_once = 100'000;
 constexpr std::uint64_t measured_rows = 200;
-constexpr std::uint64_t row_overhead_bytes = 8;  // the pointer to it, and alignment
+constexpr std::uint64_t row_overhead_bytes = 8;  // its item pointer, and alignment
 
-// COPY's binary format: a header, then for each row the number of fields and for each its length and bytes.
+// COPY's binary format: a header, then for each row the number of fields, and for each field its
+// length and bytes.
 class CopyData {
   public:
     explicit CopyData(std::size_t rows) {
@@ -126,7 +127,8 @@ Status PostgresDatabase::transaction(const Task& task, const char* begin, Commit
         } else if (!connection->broken()) {
             static_cast<void>(connection->script("ROLLBACK"));
         }
-        // An idle connection breaks unseen when the server restarts: the first to use it finds out.
+        // A restart of the server breaks idle connections without notice, so the first use may
+        // fail.
         give_back(std::move(connection));
         if (outcome || !repeat || attempt == attempts_limit) return outcome;
     }
@@ -242,8 +244,9 @@ Result<std::uint64_t> PostgresDatabase::remove_runs_before_hour(std::uint64_t ho
     return removed;
 }
 
-// Where the first hours of a day are removed, its table keeps its size until the day is gone as a whole, and the room is free for
-// runs of that day alone. That is so for the oldest day at most.
+// If the first hours of a day have been removed, its table keeps its size until the whole day is
+// removed, and only runs of that day can use the free space. Only the oldest day can be in that
+// state.
 Result<std::uint64_t> PostgresDatabase::unused_bytes_of_oldest_day(Connection& connection) {
     TRY_ASSIGN(const auto day, connection.number("SELECT min(bucket) FROM rollup WHERE level = $1 AND records > 0",
                                                  {RollupLevel::Day}));

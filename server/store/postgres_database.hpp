@@ -1,4 +1,4 @@
-// PostgreSQL: a pool of connections that are made anew when they break.
+// PostgreSQL through a pool of connections, which are replaced when they break.
 #pragma once
 
 #include <condition_variable>
@@ -33,7 +33,7 @@ class PostgresDatabase : public Database {
     using Handle = std::unique_ptr<PostgresConnection>;
 
     explicit PostgresDatabase(std::string address) : address_(std::move(address)) {}
-    // Waits for one of the pool; makes it anew if it broke, for some seconds.
+    // Waits for a connection of the pool. Replaces a broken one, retrying for a few seconds.
     [[nodiscard]] Result<Handle> take();
     void give_back(Handle connection);
     [[nodiscard]] Result<Handle> connect() const;
@@ -43,7 +43,7 @@ class PostgresDatabase : public Database {
     [[nodiscard]] static Result<std::uint64_t> unused_bytes_of_oldest_day(Connection& connection);
 
     std::string address_;
-    std::mutex mutex_;  // guards the rest
+    std::mutex mutex_;  // guards the members below
     std::condition_variable returned_;
     std::vector<Handle> idle_;
     unsigned in_use_ = 0;

@@ -1,4 +1,4 @@
-// The schema for PostgreSQL. A step that has been released is never changed; what changes is a new step.
+// The schema for PostgreSQL. A released step must never change; add a new step instead.
 #include "server/store/migrations.hpp"
 
 namespace lagtrap::server {
@@ -63,7 +63,7 @@ constexpr const char* losses = R"(
 CREATE INDEX batch_with_losses ON batch(received_ns) WHERE lost > 0;
 )";
 
-// Runs that the rule on durations hid are looked at again, and marked instead.
+// Runs hidden by the rule on durations are judged again, and marked instead.
 constexpr const char* outliers = R"(
 INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns, lease, reason)
   SELECT 'dirty', text, 0, 0, 0, 0, '', '' FROM label WHERE kind = 1 ON CONFLICT DO NOTHING;
@@ -73,7 +73,8 @@ constexpr const char* build_labels = R"(
 CREATE TABLE build_label(build TEXT PRIMARY KEY, name TEXT NOT NULL, author TEXT NOT NULL, at_ns BIGINT NOT NULL);
 )";
 
-// `root` is the cause that a person, or the overlap of their delays, made this one a part of; else its own id.
+// `root` is the cause that this one was merged into, by a person or because their delays overlap;
+// otherwise its own id.
 constexpr const char* causes = R"(
 CREATE TABLE cause(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, root BIGINT NOT NULL, event INT NOT NULL, signature TEXT NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL,
   reason TEXT NOT NULL, frames TEXT NOT NULL, first_ns BIGINT NOT NULL, last_ns BIGINT NOT NULL, noticed_ns BIGINT NOT NULL, status SMALLINT NOT NULL,
@@ -89,7 +90,8 @@ INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns, l
   SELECT 'causes', text, 0, 0, 0, 0, '', '' FROM label WHERE kind = 1 ON CONFLICT DO NOTHING;
 )";
 
-// A finding is told once: its row is the claim. Of messages `state` 0 waits, 1 is being sent, 2 is delivered, 3 given up.
+// A finding is reported once: its row is the claim. `state` of a message: 0 waiting, 1 being sent,
+// 2 delivered, 3 given up.
 constexpr const char* rules = R"(
 CREATE TABLE tell_rule(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name TEXT NOT NULL UNIQUE, enabled SMALLINT NOT NULL, definition TEXT NOT NULL, secret TEXT NOT NULL,
   author TEXT NOT NULL, changed_ns BIGINT NOT NULL, since_ns BIGINT NOT NULL, next_ns BIGINT NOT NULL, looked_ns BIGINT NOT NULL, look_failure TEXT NOT NULL,
@@ -103,7 +105,7 @@ CREATE INDEX tell_message_by_rule ON tell_message(rule, made_ns);
 CREATE INDEX batch_by_host ON batch(host, received_ns);
 )";
 
-// 0: what came before is not known.
+// 0: unknown, for rows that are older.
 constexpr const char* units_of_runs = R"(
 ALTER TABLE run ADD COLUMN unit INT NOT NULL DEFAULT 0;
 ALTER TABLE delay ADD COLUMN unit INT NOT NULL DEFAULT 0;
@@ -113,20 +115,21 @@ constexpr const char* subjects = R"(
 ALTER TABLE account ADD COLUMN subject TEXT NOT NULL DEFAULT '';
 )";
 
-// Patterns and groups end with a newline each.
+// Each pattern and group ends with a newline.
 constexpr const char* teams = R"(
 CREATE TABLE team(name TEXT PRIMARY KEY, events TEXT NOT NULL, units TEXT NOT NULL, sso_groups TEXT NOT NULL);
 CREATE TABLE team_account(team TEXT NOT NULL, account TEXT NOT NULL, by_group SMALLINT NOT NULL, PRIMARY KEY(account, team));
 )";
 
-// Bytes that came from a sender on a day (of UTC since 1970), over all servers. Nobody asks for what a sender sent any more.
+// Bytes uploaded by a sender on a day (in UTC since 1970), to all servers. They replace the queries
+// that needed these indices.
 constexpr const char* quotas = R"(
 DROP INDEX IF EXISTS batch_by_sender;
 DROP INDEX IF EXISTS bundle_by_sender;
 CREATE TABLE quota(name TEXT NOT NULL, day BIGINT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY(name, day));
 )";
 
-// For people's dashboards, as docs/server.md describes them: what they read may be given to an account that sees no more.
+// For dashboards, see docs/server.md. A database account can be limited to these views.
 constexpr const char* views = R"(
 CREATE VIEW report_run AS
   SELECT to_timestamp(r.begin_ns / 1e9) AS time, r.begin_ns, e.text AS event, h.text AS host, COALESCE(u.text, '') AS unit,
@@ -155,7 +158,7 @@ CREATE VIEW report_cause AS
   GROUP BY c.id, e.text;
 )";
 
-// Objects of running programs, as machines send them; `parts` is the number of the last one.
+// Objects of running programs; `parts` is the number of the last part.
 constexpr const char* objects = R"(
 CREATE TABLE objects_watch(id TEXT PRIMARY KEY, host TEXT NOT NULL, sender TEXT NOT NULL, process TEXT NOT NULL, pid BIGINT NOT NULL, first_ns BIGINT NOT NULL,
   last_ns BIGINT NOT NULL, parts BIGINT NOT NULL, ended BIGINT NOT NULL, bytes BIGINT NOT NULL);
@@ -163,7 +166,7 @@ CREATE INDEX objects_watch_by_age ON objects_watch(last_ns);
 CREATE TABLE objects_part(watch TEXT NOT NULL, number BIGINT NOT NULL, lost BIGINT NOT NULL, last BIGINT NOT NULL, lines BYTEA NOT NULL, PRIMARY KEY(watch, number));
 )";
 
-// What the list of watches says. Of watches that began earlier nothing is known of most.
+// Columns for the list of watches. They stay NULL or empty for watches that are older.
 constexpr const char* object_figures = R"(
 ALTER TABLE objects_watch ADD COLUMN began_ns BIGINT;
 ALTER TABLE objects_watch ADD COLUMN classes TEXT NOT NULL DEFAULT '';
@@ -180,7 +183,7 @@ ALTER TABLE label ADD COLUMN sender TEXT NOT NULL DEFAULT '';
 CREATE INDEX label_of_sender ON label(sender, kind) WHERE sender <> '';
 )";
 
-// Since when nobody has resolved a label, in days since 1970. Of those from before nothing is known: they are as new.
+// The last day (since 1970) on which a label was resolved. Existing labels count as resolved today.
 constexpr const char* label_days = R"(
 ALTER TABLE label ADD COLUMN last_day BIGINT NOT NULL DEFAULT 0;
 UPDATE label SET last_day = CAST(extract(epoch FROM now()) AS BIGINT) / 86400;

@@ -1,4 +1,4 @@
-// The store in PostgreSQL 15 or newer; any number of servers may use one database.
+// The store in PostgreSQL 15 or newer. Several servers may share a database.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace lagtrap::server {
 
-// `address`: a URI of libpq; with several hosts and target_session_attrs=read-write it follows a fail-over.
+// `address` is a URI of libpq. With several hosts and target_session_attrs=read-write it follows a
+// failover.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_postgres_store(const std::string& address);
 
 }  // namespace lagtrap::server

@@ -50,7 +50,8 @@ Result<RollupChange::Row> RollupChange::find_or_make_row(Connection& connection,
                                                          const RollupKey& key) {
     TRY_ASSIGN(Row row, read_row(connection, dialect, key));
     if (row.found) return row;
-    // An empty row first: another server may be making the same one, and its numbers must not be overwritten.
+    // Inserts an empty row first: another server may be creating the same row, and its numbers must
+    // not be overwritten.
     TRY(
         connection.execute("INSERT INTO rollup(event, level, bucket, build, start, dirty, records, runs, delays,"
                            " longest_ns, last_ns, sketch, delay_sketch)"

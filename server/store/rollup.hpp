@@ -1,5 +1,6 @@
-// Roll-ups: for each event, build, kind of start and hour, and again for each day, how many runs there were and how their
-// durations are distributed; hidden runs and outliers apart. Changed in the transaction that changes the runs.
+// Roll-ups: the number of runs and the distribution of their durations for each event, build, kind
+// of start and hour, and the same for each day, with hidden runs and outliers separate. Updated in
+// the transaction that changes the runs.
 #pragma once
 
 #include <compare>
@@ -31,8 +32,8 @@ class RollupChange {
   public:
     void add(const RunRecord& run) { change(run, true); }
     void remove(const RunRecord& run) { change(run, false); }
-    // The runs must have been changed already. Rows are locked in the order of their keys, so that two servers cannot
-    // wait for each other crosswise.
+    // The runs must have been changed already. Locks rows in the order of their keys, so that two
+    // servers cannot deadlock.
     [[nodiscard]] Status apply(Connection& connection, const Dialect& dialect) const;
 
   private:
@@ -53,7 +54,7 @@ class RollupChange {
     [[nodiscard]] static Result<Row> read_row(Connection& connection, const Dialect& dialect, const RollupKey& key);
     [[nodiscard]] static Result<Row> find_or_make_row(Connection& connection, const Dialect& dialect,
                                                       const RollupKey& key);
-    // The longest and the last after one of them was taken out.
+    // Finds the longest and the last run after one of them was removed.
     [[nodiscard]] static Status find_extremes(Connection& connection, const RollupKey& key, Part& part);
     [[nodiscard]] static Status apply_one(Connection& connection, const Dialect& dialect, const RollupKey& key,
                                           const Delta& delta);

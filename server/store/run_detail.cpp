@@ -6,10 +6,10 @@
 namespace lagtrap::server {
 namespace {
 
-// Version 1 had no times; a run without them is written so still.
+// Version 1 had no times. A run without times is still written as version 1.
 constexpr std::uint64_t version_without_times = 1;
 constexpr std::uint64_t version_with_times = 2;
-// Bits of one number, which was 0 or 1 for `aborted` alone.
+// Bits of a number that used to be 0 or 1 for `aborted`.
 constexpr std::uint32_t flag_aborted = 1;
 constexpr std::uint32_t flag_without_stages = 2;
 constexpr std::size_t id_digits = 16;
@@ -18,7 +18,7 @@ Error damaged(const char* what) {
     return make_error(ErrorKind::Invalid, std::string("a stored ") + what + " is damaged");
 }
 
-// The times in one order, for writing and reading.
+// Visits the times in a fixed order, for writing and reading.
 template <typename Times, typename Visit>
 bool for_each_time(Times& times, Visit visit) {
     for (auto* value :
@@ -29,7 +29,7 @@ bool for_each_time(Times& times, Visit visit) {
     return true;
 }
 
-// How many there are, then each: classes of waits may be added.
+// The number of times precedes them, so that classes of waits can be added.
 void put_times(std::string& out, const trace::RunTimes& times) {
     std::uint64_t count = 0;
     for_each_time(times, [&](std::uint64_t) { return ++count > 0; });

@@ -1,4 +1,5 @@
-// What of a run is shown but never searched, and stacks, as bytes in the database.
+// Encodes the parts of a run that are shown but never searched, and stacks, as bytes for the
+// database.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ struct DetailRecord {
 
 [[nodiscard]] std::string write_stack(const trace::RunStack& stack);
 [[nodiscard]] Result<trace::RunStack> read_stack(std::string_view bytes);
-// The id of a stack by its bytes: equal stacks are stored once. Never 0, below 2^63.
+// A stack's id, derived from its bytes, so that equal stacks are stored once. Never 0; below 2^63.
 [[nodiscard]] std::uint64_t stack_id(std::string_view bytes);
 
 }  // namespace lagtrap::server

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t piece_bytes = 4 << 20;
 constexpr std::size_t list_limit_bytes = 4 << 20;
 
-// Reads pieces of 4 MiB and answers from the piece it has.
+// Reads pieces of 4 MiB and serves from the current piece.
 class S3Reader : public BlobReader {
   public:
     S3Reader(S3Client& client, std::string key, std::uint64_t size_bytes)
@@ -105,13 +105,14 @@ class S3Blobs : public Blobs {
         S3Request request;
         request.method = "PUT";
         request.key = key_of(digest);
-        // The digest goes with the request and is compared with the bytes by the store.
+        // The request contains the digest, so that the store verifies the bytes.
         request.payload_sha256 = digest;
         request.upload_fd = blob.fd();
         request.upload_bytes = blob.size_bytes();
         request.headers = {"If-None-Match: *", "Content-Type: application/zstd"};
         TRY_ASSIGN(const S3Answer answer, client_.send(request));
-        // 412: somebody was first, and the same digest is the same bytes. 409: somebody is at it right now.
+        // 412: another server was first; the same digest means the same bytes. 409: another server
+        // is storing it right now.
         if (answer.status == 409) {
             TRY_ASSIGN(const auto there, size_bytes(digest));
             if (!there) return make_error(ErrorKind::Busy, "S3 store: another server is storing the same bundle");

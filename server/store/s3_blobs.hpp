@@ -1,5 +1,5 @@
-// Blobs in an S3 store: one object each, named PREFIX + digest. By libcurl, whose requests are signed with AWS's
-// Signature Version 4; addresses are path-style, which every S3 store understands.
+// Blobs in an S3 store, one object each, named PREFIX + digest. Uses libcurl with requests signed
+// by AWS Signature Version 4, and path-style addresses, which every S3 store supports.
 #pragma once
 
 #include <filesystem>
@@ -17,11 +17,12 @@ struct S3Place {
     std::string region = "us-east-1";
     std::string key_id, secret, session_token;
 
-    // "s3://BUCKET[/PREFIX]?endpoint=...&region=...", and the environment for the rest (open_blobs()).
+    // Parses "s3://BUCKET[/PREFIX]?endpoint=...&region=..."; the rest comes from the environment
+    // (open_blobs()).
     [[nodiscard]] static Result<S3Place> parse(const std::string& address);
 };
 
-// Makes sure that the bucket can be reached. `scratch`: see open_blobs().
+// Checks that the bucket can be reached. `scratch`: see open_blobs().
 [[nodiscard]] Result<std::unique_ptr<Blobs>> open_s3_blobs(const S3Place& place, const std::filesystem::path& scratch);
 
 }  // namespace lagtrap::server

@@ -13,11 +13,11 @@ namespace {
 constexpr int attempts = 4;
 constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr long connect_timeout_s = 10;
-// A transfer that brings less than a byte a second for this long is over.
+// A transfer slower than a byte per second for this long is aborted.
 constexpr long stalled_after_s = 60;
 constexpr std::size_t idle_limit = 16;
 constexpr std::size_t error_limit_bytes = 4096;
-// SHA-256 of nothing.
+// SHA-256 of an empty body.
 constexpr const char* empty_sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 struct Transfer {
@@ -101,7 +101,7 @@ S3Client::~S3Client() {
 }
 
 void* S3Client::take_handle() {
-    // Not safe for several threads at once, and needed before the first handle.
+    // Not thread-safe, and needed before the first handle.
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
     if (ready != CURLE_OK) return nullptr;
     {
@@ -172,7 +172,7 @@ Result<S3Answer> S3Client::send(const S3Request& request) {
         const bool unwell = !answer || answer->status >= 500 || answer->status == 408 || answer->status == 429;
         if (!unwell) return answer;
         if (attempt == attempts) return answer ? Result<S3Answer>(s3_error(request.method, *answer)) : answer;
-        // Full jitter: many servers that were refused together do not come back together.
+        // Full jitter, so that servers which were refused together do not retry together.
         std::this_thread::sleep_for(pause * (random() % 1000) / 1000);
         pause *= 3;
     }

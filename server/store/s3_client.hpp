@@ -1,4 +1,4 @@
-// Requests to an S3 store, tried again while it is unwell.
+// Sends requests to an S3 store, with retries.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,21 @@ namespace lagtrap::server {
 struct S3Request {
     std::string method = "GET";
     std::string key;    // of the object; empty: the bucket itself
-    std::string query;  // parameters sorted by name, each with '=': the signature needs them so
+    std::string query;  // parameters sorted by name, each with '=', as the signature needs them
     std::vector<std::string> headers{};
-    std::string payload_sha256;  // hexadecimal; empty: of nothing
+    std::string payload_sha256;  // hexadecimal; empty: an empty body
     int upload_fd = -1;          // body, from its beginning; read by position
     std::uint64_t upload_bytes = 0;
-    // Where the body of a good answer goes; called from the beginning again with each attempt (`fresh`). False: stop.
+    // Receives the body of a successful answer. A retry starts from the beginning (`fresh`). Return
+    // false to stop.
     std::function<bool(const char* data, std::size_t size, bool fresh)> take{};
 };
 
 struct S3Answer {
     long status = 0;
     std::optional<std::uint64_t> length_bytes{};  // Content-Length
-    std::optional<std::uint64_t> total_bytes{};   // of Content-Range
-    std::string error_code{};                     // of the XML of a bad answer
+    std::optional<std::uint64_t> total_bytes{};   // from Content-Range
+    std::string error_code{};                     // from the XML of an error
 };
 
 // Any thread.
@@ -40,7 +41,8 @@ class S3Client {
     S3Client& operator=(const S3Client&) = delete;
     ~S3Client();
 
-    // An answer of any status below 500 but 408 and 429; after four attempts ErrorKind::Busy with what went wrong last.
+    // Returns any answer with a status below 500 except 408 and 429. After four attempts,
+    // ErrorKind::Busy with the last problem.
     [[nodiscard]] Result<S3Answer> send(const S3Request& request);
     [[nodiscard]] const S3Place& place() const { return place_; }
 
@@ -51,10 +53,10 @@ class S3Client {
 
     const S3Place place_;
     std::mutex mutex_;
-    std::vector<void*> idle_;  // of libcurl, with their connections
+    std::vector<void*> idle_;  // handles of libcurl, with their connections
 };
 
-// What an answer that is not what was hoped for means, without the secret.
+// The error for an unexpected answer, without secrets.
 [[nodiscard]] Error s3_error(const std::string& doing, const S3Answer& answer);
 
 }  // namespace lagtrap::server

@@ -1,4 +1,4 @@
-// Where blobs are on their way, on this machine.
+// The local folder of blobs that are being received or fetched.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace lagtrap::server {
 inline constexpr unsigned blob_folder_mode = 0750;
 
 [[nodiscard]] Result<std::vector<std::filesystem::path>> paths_in(const std::filesystem::path& folder);
-// Makes the folder and removes what is in it; how many files that were.
+// Creates the folder and removes its contents; returns how many files those were.
 [[nodiscard]] Result<std::uint32_t> make_empty(const std::filesystem::path& folder);
-// Room on the disk for this user.
+// Free disk space for this user.
 [[nodiscard]] Result<std::uint64_t> free_bytes_at(const std::filesystem::path& folder);
 
 }  // namespace lagtrap::server

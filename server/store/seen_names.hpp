@@ -1,5 +1,5 @@
-// Between when and when hosts, users, builds, processes and units were seen with an event: the table `seen`, from which pages
-// offer filters.
+// The table `seen`: when each host, user, build, process and unit was first and last seen with an
+// event. Pages offer filters from it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace lagtrap::server {
 
-using SeenKey = std::tuple<std::uint32_t, LabelKind, std::uint32_t>;  // event, what, label
+using SeenKey = std::tuple<std::uint32_t, LabelKind, std::uint32_t>;  // event, kind, label
 struct SeenSpan {
     std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
 };
 using SeenNames = std::map<SeenKey, SeenSpan>;
 
 void add_seen(SeenNames& seen, const SeenKey& key, std::uint64_t at_ns);
-// Widens what the rows say; in the order of the keys, so that two servers cannot wait for each other crosswise.
+// Extends the time spans of the rows, in the order of their keys, so that two servers cannot
+// deadlock.
 [[nodiscard]] Status write_seen(Connection& connection, const SeenNames& seen);
 
 }  // namespace lagtrap::server

@@ -14,7 +14,7 @@ bool any_fits(const std::vector<std::string>& patterns, std::string_view text) {
 
 bool fits_pattern(std::string_view pattern, std::string_view text) {
     std::size_t in_pattern = 0, in_text = 0;
-    // Where the last '*' stands, and the text that it does not cover yet.
+    // The position of the last '*', and the first text that it does not cover yet.
     std::size_t star = std::string_view::npos, uncovered = 0;
     while (in_text < text.size()) {
         if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {

@@ -1,12 +1,12 @@
-// The store as somebody sees it who may see a part of it.
+// The store as seen by a person who may see only part of it.
 #pragma once
 
 #include "server/store/evidence_store.hpp"
 
 namespace lagtrap::server {
 
-// Answers as if what the sight leaves out were not there. What machines and the server's own work do is not for it:
-// ErrorKind::Denied. `store` outlives it. Any thread.
+// Answers as if the invisible parts did not exist. Operations for machines and for the server
+// itself fail with ErrorKind::Denied. `store` must outlive it. Any thread.
 class SightedStore final : public EvidenceStore {
   public:
     SightedStore(EvidenceStore& store, SightRef sight) : store_(store), sight_(std::move(sight)) {}
@@ -19,7 +19,7 @@ class SightedStore final : public EvidenceStore {
                                   const std::function<Status(EventActivity&&)>& take) override;
     [[nodiscard]] Result<Losses> losses(const Filter& filter) override;
     [[nodiscard]] Result<Choices> choices(const std::string& event) override;
-    // Denied for a build that is not seen.
+    // Denied for a build that is not visible.
     [[nodiscard]] Status label_build(const BuildLabel& label) override;
     [[nodiscard]] Status name_builds(const std::vector<BuildLabel>& labels) override;
     [[nodiscard]] Result<std::vector<BuildLabel>> build_labels() override;
@@ -65,7 +65,7 @@ class SightedStore final : public EvidenceStore {
                                                              std::uint64_t now_realtime_ns) override;
     [[nodiscard]] Result<std::vector<CauseRecord>> causes(const std::optional<std::string>& event,
                                                           std::uint32_t limit) override;
-    // Of events that are seen whole.
+    // Only of events that are visible completely.
     [[nodiscard]] Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) override;
     [[nodiscard]] Result<std::optional<CauseLife>> find_cause(std::uint64_t id) override;
     [[nodiscard]] Result<bool> change_cause(std::uint64_t id, const CauseChange& change) override;

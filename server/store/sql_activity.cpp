@@ -78,7 +78,8 @@ Status SqlStore::count_hosts_of_event(Connection& connection, const NumberedFilt
     return success();
 }
 
-// Delays in bundles: who had them, and, where no runs are recorded, all that is known.
+// Adds delays in bundles: for the hosts that had them and, if runs are not recorded, for
+// everything.
 Status SqlStore::add_bundle_activity(Connection& connection, const NumberedFilter& numbered,
                                      const ActivityQuestion& question, EventActivity& activity) {
     NumberedFilter wanted = numbered;
@@ -148,8 +149,8 @@ Status SqlStore::activity(const ActivityQuestion& question, const std::function<
         return make_error(ErrorKind::Invalid, "this question needs a span of time");
     TRY_ASSIGN(const auto names, event_names(question.filter, question.search));
     Filter filter = question.filter;
-    // A read for each: one that lasts would keep the engine from reusing its log, and the rows of one event alone
-    // are held at a time.
+    // One read per event: a long read would keep the engine from reusing its log, and this way only
+    // one event's rows are in memory.
     for (const std::string& name : names) {
         filter.event = name;
         EventActivity activity;
@@ -185,7 +186,7 @@ Status SqlStore::label_build(const BuildLabel& label) {
     });
 }
 
-// What machines say is bounded as their builds are: no other build gets a name.
+// Names only known builds, so that the number of names is bounded by the number of builds.
 Status SqlStore::name_builds(const std::vector<BuildLabel>& labels) {
     if (labels.empty()) return success();
     return database_->write([&](Connection& connection) -> Status {

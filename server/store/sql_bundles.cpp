@@ -165,7 +165,7 @@ Result<bool> SqlStore::set_contents(const std::string& digest, const BundleFacts
         return write_seen(connection, seen_in(delays, host, labels));
     });
     if (!written_2) return written_2.error();
-    // The bundle is in; maintain() links what could not be linked now.
+    // The bundle is stored already; if linking fails, maintain() does it later.
     if (there && first_ns <= last_ns) static_cast<void>(link_delays(host, first_ns, last_ns));
     return there;
 }
@@ -185,7 +185,7 @@ Result<BundlePage> SqlStore::list_filtered(const Filter& filter, std::uint32_t l
     BundlePage page;
     const bool by_delay = filter.event || !filter.user.empty() || !filter.build.empty() || !filter.process.empty() ||
                           !filter.unit.empty() || filter.start;
-    // What is bad has no delays; it is found by its own columns.
+    // Bad bundles have no delays and are found by their own columns.
     const auto list = [&](Connection& connection, const NumberedFilter* numbered) -> Status {
         page = {};
         Where where;

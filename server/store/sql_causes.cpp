@@ -12,7 +12,7 @@ constexpr std::uint32_t sightings_limit = 200;
 constexpr std::uint32_t parts_limit = 1000;
 constexpr std::size_t least_common_delays = 3;
 
-// The rows of an event's causes as note_causes() needs them.
+// A row of an event's causes, as far as note_causes() needs it.
 struct KnownCause {
     std::uint64_t id = 0, root = 0;
     CauseStatus status = CauseStatus::New;
@@ -21,7 +21,7 @@ struct KnownCause {
 };
 using KnownCauses = std::map<std::string, KnownCause>;  // by signature
 
-// A delay whose names are numbers.
+// A delay with numbers for its names.
 struct NumberedSighting {
     std::uint64_t bundle = 0;
     std::uint32_t number = 0, host = 0, build = 0;
@@ -62,13 +62,13 @@ Result<std::vector<NumberedSighting>> number_sightings(Connection& connection, c
     return numbered;
 }
 
-// The cause that has most of these delays already, if it is not among those that were `found` this time.
+// The cause that already has most of these delays, if it was not `found` this time.
 Result<std::uint64_t> same_under_another_name(Connection& connection, const std::vector<NumberedSighting>& sightings,
                                               const KnownCauses& known, const std::set<std::string>& found) {
     std::set<std::uint64_t> found_roots;
     for (const auto& [signature, cause] : known)
         if (found.contains(signature)) found_roots.insert(cause.root);
-    std::map<std::uint64_t, std::uint64_t> gone;  // causes no part of which was found, and their roots
+    std::map<std::uint64_t, std::uint64_t> gone;  // causes of which no part was found, and their roots
     for (const auto& [signature, cause] : known)
         if (!found_roots.contains(cause.root)) gone[cause.id] = cause.root;
     if (gone.empty() || sightings.size() < least_common_delays) return std::uint64_t{0};
@@ -87,7 +87,7 @@ Result<std::uint64_t> same_under_another_name(Connection& connection, const std:
     return std::uint64_t{0};
 }
 
-// When runs of an event's builds were first seen; of delays where no runs are recorded.
+// When each build of an event was first seen, in runs or delays.
 Result<std::map<std::string, std::uint64_t>> first_seen(Connection& connection, std::uint32_t event) {
     std::map<std::string, std::uint64_t> builds;
     for (const char* sql : {"SELECT l.text, s.first_ns FROM seen s JOIN label l ON l.id = s.label"
@@ -105,7 +105,8 @@ Result<std::map<std::string, std::uint64_t>> first_seen(Connection& connection, 
     return builds;
 }
 
-// Whether delays are of the time after a cause was resolved, and of a build that has the remedy.
+// Whether any of the delays is later than the cause's resolution and in a build that should have
+// the fix.
 Result<bool> came_back(Connection& connection, std::uint32_t event, const KnownCause& cause,
                        const std::vector<NumberedSighting>& sightings) {
     std::map<std::string, std::uint64_t> builds;
@@ -162,7 +163,7 @@ Status keep_sightings(Connection& connection, const KnownCause& known, const Sig
     return success();
 }
 
-// Of the delays `d` of causes `c`, those that are seen.
+// Restricts the delays `d` of causes `c` to visible ones.
 std::string seen_delays(const NumberedSight* sight) {
     if (sight == nullptr) return {};
     return " AND (c.event IN (" + id_list(sight->events) +
@@ -309,7 +310,7 @@ Result<std::vector<CauseTotal>> SqlStore::cause_totals(std::uint32_t limit) {
 }
 
 Status SqlStore::read_sightings(Connection& connection, CauseLife& life, const NumberedSight* sight) {
-    // A delay counts once, whichever of the parts has it.
+    // A delay counts once, even if several parts have it.
     TRY_ASSIGN(const auto rows,
                connection.query("SELECT d.bundle, d.number, max(d.host), max(d.build), max(d.begin_ns),"
                                 " max(d.excess_ns), max(b.digest) FROM cause_delay d"
@@ -398,7 +399,7 @@ Result<bool> SqlStore::change_cause(std::uint64_t id, const CauseChange& change)
             if (wanted == id) {
                 TRY(connection.execute("UPDATE cause SET root = id WHERE id = $1", {id}));
             } else if (static_cast<std::uint64_t>(*root) != id) {
-                // Its parts go with it: parts have no parts.
+                // Its parts move with it, because parts cannot have parts.
                 TRY(connection.execute("UPDATE cause SET root = $2 WHERE id = $1 OR root = $1", {id, *root}));
             }
         }

@@ -6,8 +6,8 @@
 namespace lagtrap::server {
 namespace {
 
-// The daemon maps its clock to the wall clock once for a recording and once for a batch; between the two the wall
-// clock may have been adjusted a little.
+// The daemon maps its clock to wall-clock time separately for each recording and each batch; the
+// wall clock may have been adjusted in between.
 constexpr std::uint64_t link_slack_ns = 50'000'000;
 constexpr std::uint32_t linked_at_once = 1000;
 constexpr std::uint32_t summarised_limit = 200'000;
@@ -188,7 +188,7 @@ Result<DelaySummary> SqlStore::summarise_delays(const Filter& filter) {
 
 Status SqlStore::profiles(const Filter& filter, bool delayed, std::uint32_t limit,
                           const std::function<bool(StoredDelay&&)>& take) {
-    // In pages, so that a database that answers all at once does not hold all profiles in memory.
+    // In pages, because a database that sends all rows at once would put all profiles into memory.
     constexpr std::uint32_t at_once = 200;
     std::optional<PageKey> after;
     std::uint32_t taken = 0;
@@ -232,7 +232,7 @@ Status SqlStore::profiles(const Filter& filter, bool delayed, std::uint32_t limi
     return success();
 }
 
-// `delay`: id, event, begin_ns, host, pid, tid.
+// Columns of `delay`: id, event, begin_ns, host, pid, tid.
 Result<std::optional<std::uint64_t>> SqlStore::find_run_of_delay(Connection& connection, const Rows& delay) {
     const std::uint64_t begin_ns = delay.natural(2);
     const std::uint64_t from_ns = begin_ns > link_slack_ns ? begin_ns - link_slack_ns : 0;

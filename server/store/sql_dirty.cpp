@@ -2,7 +2,7 @@
 
 namespace lagtrap::server {
 
-// Whether the run changed.
+// Returns whether the run changed.
 Result<bool> SqlStore::mark_one(Connection& connection, const DirtyMark& mark, RollupChange& rollups) {
     const bool apart = *database_->dialect().detail_join != 0;
     RunRecord run;
@@ -34,7 +34,8 @@ Result<bool> SqlStore::mark_one(Connection& connection, const DirtyMark& mark, R
         TRY_ASSIGN(const bool marked, rows->next());
         if (marked && rows->bytes(0) == rule_by_hand) return false;
     }
-    // A rule that says what is so already adds nothing; a person's word is kept, for it binds the rules.
+    // A rule's mark that changes nothing is dropped. A person's mark is always kept, because it
+    // overrides rules.
     if (run.mark == wanted && !by_hand) return false;
     TRY(insert_mark(connection, mark));
     if (run.mark == wanted) return false;

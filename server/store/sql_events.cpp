@@ -26,7 +26,8 @@ Status SqlStore::count_run_events(Connection& connection, const NumberedFilter& 
                           });
     };
     if (!filter.sight || filter.event) return count(filter);
-    // Roll-ups know events, not units: what is seen whole is counted apart from what is seen in part.
+    // Roll-ups have events but no units, so events that are visible completely are counted
+    // separately from the others.
     NumberedFilter part = filter;
     part.sight->units.clear();
     if (!part.sight->events.empty()) TRY(count(part));
@@ -185,7 +186,7 @@ Result<Choices> SqlStore::choices(const std::string& event) {
         TRY_ASSIGN(const bool any, rows->next());
         if (!any || rows->is_null(0)) return success();
         choices.from_realtime_ns = rows->natural(0);
-        // What was seen may be behind the runs (seen_slack_ns); their roll-ups are not.
+        // `seen` may lag behind the runs (seen_slack_ns); roll-ups do not.
         Where runs;
         runs.add("s.level = ?", RollupLevel::Day);
         if (numbered.event) runs.add("s.event = ?", *numbered.event);

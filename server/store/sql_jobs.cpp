@@ -10,7 +10,7 @@ std::uint64_t after(std::uint64_t now_ns, std::chrono::nanoseconds wait) {
     return now_ns + static_cast<std::uint64_t>(wait.count());
 }
 
-// Back to waiting, unless the same job waits already: then that one will do.
+// Queues the job again, unless an identical one is already waiting.
 Status make_wait(Connection& connection, std::uint64_t id, std::uint64_t not_before_ns, const std::string& reason) {
     TRY(
         connection.execute("DELETE FROM job WHERE id = $1 AND EXISTS (SELECT 1 FROM job w WHERE w.kind = job.kind"
@@ -27,7 +27,7 @@ Status make_failed(Connection& connection, std::uint64_t id, std::uint64_t now_n
     return success();
 }
 
-// Jobs whose worker went away.
+// Ends the leases of jobs whose worker is gone.
 Status end_leases(Connection& connection, const Dialect& dialect, std::uint64_t now_ns) {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> over;
     {

@@ -5,7 +5,7 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t messages_shown = 20;
-constexpr std::uint32_t messages_kept = 50;  // of a rule
+constexpr std::uint32_t messages_kept = 50;  // per rule
 
 const std::string message_columns =
     "SELECT m.id, m.rule, m.test, m.body, m.made_ns, m.state, m.attempts, m.next_ns, m.settled_ns, m.reason, m.lease"
@@ -31,7 +31,7 @@ Status count_outcome(Connection& connection, const StoredMessage& message, std::
     if (message.state == MessageState::Delivered) {
         TRY(connection.execute("UPDATE tell_rule SET failure = '', delivered = delivered + 1 WHERE id = $1",
                                {message.rule}));
-        // What repeats for days is not kept for days.
+        // Rules that fire again and again do not fill the table.
         TRY(
             connection.execute("DELETE FROM tell_message WHERE rule = $1 AND state >= 2 AND made_ns < (SELECT made_ns"
                                " FROM tell_message WHERE rule = $1 ORDER BY made_ns DESC LIMIT 1 OFFSET $2)",
@@ -71,7 +71,7 @@ Result<bool> SqlStore::add_test_message(const StoredMessage& message) {
     std::uint64_t added = 0;
     const Status written = database_->write([&](Connection& connection) -> Status {
         added = 0;
-        // The lock keeps two of them from being made at once.
+        // The lock prevents two test messages from being created at once.
         TRY_ASSIGN(const auto there, connection.number("SELECT id FROM tell_rule WHERE id = $1" +
                                                            std::string(database_->dialect().lock_rows),
                                                        {message.rule}));
@@ -97,7 +97,7 @@ Result<std::optional<StoredMessage>> SqlStore::take_message(std::uint64_t now_re
     const Status written = database_->write([&](Connection& connection) -> Status {
         taken.reset();
         {
-            // Those whose sender went away too.
+            // Includes messages whose sender is gone.
             TRY_ASSIGN(const auto rows,
                        connection.query(message_columns +
                                             " WHERE (m.test = 1 OR EXISTS (SELECT 1 FROM tell_rule r"

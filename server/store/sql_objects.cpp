@@ -7,10 +7,10 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t parts_at_once = 1000;
-// So that sums of many parts stay within the column.
+// Keeps sums over many parts within the column's range.
 constexpr std::uint64_t lines_counted_limit = 1ULL << 30;
 
-// The oldest but the first, until what is left fits.
+// Removes the oldest parts except the first, until the rest fits.
 Status drop_old_parts(Connection& connection, const std::string& watch) {
     TRY_ASSIGN(const auto sum, connection.number("SELECT CAST(coalesce(sum(length(lines)), 0) AS BIGINT)"
                                                  " FROM objects_part WHERE watch = $1 AND number > 1",
@@ -40,7 +40,7 @@ Status drop_watch(Connection& connection, const std::string& watch) {
     return success();
 }
 
-// Of a part that came for the first time.
+// Counts a part on its first arrival.
 Status count_part(Connection& connection, const trace::ObjectsPart& part, const ObjectFigures& figures) {
     TRY(
         connection.execute("UPDATE objects_watch SET received = received + 1, lost = lost + $2, calls = calls + $3,"
@@ -98,7 +98,7 @@ Status keep_object_watches_small(Connection& connection, const std::string& newe
 
 }  // namespace
 
-// A watch is its first sender's: nobody else tells of it.
+// A watch belongs to its first sender; nobody else may add to it.
 Status add_objects_part(Connection& connection, const Receipt& receipt, const trace::RunBatch& batch,
                         const ObjectFigures& figures) {
     const trace::ObjectsPart& part = *batch.objects;

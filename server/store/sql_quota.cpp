@@ -4,8 +4,8 @@
 
 namespace lagtrap::server {
 
-// One statement, which holds the row for no longer than its own transaction: whoever adds to it at the same time waits for
-// that, and looks at what the other left.
+// A single statement, which locks the row only for its own transaction. Concurrent uploads wait for
+// it and then see the new total.
 Result<bool> SqlStore::take_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes,
                                   std::uint64_t limit_bytes) {
     const std::uint64_t limit = std::min<std::uint64_t>(limit_bytes, INT64_MAX);

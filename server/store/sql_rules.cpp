@@ -35,7 +35,7 @@ StoredRule read_rule(const Rows& rows) {
     return rule;
 }
 
-// A row of tell_finding, as a look changes it.
+// A row of tell_finding while an evaluation updates it.
 struct FindingRow {
     KeptFinding kept;
     std::uint64_t seen_ns = 0, end_told_ns = 0;
@@ -65,7 +65,7 @@ void take_look(FindingRows& rows, const RuleLook& look) {
         seen.insert(finding.subject);
         const auto [place, added] = rows.emplace(finding.subject, FindingRow{});
         FindingRow& row = place->second;
-        // What comes back after its end is found anew.
+        // A finding that returns after its end counts as new.
         if (added || row.kept.ended_realtime_ns > 0) {
             row.kept = {finding, look.at_realtime_ns, 0, 0};
             row.end_told_ns = 0;
@@ -89,7 +89,7 @@ bool is_due(const FindingRow& row, const RuleLook& look) {
     return look.repeat_ns > 0 && row.kept.told_realtime_ns + look.repeat_ns <= look.at_realtime_ns;
 }
 
-// What is due, in order of finding, and marks it as told.
+// Returns the findings that are due, in the order they were found, and marks them as reported.
 std::vector<KeptFinding> take_news(FindingRows& rows, const RuleLook& look) {
     std::vector<KeptFinding> news;
     for (auto& [subject, row] : rows) {
@@ -262,7 +262,7 @@ Result<bool> SqlStore::note_findings(const RuleLook& look, const ComposeMessage&
     bool made = false;
     const Status written = database_->write([&](Connection& connection) -> Status {
         made = false;
-        // Whoever looks at the same rule elsewhere waits here.
+        // Other servers that evaluate the same rule wait here.
         TRY_ASSIGN(const auto ours,
                    connection.number("SELECT id FROM tell_rule WHERE id = $1 AND enabled = 1 AND changed_ns = $2"
                                      " AND looked_ns <= $3" +
@@ -319,7 +319,7 @@ Result<std::vector<RuleStore::HostSign>> SqlStore::signs_of_hosts(std::uint64_t 
                 known = std::max(known, rows->natural(1));
             }
         };
-        // A search of the index for each host: batches are many.
+        // One index search per host, because there are many batches.
         TRY(
             read("SELECT l.text, (SELECT max(b.received_ns) FROM batch b WHERE b.host = l.id) FROM label l"
                  " WHERE l.kind = $1",

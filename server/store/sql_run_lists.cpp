@@ -140,7 +140,8 @@ Result<RunPage> SqlStore::runs(const Filter& filter, RunOrder order, std::uint32
                                std::optional<PageKey> after) {
     if (order == RunOrder::Oldest) return make_error(ErrorKind::Invalid, "runs are not listed from the oldest on");
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
-    // A walk along the index of durations passes runs that the rest of the filter leaves out, one look-up each.
+    // Walking the index of durations would visit runs that the rest of the filter excludes, with
+    // one lookup each.
     const bool narrow = filter.from_ns || filter.to_ns || !filter.host.empty() || !filter.user.empty() ||
                         !filter.build.empty() || !filter.process.empty() || !filter.unit.empty() || filter.start;
     const bool sort = order == RunOrder::Slowest && narrow && !database_->dialect().chooses_well;
@@ -158,7 +159,7 @@ Result<RunPage> SqlStore::runs(const Filter& filter, RunOrder order, std::uint32
             where.add("(" + column + ", r.id) < (" + value + ", " + id + ")");
         }
         const std::string by = " ORDER BY " + column + " DESC, r.id DESC";
-        // The rows first, then the details of those on the page alone.
+        // Selects the rows first, then the details of only those on the page.
         const std::string sql = run_columns() + " FROM (SELECT r.* FROM run r" + where.sql() + by + " LIMIT " +
                                 std::to_string(limit + 1) + ") r" + database_->dialect().detail_join + by;
         std::vector<RawRun> found;

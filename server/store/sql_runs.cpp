@@ -32,7 +32,7 @@ Result<AddOutcome> SqlStore::add_batch(const Receipt& receipt, const trace::RunB
     }
     if (first_ns > last_ns) return outcome;
     std::map<LabelName, std::uint32_t> host{{{LabelKind::Host, stored_text(batch.host)}, 0}};
-    // The batch is in; maintain() links what could not be linked now.
+    // The batch is stored already; if linking fails, maintain() does it later.
     const std::uint64_t day = receipt.received_realtime_ns / day_ns;
     if (labels_.resolve(host, receipt.sender, day))
         static_cast<void>(link_delays(host.begin()->second, first_ns, last_ns));

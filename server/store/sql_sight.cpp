@@ -1,4 +1,4 @@
-// Questions as somebody may have them answered who sees a part of the store.
+// Queries limited to what a person may see.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -20,7 +20,7 @@ Result<std::vector<std::uint64_t>> numbers_of(Connection& connection, const std:
     }
 }
 
-// What is seen of events that are not seen whole: the units of the sight alone.
+// The filter for events that are visible only in part: limited to the visible units.
 NumberedFilter of_units(const NumberedFilter& filter) {
     NumberedFilter limited = filter;
     limited.sight->events.clear();
@@ -70,7 +70,7 @@ Status choose_from_seen(Connection& connection, const std::vector<std::uint64_t>
     }
 }
 
-// A WHERE of both tables; ids of events as `where` wants them.
+// Limits `where` to these events in `table`.
 void limit_to_events(Where& where, const std::string& table, const std::vector<std::uint64_t>& events) {
     where.add(table + ".event IN (" + id_list(events) + ")");
 }
@@ -82,7 +82,8 @@ Result<std::vector<std::uint64_t>> events_seen_in_part(Connection& connection, c
     return numbers_of(connection, "SELECT DISTINCT event FROM seen WHERE kind = " +
                                       std::to_string(static_cast<int>(LabelKind::Unit)) + " AND label IN (" +
                                       id_list(sight.units) + ") AND event NOT IN (" +
-                                      // NOT IN a list with NULL is never true.
+                                      // id_list() of an empty list is NULL, and NOT IN (NULL) is
+                                      // never true
                                       (sight.events.empty() ? "-1" : id_list(sight.events)) + ")");
 }
 

@@ -1,4 +1,4 @@
-// Runs over time, apart for each host, build or unit.
+// Runs over time, split by host, build or unit.
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
@@ -63,7 +63,7 @@ Result<SplitRuns> SqlStore::split(const Filter& filter, SplitBy by, ActivityUnit
             add_runs(part.whole, bin, weight, delay);
             add_runs(part.points[answer.from_ns / unit_ns * unit_ns], bin, weight, delay);
         }
-        // What is not known has no label in old rows, and an empty one in others.
+        // An unknown unit has no label in old rows, and an empty one in newer rows.
         std::map<std::string, SplitPart> named;
         for (auto& [label, part] : parts) {
             TRY_ASSIGN(const std::string name, labels_.text_of(connection, label));

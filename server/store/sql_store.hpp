@@ -1,4 +1,4 @@
-// The store over a database of either engine.
+// The store on top of a database of either engine.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace lagtrap::server {
 
-// Of each list that people choose from.
+// Per list of choices.
 inline constexpr std::size_t choices_limit = 10'000;
 
 class SqlStore : public Store {
@@ -89,7 +89,7 @@ class SqlStore : public Store {
     [[nodiscard]] Result<std::optional<CauseLife>> find_cause(std::uint64_t id) override;
     [[nodiscard]] Result<bool> change_cause(std::uint64_t id, const CauseChange& change) override;
 
-    // what a part of it is seen of (sql_sight.cpp)
+    // limited to a sight (sql_sight.cpp)
     [[nodiscard]] Result<Choices> choices_in(const Sight& sight, const std::string& event) override;
     [[nodiscard]] Result<std::vector<CauseRecord>> causes_in(const Sight& sight,
                                                              const std::optional<std::string>& event,
@@ -117,7 +117,7 @@ class SqlStore : public Store {
     [[nodiscard]] Result<std::vector<AuditEntry>> audit(std::uint32_t limit, std::optional<std::uint64_t> before,
                                                         AuditPart part) override;
 
-    // what senders brought on a day (sql_quota.cpp)
+    // daily upload quotas (sql_quota.cpp)
     [[nodiscard]] Result<bool> take_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes,
                                           std::uint64_t limit_bytes) override;
     [[nodiscard]] Status give_back_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes) override;
@@ -166,7 +166,7 @@ class SqlStore : public Store {
     [[nodiscard]] Result<MessageCounts> message_counts() override;
     [[nodiscard]] Result<std::vector<HostSign>> signs_of_hosts(std::uint64_t now_realtime_ns) override;
 
-    // upkeep (sql_upkeep.cpp)
+    // maintenance (sql_upkeep.cpp)
     [[nodiscard]] Result<RemovedRuns> remove_runs_before(std::uint64_t realtime_ns) override;
     [[nodiscard]] Result<RemovedRuns> shrink_runs(std::uint64_t bytes) override;
     [[nodiscard]] Result<StoreSize> size() override;
@@ -179,18 +179,18 @@ class SqlStore : public Store {
         RunRecord record;
         DetailRecord detail;
     };
-    // Runs the task with the filter's names looked up; leaves what the task fills empty if nothing can fit.
+    // Runs the task with the filter's names resolved; skips it if nothing can match.
     [[nodiscard]] Status read_filtered(const Filter& filter,
                                        const std::function<Status(Connection&, const NumberedFilter&)>& task);
-    // The newest runs that the filter selects, without an order.
+    // The newest runs that the filter selects, in no order.
     [[nodiscard]] Result<std::vector<RawRun>> newest_runs(Connection& connection, const NumberedFilter& numbered,
                                                           std::uint32_t limit);
     [[nodiscard]] Result<std::vector<DelayCount>> name_counts(Connection& connection,
                                                               const std::map<std::uint32_t, DelayCount>& counts);
-    // Rows of a SELECT of run_columns().
+    // Reads the rows of a SELECT of run_columns().
     [[nodiscard]] Status read_runs(Rows& rows, std::vector<RawRun>& found);
     [[nodiscard]] std::string run_columns() const;
-    // With names, marks and bundles, in the order of `raw`.
+    // Adds names, marks and bundles, in the order of `raw`.
     [[nodiscard]] Result<std::vector<StoredRun>> dress_runs(Connection& connection, const std::vector<RawRun>& raw);
     [[nodiscard]] Status add_links(Connection& connection, std::vector<StoredRun>& runs);
     [[nodiscard]] Status add_marks(Connection& connection, std::vector<StoredRun>& runs);
@@ -204,7 +204,7 @@ class SqlStore : public Store {
                                      std::map<std::uint32_t, EventRow>& events);
     [[nodiscard]] Status count_run_events(Connection& connection, const NumberedFilter& filter,
                                           std::map<std::uint32_t, EventRow>& events);
-    // Those that the filter names, or all whose name contains `search`; by name.
+    // The filter's events, or all events whose name contains `search`; by name.
     [[nodiscard]] Result<std::vector<std::string>> event_names(const Filter& filter, const std::string& search);
     [[nodiscard]] Status add_run_activity(Connection& connection, const NumberedFilter& numbered,
                                           const ActivityQuestion& question, EventActivity& activity);
@@ -212,13 +212,14 @@ class SqlStore : public Store {
                                              const ActivityQuestion& question, EventActivity& activity);
     [[nodiscard]] static Status count_hosts_of_event(Connection& connection, const NumberedFilter& numbered,
                                                      std::uint64_t from_ns, EventActivity& activity);
-    // `sight`: whose, or nullptr.
+    // `sight` may be nullptr.
     [[nodiscard]] Result<std::vector<CauseRecord>> select_causes(Connection& connection, Where where,
                                                                  std::uint32_t limit, const NumberedSight* sight);
     [[nodiscard]] Status read_sightings(Connection& connection, CauseLife& life, const NumberedSight* sight);
     [[nodiscard]] Result<std::optional<CauseLife>> read_life(Connection& connection, std::uint64_t id,
                                                              const NumberedSight* sight);
-    // Links delays that have no run with runs, those of `host` (all if nothing) that began from `from_ns` to `to_ns`.
+    // Links delays without a run to runs: of `host` (nullopt: all), begun from `from_ns` to
+    // `to_ns`.
     [[nodiscard]] Status link_delays(std::optional<std::uint32_t> host, std::uint64_t from_ns, std::uint64_t to_ns);
     [[nodiscard]] Result<std::optional<std::uint64_t>> find_run_of_delay(Connection& connection, const Rows& delay);
     [[nodiscard]] Result<RemovedRuns> remove_before_hour(std::uint64_t hour);
@@ -231,16 +232,16 @@ class SqlStore : public Store {
     BatchWriter batches_;
 };
 
-// Events of which units are seen, but not all.
+// Events of which some units are visible, but not the whole event.
 [[nodiscard]] Result<std::vector<std::uint64_t>> events_seen_in_part(Connection& connection,
                                                                      const NumberedSight& sight);
-// The hosts of these, in the filter's time: of runs and delays that are seen.
+// The hosts of these events in the filter's time, from visible runs and delays.
 [[nodiscard]] Result<std::map<std::uint32_t, std::set<std::uint32_t>>> hosts_seen_in_part(Connection& connection,
                                                                                           const NumberedFilter& filter);
-// All hosts with something that is seen.
+// All hosts with something visible.
 [[nodiscard]] Result<std::vector<std::uint64_t>> hosts_in_sight(Connection& connection, const NumberedFilter& filter);
 
-// Within the caller's transaction; false if such a job waits already.
+// Runs inside the caller's transaction; false if such a job is already waiting.
 [[nodiscard]] Result<bool> insert_job(Connection& connection, const NewJob& job);
 
 }  // namespace lagtrap::server

@@ -7,7 +7,7 @@ namespace {
 
 const std::string team_columns = "SELECT t.name, t.events, t.units, t.sso_groups FROM team t";
 
-// Patterns and groups have no control characters.
+// Patterns and groups contain no control characters.
 std::string joined(const std::vector<std::string>& lines) {
     std::string text;
     for (const std::string& line : lines) text += line + "\n";
@@ -61,7 +61,7 @@ Result<AddOutcome> SqlStore::set_team(const Team& team) {
 Result<bool> SqlStore::remove_team(const std::string& name) {
     bool there = false;
     const Status written = database_->write([&](Connection& connection) -> Status {
-        // They would see nothing from now on or, with the last team, everything.
+        // Those people would see nothing afterwards or, with the last team gone, everything.
         TRY_ASSIGN(
             const auto alone,
             connection.number("SELECT count(*) FROM team_account m WHERE m.team = $1 AND NOT EXISTS (SELECT 1 FROM"

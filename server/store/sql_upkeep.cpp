@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t days_ahead = 3;
 constexpr std::uint64_t batch_digests_kept_ns = 30 * day_ns;
 constexpr std::uint64_t failed_jobs_kept_ns = 30 * day_ns;
-// Refused attempts are as many as somebody cares to make, so their number is limited too.
+// Anybody can cause refused attempts, so their number is limited too.
 constexpr std::uint64_t audit_kept_ns = 400 * day_ns;
 constexpr std::uint64_t refusals_kept = 100'000;
 constexpr std::uint64_t cause_delays_kept_ns = 400 * day_ns;
@@ -42,7 +42,7 @@ Result<RemovedRuns> SqlStore::remove_before_hour(std::uint64_t hour) {
     TRY_ASSIGN(const std::uint64_t removed, database_->remove_runs_before_hour(hour));
     const Status written = database_->write([&](Connection& connection) -> Status {
         TRY(connection.execute("DELETE FROM rollup WHERE level = $1 AND bucket < $2", {RollupLevel::Hour, hour}));
-        // A day's roll-up that has lost some of its hours is summed up anew from those that are left.
+        // If a day has lost some of its hours, rebuilds its roll-up from the remaining ones.
         const std::uint64_t day = hour / hours_a_day;
         TRY(connection.execute("DELETE FROM rollup WHERE level = $1 AND bucket <= $2", {RollupLevel::Day, day}));
         TRY(sum_up_day(connection, day));
@@ -101,7 +101,7 @@ Result<RemovedRuns> SqlStore::remove_runs_before(std::uint64_t realtime_ns) {
 
 Result<RemovedRuns> SqlStore::shrink_runs(std::uint64_t bytes) {
     RemovedRuns removed;
-    // An average is not what each takes, so that one look may not be enough.
+    // Sizes differ from the average, so one step may not be enough.
     for (;;) {
         TRY_ASSIGN(const RemovedRuns step, remove_surplus_runs(bytes));
         if (step.runs == 0) return removed;
@@ -114,7 +114,8 @@ Result<RemovedRuns> SqlStore::remove_surplus_runs(std::uint64_t bytes) {
     RemovedRuns removed;
     TRY_ASSIGN(const StoreSize before_all, size());
     if (before_all.bytes <= bytes || before_all.runs == 0) return removed;
-    // How many records have to go, by what one takes on average; then the hours that hold them.
+    // Estimates how many records must go from their average size, then finds the hours that contain
+    // them.
     const std::uint64_t each_bytes = std::max<std::uint64_t>(before_all.bytes / before_all.runs, 1);
     const std::uint64_t surplus = (before_all.bytes - bytes) / each_bytes + 1;
     std::uint64_t hour = 0;

@@ -11,8 +11,8 @@ namespace {
 constexpr int busy_timeout_ms = 5000;
 constexpr std::size_t idle_limit = 300;
 
-// synchronous=FULL: with a write-ahead log NORMAL may lose acknowledged uploads at a power failure. Checkpoints are
-// made by a thread of their own, so that no commit waits for one.
+// synchronous=FULL, because NORMAL with a write-ahead log can lose acknowledged uploads in a power
+// failure. A separate thread makes checkpoints, so that no commit waits for one.
 constexpr const char* write_settings =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
     "PRAGMA journal_size_limit=67108864; PRAGMA temp_store=MEMORY;";
@@ -21,7 +21,7 @@ constexpr const char* read_settings = "PRAGMA query_only=ON; PRAGMA temp_store=M
 bool bind(sqlite3_stmt* statement, int index, const Value& value) {
     const std::string_view text = value.text();
     const auto size = static_cast<sqlite3_uint64>(text.size());
-    // SQLITE_TRANSIENT is a cast of an integer to a pointer to function.
+    // SQLITE_TRANSIENT casts an integer to a function pointer.
     static const auto copy = reinterpret_cast<sqlite3_destructor_type>(-1);
     const char* data = text.data() == nullptr ? "" : text.data();
     switch (value.kind()) {
@@ -74,7 +74,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::file
     std::unique_ptr<SqliteConnection> connection(new SqliteConnection(opened));
     if (code != SQLITE_OK) return connection->error(path.string());
     sqlite3_busy_timeout(opened, busy_timeout_ms);
-    // A negative number is one of KiB.
+    // A negative cache_size is in KiB.
     const std::string settings =
         (mode == Mode::Write ? write_settings : read_settings) +
         ("PRAGMA cache_size=-" + std::to_string(std::max<std::uint64_t>(cache_bytes / 1024, 1)));
@@ -130,7 +130,8 @@ Result<SqliteConnection::Prepared> SqliteConnection::take(const std::string& sql
 }
 
 void SqliteConnection::give_back(const std::string& sql, Prepared prepared) {
-    // What has no parameters may have numbers in its text, and then nobody asks it again.
+    // A statement without parameters may contain numbers and never be used again, so it is not
+    // kept.
     if (prepared.parameters.empty()) {
         sqlite3_finalize(prepared.statement);
         return;

@@ -1,4 +1,4 @@
-// One connection to an SQLite file.
+// A connection to an SQLite file.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ class SqliteConnection : public Connection {
   public:
     enum class Mode { Write, Read };
 
-    // `cache_bytes`: for pages that are kept in memory.
+    // `cache_bytes` limits the page cache.
     [[nodiscard]] static Result<std::unique_ptr<SqliteConnection>> open(const std::filesystem::path& path, Mode mode,
                                                                         std::uint64_t cache_bytes);
     ~SqliteConnection() override;
@@ -29,22 +29,23 @@ class SqliteConnection : public Connection {
     [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql, std::span<const Value> values) override;
     [[nodiscard]] Status script(const std::string& sql) override;
 
-    // Gives back what is kept for the next query: pages, and statements that nobody uses.
+    // Frees cached pages and unused prepared statements.
     void release_memory();
 
     [[nodiscard]] sqlite3* handle() const { return database_; }
-    // What went wrong last.
+    // The last error.
     [[nodiscard]] Error error(std::string_view doing) const;
 
   private:
     friend class SqliteRows;
     explicit SqliteConnection(sqlite3* database) : database_(database) {}
-    // $N is a name to SQLite, numbered by its first appearance: parameters[N - 1] is its index, 0 if it does not occur.
+    // SQLite treats $N as a name and numbers names by first appearance. parameters[N - 1] is the
+    // index of $N, or 0 if it does not occur.
     struct Prepared {
         sqlite3_stmt* statement = nullptr;
         std::vector<int> parameters{};
     };
-    // A prepared statement with its parameters bound; give_back() it.
+    // A prepared statement with its parameters bound. Return it with give_back().
     [[nodiscard]] Result<Prepared> take(const std::string& sql, std::span<const Value> values);
     void give_back(const std::string& sql, Prepared prepared);
     void forget_statements();

@@ -22,8 +22,8 @@ constexpr int backup_pages_at_once = 1000;
 constexpr mode_t private_mode = 0600;
 constexpr auto checkpoint_interval = std::chrono::seconds(1);
 
-// The file of the first version has its number in user_version and no table of steps: its table is put aside, and its
-// rows are taken over afterwards.
+// Files of the first version have a version in user_version and no table of steps. Renames their
+// table; the caller copies its rows after the migration.
 Result<bool> put_first_version_aside(Connection& connection) {
     TRY_ASSIGN(const auto version, connection.number("PRAGMA user_version"));
     if (version.value_or(0) == 0) return false;
@@ -51,11 +51,11 @@ Status make_private_file(const std::filesystem::path& path) {
     return success();
 }
 
-// SQLite gives its log and index the file's own mode. By name: to close a descriptor of the file would give up the locks
-// that SQLite holds on it in this process.
+// SQLite creates its log and index with the file's own mode. Uses paths, because closing a
+// descriptor of the file would release SQLite's locks on it in this process.
 Status keep_from_others(const std::filesystem::path& path) {
     if (const auto made = make_private_file(path); !made && made.error().system_errno != EEXIST) return made.error();
-    // What older versions made was readable for everybody. Files of another user stay as they are.
+    // Older versions created files that everybody could read. Files of another user are left alone.
     for (const char* suffix : {"", "-wal", "-shm"}) {
         const std::string file = path.string() + suffix;
         struct stat facts {};
@@ -134,7 +134,7 @@ Status SqliteDatabase::read(const Task& task) {
     return outcome;
 }
 
-// The lock is held.
+// Call with the lock held.
 std::vector<SqliteDatabase::IdleReader> SqliteDatabase::take_rested_readers() {
     const auto busy_since = std::chrono::steady_clock::now() - rest_after_;
     const auto first_busy = std::find_if(readers_.begin(), readers_.end(),
@@ -165,7 +165,8 @@ void SqliteDatabase::write_loop() {
         if (!group.empty()) commit_group(group);
         release_memory_at_rest();
         lock.lock();
-        // Whoever waits owns its Waiting and goes as soon as it sees the outcome: under the lock.
+        // Notify under the lock: a waiting caller destroys its Waiting as soon as it sees the
+        // outcome.
         done_.notify_all();
     }
 }
@@ -195,7 +196,8 @@ void SqliteDatabase::commit_group(const std::vector<Waiting*>& group) {
         group[i]->outcome = begun || !outcomes[i] ? outcomes[i] : Status(begun.error());
 }
 
-// On the writing thread. Those who ask for jobs come every other second and change nothing: that is rest.
+// Runs on the writing thread. Polls for jobs come every two seconds and change nothing; they do not
+// count as activity.
 void SqliteDatabase::release_memory_at_rest() {
     const auto now = std::chrono::steady_clock::now();
     if (const auto changes = sqlite3_total_changes64(writer_->handle()); changes != changes_) {
@@ -213,7 +215,8 @@ void SqliteDatabase::checkpoint_loop() {
         auto rested = take_rested_readers();
         lock.unlock();
         rested.clear();
-        // Restarting the log waits for readers, a tenth of a second at most; otherwise it would grow under steady load.
+        // Restarting the log waits for readers, at most 0.1 s; without it, the log would grow under
+        // steady load.
         sqlite3_wal_checkpoint_v2(checkpointer_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
         lock.lock();
     }
@@ -237,7 +240,7 @@ Status SqliteDatabase::make_days(std::uint64_t, std::uint64_t) { return success(
 
 Result<std::uint64_t> SqliteDatabase::remove_runs_before_hour(std::uint64_t hour) {
     std::uint64_t removed = 0;
-    // In steps, so that uploads are not held up for long.
+    // In steps, so that uploads do not wait long.
     for (;;) {
         std::uint64_t step = 0;
         const Status written = write([&](Connection& connection) -> Status {
@@ -285,7 +288,7 @@ Status SqliteDatabase::backup(const std::filesystem::path& file) {
         const int opened = sqlite3_open_v2(part.c_str(), &target, SQLITE_OPEN_READWRITE, nullptr);
         sqlite3_backup* copy =
             opened == SQLITE_OK ? sqlite3_backup_init(target, "main", reader->handle(), "main") : nullptr;
-        // One transaction of the reader, so that commits meanwhile do not start the copy over.
+        // One read transaction, so that concurrent commits do not restart the copy.
         auto status = copy == nullptr
                           ? Status(make_error(ErrorKind::System, part.string() + ": " + sqlite3_errmsg(target)))
                           : reader->script("BEGIN; SELECT count(*) FROM schema_migrations");

@@ -1,4 +1,5 @@
-// An SQLite file: one thread writes and commits what has gathered together, others read, one makes checkpoints.
+// An SQLite file: one thread writes and commits tasks in groups, others read, and one makes
+// checkpoints.
 #pragma once
 
 #include <chrono>
@@ -16,9 +17,10 @@ namespace lagtrap::server {
 
 class SqliteDatabase : public Database {
   public:
-    // Makes the file if it is not there, and brings its schema up to date.
-    // `cache_bytes` as for open_store(). Who read nothing, or changed nothing, for `rest_after` keeps neither pages nor statements, which
-    // lying about in the heap would keep its free pages from the kernel.
+    // Creates the file if it is missing, and brings its schema up to date. `cache_bytes` as for
+    // open_store(). A reader idle for `rest_after`, and the writer if it changed nothing for that
+    // time, free their pages and statements; these would fragment the heap and keep free memory
+    // from the kernel.
     [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(
         const std::filesystem::path& path, std::uint64_t cache_bytes,
         std::chrono::milliseconds rest_after = std::chrono::seconds(10));
@@ -59,15 +61,15 @@ class SqliteDatabase : public Database {
     std::uint64_t cache_bytes_;
     std::chrono::milliseconds rest_after_;
     std::unique_ptr<SqliteConnection> writer_;
-    std::int64_t changes_ = 0;  // of the writer so far, and when there was the last: the writing thread's
+    std::int64_t changes_ = 0;  // the writer's total of changes, and when it last changed; used by the writing thread
     std::chrono::steady_clock::time_point changed_at_{};
     std::unique_ptr<SqliteConnection> checkpointer_;
 
-    std::mutex mutex_;  // guards the rest
+    std::mutex mutex_;  // guards the members below
     std::condition_variable work_;
     std::condition_variable done_;
     std::deque<Waiting*> queue_;
-    std::vector<IdleReader> readers_;  // who became idle last is the last
+    std::vector<IdleReader> readers_;  // in the order in which they became idle
     bool stopping_ = false;
     std::thread write_thread_;
     std::thread checkpoint_thread_;

@@ -1,4 +1,5 @@
-// Where a store is, as an operator says it: on the command line, which every user of a machine may read (ps), or in a file.
+// The address of a store, as an operator gives it: on the command line, which every user of the
+// machine can read (ps), or in a file.
 #pragma once
 
 #include <filesystem>
@@ -8,15 +9,16 @@
 
 namespace lagtrap::server {
 
-// What open_store() wants of "sqlite:PATH", "postgresql://..." or "postgres://...". ErrorKind::Invalid for anything else; the
-// error does not show the address.
+// Converts "sqlite:PATH", "postgresql://..." or "postgres://..." for open_store().
+// ErrorKind::Invalid for anything else; the error does not show the address.
 [[nodiscard]] Result<std::string> parse_store_address(const std::string& address);
 
-// Whether an address of PostgreSQL has a password in it, as libpq reads it: before the host or as a parameter.
+// Whether a PostgreSQL address contains a password that libpq would use: before the host or as a
+// parameter.
 [[nodiscard]] bool has_password(const std::string& address);
 
-// The address in a file's one line. ErrorKind::Denied where every user may read the file, ErrorKind::Invalid where it holds
-// something else; NotFound.
+// The address in a file with one line. ErrorKind::Denied if every user may read the file, Invalid
+// if it contains anything else; NotFound.
 [[nodiscard]] Result<std::string> read_store_file(const std::filesystem::path& path);
 
 }  // namespace lagtrap::server

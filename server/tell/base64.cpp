@@ -20,7 +20,7 @@ std::optional<std::string> read_base64(std::string_view text) {
         EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
                         reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
     if (size < 0) return std::nullopt;
-    // EVP_DecodeBlock counts what stands for the padding.
+    // EVP_DecodeBlock includes the bytes of the padding.
     const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
     bytes.resize(static_cast<std::size_t>(size) - padding);
     return bytes;

@@ -1,4 +1,4 @@
-// Base64 as RFC 4648 has it, with padding.
+// Base64 with padding (RFC 4648).
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace lagtrap::server {
 
 [[nodiscard]] std::string base64(std::string_view bytes);
-// Nothing for what is none.
+// nullopt if it is not valid base64.
 [[nodiscard]] std::optional<std::string> read_base64(std::string_view text);
 
 }  // namespace lagtrap::server

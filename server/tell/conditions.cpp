@@ -55,7 +55,7 @@ std::string text_member(const json::object& object, std::string_view name) {
 Finding finding_of(std::string subject, Facts facts) {
     if (facts.title.size() > title_limit_bytes) {
         facts.title.resize(title_limit_bytes);
-        // Not in the midst of a letter of UTF-8.
+        // Do not cut within a UTF-8 character.
         while (!facts.title.empty() && (static_cast<unsigned char>(facts.title.back()) & 0x80U) != 0)
             facts.title.pop_back();
         facts.title += "...";
@@ -75,7 +75,7 @@ Finding cause_finding(const CauseRecord& cause, bool came_back) {
     facts.event = cause.event;
     facts.cause = std::to_string(cause.id);
     facts.path = "/cause/" + facts.cause;
-    // Each return is another.
+    // Each return of a cause is a new finding.
     return finding_of(came_back ? fmt::format("cause {} back {}", cause.id, cause.regressed_realtime_ns)
                                 : fmt::format("cause {}", cause.id),
                       std::move(facts));

@@ -65,7 +65,7 @@ std::string line_of(const ToldFinding& finding) {
     return "Over since " + format_utc(finding.ended_realtime_ns).substr(0, 16) + " UTC: " + finding.title;
 }
 
-// What Slack reads as markup.
+// Escapes what Slack reads as markup.
 std::string slack_text(std::string_view text) {
     std::string escaped;
     for (const char letter : text) {
@@ -94,7 +94,7 @@ std::string alert_name(const Message& message) {
     return "Lagtrap";
 }
 
-// RFC 2047, in pieces of at most 39 bytes that do not part a letter.
+// Encoded words of RFC 2047, in pieces of at most 39 bytes that do not split a character.
 std::string header_text(const std::string& text) {
     const bool plain = std::all_of(text.begin(), text.end(), [](char letter) { return letter >= ' ' && letter < 127; });
     if (plain && text.find("=?") == std::string::npos && text.size() < 900) return text;

@@ -1,4 +1,4 @@
-// A message to people or programs, in the forms that they take.
+// An alert message and its forms for people and programs.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace lagtrap::server {
 
 struct ToldFinding {
     std::string subject, title, event, host, cause;
-    std::string link;  // empty where the server's public address is not known
+    std::string link;  // empty if the server's public address is unknown
     std::uint64_t found_realtime_ns = 0;
-    std::uint64_t ended_realtime_ns = 0;  // 0: it still is
+    std::uint64_t ended_realtime_ns = 0;  // 0: still ongoing
 };
 
 struct Message {
@@ -26,16 +26,16 @@ struct Message {
     bool test = false;
     std::uint64_t at_realtime_ns = 0;
     std::vector<ToldFinding> findings;
-    std::uint64_t left_out = 0;  // findings beyond these
+    std::uint64_t left_out = 0;  // further findings, not listed
 
-    // A line that says it all, for a subject or a notification.
+    // One line for a subject or a notification.
     [[nodiscard]] std::string headline() const;
-    // As the store keeps it and as webhooks get it, there with the id before it.
+    // As stored, and as sent to webhooks, which get it with the id added.
     [[nodiscard]] std::string json_text() const;
     [[nodiscard]] static Result<Message> parse(const std::string& text);
 };
 
-// `public_url`: address of the pages without a slash at the end, or empty.
+// `public_url` is the address of the pages without a trailing slash; may be empty.
 [[nodiscard]] Message message_of(const StoredRule& stored, const Rule& rule, const std::vector<KeptFinding>& news,
                                  std::uint64_t left_out, std::uint64_t at_realtime_ns, const std::string& public_url);
 [[nodiscard]] Message test_message_of(const StoredRule& stored, const Rule& rule, std::uint64_t at_realtime_ns,
@@ -43,9 +43,9 @@ struct Message {
 
 [[nodiscard]] std::string webhook_body(const std::string& id, const Message& message);
 [[nodiscard]] std::string slack_body(const Message& message);
-// Alerts of Alertmanager's API v2. They end by themselves at `until_realtime_ns` unless they are sent again.
+// Alerts for Alertmanager's API v2. They expire at `until_realtime_ns` unless sent again.
 [[nodiscard]] std::string alertmanager_body(const Message& message, std::uint64_t until_realtime_ns);
-// A mail as RFC 5322 wants it, with lines that end with CR LF.
+// A mail (RFC 5322) with CRLF line ends.
 [[nodiscard]] std::string mail_text(const std::string& id, const Message& message, const Rule& rule);
 
 }  // namespace lagtrap::server

@@ -24,7 +24,8 @@ bool begins_with(const Bytes& bytes, const Bytes& beginning, std::size_t size) {
 }
 
 bool is_local(const Bytes& bytes) {
-    // IPv4 within IPv6: mapped, translated (64:ff9b::/96), and ::a.b.c.d, which has ::1 and :: in it.
+    // IPv4 within IPv6: mapped, translated (64:ff9b::/96), and ::a.b.c.d, which includes ::1 and
+    // ::.
     static constexpr Bytes mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     static constexpr Bytes translated{0, 0x64, 0xff, 0x9b};
     static constexpr Bytes none{};

@@ -1,4 +1,4 @@
-// Which addresses rules may send to.
+// Addresses that rules must not send to.
 #pragma once
 
 #include <sys/socket.h>
@@ -7,11 +7,11 @@
 
 namespace lagtrap::server {
 
-// Whether it leads to this machine itself, to its links, or to what a cloud tells its machines (metadata, with credentials
-// in it): loopback, unspecified and link-local addresses and known metadata services, within IPv6 too. Families other than
-// IPv4 and IPv6 do.
+// Whether it is this machine, a link-local address or a cloud's metadata service (which hands out
+// credentials): loopback, unspecified and link-local addresses and known metadata services, also as
+// IPv4 within IPv6. True for families other than IPv4 and IPv6.
 [[nodiscard]] bool is_local_receiver(const sockaddr& address);
-// As people write it; empty for families other than these.
+// In the usual notation; empty for other families.
 [[nodiscard]] std::string address_text(const sockaddr& address);
 
 }  // namespace lagtrap::server

@@ -25,7 +25,7 @@ constexpr std::size_t address_limit_bytes = 500;
 constexpr std::size_t mailbox_limit_bytes = 254;
 constexpr std::size_t mailboxes_limit = 20;
 
-// Members, and the conditions or ways that they go with.
+// Members, and the conditions or ways that they apply to.
 struct Member {
     std::string_view name;
     std::string_view goes_with;
@@ -43,7 +43,7 @@ constexpr std::array members{
     Member{"from", "email"},
     Member{"to", "email"},
     Member{"user", "email alertmanager"},
-    // Alertmanager has its own.
+    // Alertmanager has its own quiet hours and repetition.
     Member{"quiet_from", "webhook email slack"},
     Member{"quiet_to", "webhook email slack"},
     Member{"quiet_zone", "webhook email slack"},

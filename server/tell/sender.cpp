@@ -39,7 +39,7 @@ std::size_t take_answer(char* data, std::size_t size, std::size_t count, void* u
     auto& exchange = *static_cast<Exchange*>(user);
     const std::size_t bytes = size * count;
     exchange.answer.append(data, std::min(bytes, answer_limit_bytes - exchange.answer.size()));
-    // What is beyond is not read: the status is known by now.
+    // The rest is not needed, because the status is known by now.
     return exchange.answer.size() < answer_limit_bytes ? bytes : 0;
 }
 
@@ -47,7 +47,8 @@ int watch(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     return static_cast<Exchange*>(user)->stopping ? 1 : 0;
 }
 
-// Asked with the address that is about to be connected to: a name may lead anywhere, and elsewhere each time.
+// Checks the address about to be connected to: a name can resolve to anything, and differently each
+// time.
 curl_socket_t open_socket_elsewhere(void* user, curlsocktype, curl_sockaddr* to) {
     if (is_local_receiver(to->addr)) {
         static_cast<Exchange*>(user)->refused_address = address_text(to->addr);
@@ -105,7 +106,7 @@ Error refused(const std::string& host, long status, const std::string& answer) {
 }  // namespace
 
 Status send_out(const Outgoing& outgoing, Receivers receivers, const std::atomic<bool>& stopping) {
-    // Not safe for several threads at once, and needed before the first handle.
+    // Not thread-safe, and needed before the first handle.
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(ready == CURLE_OK ? curl_easy_init() : nullptr,
                                                                      curl_easy_cleanup);

@@ -1,4 +1,4 @@
-// Sends something out, once: over HTTP or as a mail.
+// Sends one message over HTTP or as mail.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,15 @@ struct Outgoing {
     std::vector<std::string> mail_to{};
 };
 
-// Whether what is posted may go to this machine, its links, and a cloud's metadata (is_local_receiver()). Mails may.
+// Whether posts may go to this machine, link-local addresses and a cloud's metadata
+// (is_local_receiver()). Mails always may.
 enum class Receivers { NotLocal, Any };
 
-// Waits ten seconds for a connection, twenty in all; follows no redirections and reads 4 KiB of the answer at most. An
-// answer other than 2xx is an error that says what came; errors name the host alone, as paths may be secrets. A mail with a
-// password goes over TLS or not at all. Ends early, with ErrorKind::Vanished, once `stopping` is set. Any thread.
-// ErrorKind::Denied: `receivers` leave no address of the host, however its name is resolved; nothing was sent.
+// Waits ten seconds for a connection and twenty in all, does not follow redirects, and reads at
+// most 4 KiB of the answer. Any answer other than 2xx is an error that quotes it. Errors name only
+// the host, because paths may be secret. Sends a mail with a password only over TLS.
+// ErrorKind::Vanished soon after `stopping` is set; Denied, with nothing sent, if `receivers`
+// forbids every address of the host, however its name resolves. Any thread.
 [[nodiscard]] Status send_out(const Outgoing& outgoing, Receivers receivers, const std::atomic<bool>& stopping);
 
 }  // namespace lagtrap::server

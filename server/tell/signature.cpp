@@ -23,7 +23,7 @@ std::optional<std::string> key_of(std::string_view secret) {
 
 std::string make_webhook_secret() {
     std::array<unsigned char, 32> bytes;
-    // Without a source of random numbers nothing may be handed out.
+    // Secrets must not be handed out without a source of random numbers.
     if (RAND_bytes(bytes.data(), bytes.size()) != 1) std::abort();
     return std::string(start) + base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }

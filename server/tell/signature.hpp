@@ -1,4 +1,5 @@
-// Signatures of webhooks, as the specification "Standard Webhooks" has them: libraries of many languages check them.
+// Webhook signatures by the specification "Standard Webhooks", which libraries of many languages
+// can verify.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,11 @@
 
 namespace lagtrap::server {
 
-// "whsec_" and 256 random bits in Base64.
+// "whsec_" and 256 random bits in base64.
 [[nodiscard]] std::string make_webhook_secret();
-// Whether a secret is one: "whsec_" and 24 to 64 bytes in Base64.
+// Whether a secret is valid: "whsec_" and 24 to 64 bytes in base64.
 [[nodiscard]] Status check_webhook_secret(const std::string& secret);
-// "v1," and the Base64 of the HMAC-SHA256 over "ID.SECONDS.BODY". `secret` has been checked.
+// "v1," and the base64 of the HMAC-SHA256 of "ID.SECONDS.BODY". `secret` must be valid.
 [[nodiscard]] std::string webhook_signature(const std::string& secret, const std::string& id, std::uint64_t realtime_s,
                                             const std::string& body);
 

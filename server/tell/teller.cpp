@@ -11,11 +11,12 @@
 namespace lagtrap::server {
 namespace {
 
-// Longer than an attempt may take; when a server is killed, others take its message up so much later.
+// Longer than an attempt may take. If a server is killed, others take over its message after this
+// time.
 constexpr std::chrono::seconds lease{30};
-constexpr std::chrono::seconds poll_interval{2};  // other copies make messages too
+constexpr std::chrono::seconds poll_interval{2};  // other servers create messages too
 constexpr std::size_t findings_of_message = 50;
-// A value that wavers about its bound is one finding, not many.
+// A value that oscillates around its limit is one finding, not many.
 constexpr std::uint64_t wavering_ns = 600ULL * 1'000'000'000ULL;
 
 bool is_of_a_cause(Condition condition) {
@@ -112,7 +113,7 @@ Result<bool> Teller::send_once(std::uint64_t now_realtime_ns) {
         message->state = MessageState::Delivered;
         message->reason.clear();
     } else if (sent.error().kind == ErrorKind::Vanished) {
-        // Taken up again when the lease is over; it may have arrived, and has the same id then.
+        // Sent again after the lease ends. It may have arrived already, and keeps its id.
         return false;
     } else {
         ++figures_.failures;

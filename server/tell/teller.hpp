@@ -1,5 +1,5 @@
-// Looks at the rules and tells: one thread looks, one sends, so that a receiver that does not answer holds up no look. What
-// was told is in the store; any number of servers may do this on the same one.
+// Evaluates alert rules and sends messages. Separate threads do it, so that a receiver that does
+// not answer never delays a rule. All state is in the store, which several servers may share.
 #pragma once
 
 #include <atomic>
@@ -18,15 +18,15 @@
 namespace lagtrap::server {
 
 struct TellerOptions {
-    std::string public_url;  // of the pages, without a slash at the end; empty: messages have no links
-    std::chrono::nanoseconds interval{std::chrono::seconds(60)};  // between two looks at a rule
+    std::string public_url;  // of the pages, without a trailing slash; empty: messages have no links
+    std::chrono::nanoseconds interval{std::chrono::seconds(60)};  // between two evaluations of a rule
     Receivers receivers = Receivers::NotLocal;
 };
 
 // Since the server started.
 struct TellerFigures {
     std::atomic<std::uint64_t> delivered{0};
-    std::atomic<std::uint64_t> failures{0};  // attempts
+    std::atomic<std::uint64_t> failures{0};  // failed attempts
     std::atomic<std::uint64_t> given_up{0};
     std::atomic<std::uint64_t> look_failures{0};
 };
@@ -35,7 +35,7 @@ class Teller {
   public:
     using Log = std::function<void(const std::string&)>;
 
-    // `store` must outlive it. `log` is called from its threads.
+    // `store` must outlive it. Calls `log` on its threads.
     Teller(Store& store, TellerOptions options, Log log)
         : store_(store), options_(std::move(options)), log_(std::move(log)) {}
     Teller(const Teller&) = delete;
@@ -43,14 +43,14 @@ class Teller {
     ~Teller() { stop(); }
 
     void start();
-    // Gives up what is being sent; it is sent again by the next start, or by other copies.
+    // Cancels sending. The message is sent again after the next start, or by other servers.
     void stop();
-    // A rule or a message came: any thread.
+    // Signals a new rule or message. Any thread.
     void wake();
 
-    // Looks at one rule whose turn it is; whether there was one. For start() and tests.
+    // Evaluates one rule that is due; returns whether there was one. For start() and tests.
     [[nodiscard]] Result<bool> look_once(std::uint64_t now_realtime_ns);
-    // Sends one message whose turn it is; whether there was one.
+    // Sends one message that is due; returns whether there was one.
     [[nodiscard]] Result<bool> send_once(std::uint64_t now_realtime_ns);
 
     [[nodiscard]] const TellerFigures& figures() const { return figures_; }

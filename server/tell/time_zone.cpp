@@ -24,7 +24,7 @@ bool is_name(std::string_view zone) {
     for (const char letter : zone) {
         const bool is_alphanumeric =
             (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
-        // No part is empty, none begins with a dot or a sign.
+        // No part may be empty or begin with a dot or a sign.
         if (before == '/' && !is_alphanumeric) return false;
         if (!is_alphanumeric && std::string_view("_-+/").find(letter) == std::string_view::npos) return false;
         before = letter;
@@ -36,13 +36,13 @@ Error broken(const std::string& what) {
     return make_error(ErrorKind::Invalid, "the file of a time zone is damaged: " + what);
 }
 
-// Big-endian numbers of a file, bounds checked.
+// Reads big-endian numbers of a file with bounds checks.
 class Reader {
   public:
     explicit Reader(std::string_view bytes) : bytes_(bytes) {}
     [[nodiscard]] bool has(std::size_t count) const { return bytes_.size() - at_ >= count; }
     void skip(std::size_t count) { at_ += count; }
-    // The caller has asked has().
+    // Call has() first.
     std::int64_t number(std::size_t width) {
         std::uint64_t value = (static_cast<unsigned char>(bytes_[at_]) & 0x80) != 0 ? ~std::uint64_t{0} : 0;
         for (std::size_t i = 0; i < width; ++i) value = value << 8 | static_cast<unsigned char>(bytes_[at_++]);
@@ -55,7 +55,7 @@ class Reader {
     std::size_t at_ = 0;
 };
 
-// RFC 8536: how many there are of each in a block.
+// RFC 8536: the number of each kind of entry in a block.
 struct Counts {
     std::size_t is_ut = 0, is_standard = 0, leaps = 0, transitions = 0, types = 0, letters = 0;
     [[nodiscard]] std::size_t bytes(std::size_t time_width) const {
@@ -83,7 +83,7 @@ Result<std::int64_t> offset_of_file(std::string_view bytes, std::int64_t at_unix
     reader.skip(old->bytes(4));
     const auto counts = read_counts(reader);
     if (!counts || !reader.has(counts->bytes(8)) || counts->types == 0) return broken("its second block");
-    // The last transition at or before the moment.
+    // The last transition at or before the given time.
     Reader times(reader.rest());
     std::size_t before = 0;
     while (before < counts->transitions && times.number(8) <= at_unix_s) ++before;
@@ -106,7 +106,7 @@ Result<std::int64_t> offset_of_file(std::string_view bytes, std::int64_t at_unix
     return types.number(4);
 }
 
-// The POSIX text, from the left.
+// A parser of the POSIX text.
 class Text {
   public:
     explicit Text(std::string_view text) : rest_(text) {}
@@ -153,7 +153,7 @@ class Text {
     std::string_view rest_;
 };
 
-// The day and time of a year at which clocks change, in seconds of that year's local time since 1970.
+// A rule for when clocks change each year, as seconds of that year's local time since 1970.
 struct ChangeRule {
     enum class Kind { MonthWeekDay, JulianDay, DayOfYear } kind = Kind::MonthWeekDay;
     unsigned month = 1, week = 1, day = 0;
@@ -167,7 +167,7 @@ struct ChangeRule {
             const std::chrono::weekday on{day};
             date = week == 5 ? sys_days{year / in / on[last]} : sys_days{year / in / on[week]};
         } else {
-            // "Jn" counts from 1 and never counts the 29th of February.
+            // "Jn" counts from 1 and never counts February 29.
             const bool skips = kind == Kind::JulianDay && year.is_leap() && day >= 60;
             date = sys_days{year / January / 1} + days{day - (kind == Kind::JulianDay ? 1 : 0) + (skips ? 1 : 0)};
         }
@@ -206,7 +206,7 @@ std::optional<ChangeRule> read_change(Text& text) {
 Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t at_unix_s) {
     const auto wrong = [&] { return broken("\"" + printable(posix.substr(0, 100)) + "\" is no zone of POSIX"); };
     Text text(posix);
-    // West of Greenwich is positive there.
+    // POSIX counts west of Greenwich as positive.
     if (!text.name()) return wrong();
     const auto standard = text.time();
     if (!standard) return wrong();
@@ -239,11 +239,11 @@ Status check_zone_name(const std::string& zone) {
 }
 
 Result<std::int64_t> zone_offset_s(const std::string& zone, std::int64_t at_unix_s, const std::string& folder) {
-    // Also where there is no database.
+    // Works without a database too.
     if (zone == "UTC") return 0;
     TRY(check_zone_name(zone));
     const auto bytes = read_file(folder + "/" + zone, file_limit_bytes);
-    // Lists and versions of the database lie beside the zones.
+    // The folder of the zones also has lists and version files.
     if (!bytes || !bytes->starts_with(magic))
         return make_error(ErrorKind::NotFound, "the server's machine knows no time zone \"" + zone + "\"");
     return offset_of_file(*bytes, at_unix_s);
