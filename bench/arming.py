@@ -1,4 +1,5 @@
-"""The benchmark of arming: 200 functions of one large library, until all are watched, and until none is any more."""
+"""The benchmark of arming: how long it takes to attach to 200 functions of one large library, and
+to detach from all of them."""
 
 import re
 import signal
@@ -12,7 +13,7 @@ LIBRARY_NAME = "libLLVM"
 
 
 def large_library():
-    """The newest of the machine; clang, by which BPF programs are built, brings one."""
+    """The newest of the machine's; clang, which builds the BPF programs, includes one."""
     listed = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     paths = re.findall(rf"=> (\S*/{LIBRARY_NAME}\S*)", listed)
     check(paths, f"there is no {LIBRARY_NAME}")

@@ -1,4 +1,4 @@
-"""The benchmarks of what is known of the time before a breach, and of what that costs while nothing is slow."""
+"""Benchmarks of the history before a breach, and of its cost while nothing is slow."""
 
 import pathlib
 import re
@@ -38,7 +38,7 @@ def bench_unknown(row):
 
 
 def switch_ns(*around):
-    """CPU time of one switch, of two processes on one CPU."""
+    """CPU time of one switch between two processes on one CPU."""
     told = subprocess.run(["taskset", "-c", "1", "perf", "stat", "-x,", "-e", "task-clock", *around, "perf", "bench", "sched",
                            "pipe", "-l", str(SWITCHES // 2)], capture_output=True, text=True, check=True)
     found = re.search(r"Total time: ([0-9.]+) \[sec\]", told.stdout)
@@ -48,7 +48,7 @@ def switch_ns(*around):
 
 
 def bench_switches(row):
-    """Rounds alternate, so that what else the machine does meets all alike."""
+    """Rounds alternate, so that other load affects all of them alike."""
     event = library_event("tick", BURST, "10s")
     alone, counted, whole, recorded = [], [], [], []
     for _ in range(ROUNDS):
@@ -80,7 +80,7 @@ def queries_a_second(postgres):
 
 
 def bench_queries(row, bpftrace, empty_pair):
-    """pgbench -S, with each query an event of two markers."""
+    """pgbench -S, where each query is an event with two markers."""
     alone, floor, bare, ours, theirs = [], [], [], [], []
     with Postgres() as postgres:
         queries_a_second(postgres)
@@ -98,7 +98,7 @@ def bench_queries(row, bpftrace, empty_pair):
                 theirs.append(queries_a_second(postgres))
 
     def lost(rates):
-        """The median of the rounds' own losses: the machine changes from round to round."""
+        """The median of each round's own loss, because the machine changes from round to round."""
         return statistics.median(100 * (1 - rate / base) for rate, base in zip(rates, alone, strict=True))
 
     peer = f"bpftrace, the same work: {lost(theirs):.1f} %"
@@ -111,7 +111,7 @@ def bench_queries(row, bpftrace, empty_pair):
 
 
 def bench_pair(row, pair_ns):
-    """A pair of markers, with times of runs counted and without."""
+    """A pair of markers, with and without counting where the time of runs goes."""
     without, counted = [], []
     for _ in range(ROUNDS):
         with Daemon(library_event("tick", BURST, "10s"), more=NOTHING_BEFORE):
@@ -124,14 +124,14 @@ def bench_pair(row, pair_ns):
 
 
 def wakes_from_idle(seconds):
-    """How often an idle CPU of the machine was given a thread to run, a second."""
+    """How often per second a thread was started on an idle CPU of the machine."""
     done = subprocess.run(["perf", "stat", "-a", "-x,", "-e", "sched:sched_switch", "--filter", "prev_pid==0", "sleep", str(seconds)],
                           capture_output=True, text=True, check=True)
     return float(done.stderr.split(",")[0]) / seconds
 
 
 def own_wakes(pid):
-    """Times that threads of a process went to sleep of their own accord."""
+    """How often the process's threads blocked voluntarily."""
     return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", task.joinpath("status").read_text(), re.MULTILINE)[1])
                for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
 

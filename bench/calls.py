@@ -1,5 +1,7 @@
-"""The benchmark of lagtrap calls: what probes cost the program inside and outside of a target call, how fast ten thousand
-functions come and go, whether a tree's times are those that the program has without probes, and what is left of the cost when all functions of a busy program are watched."""
+"""The benchmark of lagtrap calls: what probes cost the program inside and outside of a target
+call, how fast ten thousand functions are attached and detached, whether a tree's times are those
+of the program without probes, and what cost remains when all functions of a busy program are
+watched."""
 
 import contextlib
 import itertools
@@ -15,7 +17,7 @@ from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check
 
 SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
             '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
-# Says after each of its seconds how many calls it has made; functions are called in turn.
+# Prints after each second how many calls it has made; functions are called in turn.
 BUSY = """
 #include <stdio.h>
 #include <time.h>
@@ -32,7 +34,7 @@ int main(void) {{
     }}
 }}
 """
-# One call of the target a line that comes in; says how long it took by the thread's own clock of CPU time.
+# One call of the target for each input line; prints how long it took by the thread's CPU clock.
 TREE = """
 #include <stdio.h>
 #include <time.h>
@@ -60,8 +62,9 @@ int main(void) {
 }
 """
 PUSH = '__asm__ volatile("push %%rax; pop %%rax" ::: "memory");'
-# Three functions of one code: with no probes, with the kernel's own, with ours; called in short turns, so that whatever else the machine does
-# meets all of them. Says for each line that comes the nanoseconds of a call of each, inside of the target and outside.
+# Three functions with the same code: without probes, with the kernel's own, with ours; called in
+# short turns, so that other load affects all of them alike. Prints for each input line the
+# nanoseconds of a call of each, inside and outside of the target.
 HOT = """
 #include <stdio.h>
 #include <time.h>
@@ -126,7 +129,8 @@ def traced(daemon, process, function, *options):
 
 @contextlib.contextmanager
 def empty_pair(path, function):
-    """The kernel's entry and return probe of this function, by uprobe_multi as ours, with a program that does nothing."""
+    """The kernel's entry and return probe on this function through uprobe_multi like ours, with
+    a program that does nothing."""
     with subprocess.Popen([BUILD_DIR / "bench" / "empty_pair", path, "call", function], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as empty:
         check(empty.stdout.readline() == "attached\n", "empty_pair does not attach")
         yield
@@ -150,8 +154,9 @@ def bench_attach(daemon, row, count=9990):
 
 
 def bench_tree(daemon, row):
-    """Alone and traced in turn: what a probe costs changes within seconds."""
-    # A leaf that begins with an instruction that is stepped, and one like most functions.
+    """Alone and traced alternately, because the cost of a probe changes within seconds."""
+    # A leaf that begins with an instruction that must be single-stepped, and one like most
+    # functions.
     for rounds, first in itertools.product((24000, 6000), ("", PUSH)):
         alone, net, ratios = [], [], []
         with running(TREE.replace("ROUNDS", str(rounds)).replace("FIRST", first)) as process:
@@ -173,7 +178,8 @@ def bench_tree(daemon, row):
 
 
 def bench_hit(daemon, row):
-    """Beside the kernel's own pair of an entry and a return probe with programs that do nothing, at a like function of the same program."""
+    """Against the kernel's own pair of an entry and a return probe with empty programs, on a
+    similar function of the same program."""
     with running(HOT) as process, empty_pair(process.args[0], "paired"), \
             traced(daemon, process, "target", "--only", "watched", "--budget", "10000", "--min", "1h"):
         answers = [list(map(int, answer_of(process).split())) for _ in range(101)]

@@ -1,7 +1,7 @@
-// How often the cause report is right on simulated hosts, and what it costs: `causes_bench [SEEDS [PART]]` (default 100; PART of the
-// names of what is rated, all else left out). Ends
-// with 1 where planted causes are not first in 99 of 100 seeds, or the report without one is not silent in 99 of 100.
-// Times are CPU times.
+// How often the cause report is right on simulated hosts, and what it costs: `causes_bench [SEEDS
+// [PART]]` (default 100; PART selects by name what to rate). Exits with 1 if planted causes are not
+// first in 99 of 100 seeds, or if the report without one is not silent in 99 of 100. Times are CPU
+// times.
 #include <malloc.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using lagtrap::server::reports::CauseReport;
 using lagtrap::test::Plant;
 using lagtrap::test::Simulation;
 
-// Of this process on a CPU, so that what else runs does not count.
+// CPU time of this process, so that other load does not count.
 double now() {
     timespec time{};
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

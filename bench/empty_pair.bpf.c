@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * A marker's program that does nothing, and one that only reads what every such program has to: what is left is what
- * the kernel takes.
- */
-/* The second needs the first. */
+ * A marker's program that does nothing, and one that only reads what every such program must:
+ * what they cost is the kernel's share. */
+/* The second header needs the first. */
 // clang-format off
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -16,7 +15,7 @@ int do_nothing(void* registers) { return 0; }
 
 volatile __u64 read;
 
-/* What no program can do without that pairs markers: which marker, when, which thread. */
+/* The minimum that every program that pairs markers must read: marker, time and thread. */
 SEC("uprobe.multi")
 int read_clock_and_thread(void* registers) {
     read = bpf_get_attach_cookie(registers) + bpf_ktime_get_ns() + bpf_get_current_pid_tgid();

@@ -1,6 +1,8 @@
-// empty_pair BINARY nothing|clock BEGIN END: puts a program that does nothing, or one that only reads clock, cookie and
-// thread, on these two USDT probes of BINARY, says "attached", and takes it off when its input ends.
-// empty_pair BINARY call FUNCTION: one that does nothing on entry and return of a function.
+// empty_pair BINARY nothing|clock BEGIN END: attaches a program that does nothing, or one that only
+// reads clock, cookie and thread, to these two USDT probes of BINARY, prints "attached", and
+// detaches it when its input ends.
+// empty_pair BINARY call FUNCTION: attaches a program that does nothing to entry and return of a
+// function.
 #include <bpf/libbpf.h>
 
 #include <algorithm>
@@ -15,7 +17,7 @@
 
 namespace {
 
-// Offsets of the probes, by name, and of their semaphores.
+// Offsets of the probes by name, and of their semaphores.
 bool find_markers(const char* binary, const std::vector<std::string>& names, std::vector<unsigned long>& places,
                   std::vector<unsigned long>& semaphores) {
     const auto file = lagtrap::binaries::ProgramFile::open(binary);

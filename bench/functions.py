@@ -1,5 +1,6 @@
-"""The benchmark of lagtrap functions: bytes a second and slow-down beside uftrace, ltrace -c and bpftrace of the same functions, whether the
-counts are the program's own, and what a call costs beside the kernel's own pair of an entry and a return probe."""
+"""The benchmark of lagtrap functions: bytes per second and slow-down compared with uftrace,
+ltrace -c and bpftrace on the same functions, whether the counts equal the program's own, and the
+cost of a call compared with the kernel's own pair of an entry and a return probe."""
 
 import contextlib
 import json
@@ -19,8 +20,9 @@ from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, wait_for
 SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
             '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
 FUNCTIONS = ("handle_request", "read_words", "next_word", "look_up", "hash_word", "answer")
-# Requests of 27 calls; one of 1,000 has much to look up. Without arguments it goes on and says how many it did a second, each quarter of
-# one; else it does as many, when a line comes, and says how often it called each function.
+# Requests of 27 calls; one in 1,000 has much to look up. Without arguments it runs on and prints
+# each quarter of a second how many it did per second. Otherwise it does that many after an input
+# line, and prints how often it called each function.
 PLANTED = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +55,7 @@ int main(int argc, char** argv) {
     }
 }
 """
-# One function called in turn; says the nanoseconds of a call for each line that comes.
+# Calls one function after another; prints the nanoseconds per call for each input line.
 HOT = """
 #include <stdio.h>
 #include <time.h>
@@ -70,8 +72,8 @@ int main(void) {
     }
 }
 """
-# Calls its functions in turn, 20 million a second or so; says each 10 ms of its own CPU time when it is, how many calls a second of that time
-# it makes, and that time.
+# Calls its functions in turn, about 20 million times a second. Prints after each 10 ms of its CPU
+# time the current time, the number of calls per second of CPU time, and the CPU time.
 MANY = """
 #include <stdio.h>
 #include <time.h>
@@ -109,12 +111,12 @@ def ended(process, how=signal.SIGKILL):
         try:
             process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
-            process.kill()  # bpftrace may not end at once: the next row counts, not its table
+            process.kill()  # bpftrace may not end at once, and its table does not matter here
             process.communicate()
 
 
 def rate_of(process, settle=1.0):
-    """Requests a second, when what watches has settled."""
+    """Requests per second, once the tracer has settled."""
     until = time.monotonic() + settle
     while time.monotonic() < until:
         process.stdout.readline()
@@ -123,7 +125,7 @@ def rate_of(process, settle=1.0):
 
 @contextlib.contextmanager
 def traced(daemon, pid, *options):
-    """lagtrap functions; gives its first line, and after the end all others in `lines`."""
+    """Runs lagtrap functions; returns its first line, and after the end all others in `lines`."""
     client = subprocess.Popen([LAGTRAP, "functions", "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for", "10min", *options],
                               stdout=subprocess.PIPE, text=True)
     lines = []
@@ -135,7 +137,8 @@ def traced(daemon, pid, *options):
 
 
 def all_but(functions):
-    """Of the program's own functions all but these, to be excluded; files have - or . in their names, or are paths."""
+    """A pattern for all of the program's functions except these, to exclude them; file names
+    contain - or . or are paths."""
     return "^(?!(" + "|".join(functions) + ")$)[^-./]*$"
 
 
@@ -158,7 +161,7 @@ def bpftrace(path, functions):
 
 
 def bench_planted(daemon, row, folder):
-    """The same program: alone, with each tracer in turn."""
+    """The same program: alone, then with each tracer in turn."""
     path, with_entries = built(folder, PLANTED, "planted"), built(folder, PLANTED, "planted_pg", "-pg")
     alone, ours, unthinned, peer = [], [], [], []
     with ended(subprocess.Popen([path], stdout=subprocess.PIPE, text=True)) as process:
@@ -195,7 +198,8 @@ def many(count):
 
 
 class Rates:
-    """What the program says, as it comes; `all` are CLOCK_MONOTONIC in seconds, calls a second, and its CPU time in seconds."""
+    """The program's output as it arrives; `all` has CLOCK_MONOTONIC in seconds, calls per
+    second, and its CPU time in seconds."""
 
     def __init__(self, process):
         self.all, self.output = [], process.stdout
@@ -211,7 +215,8 @@ class Rates:
         return statistics.median(rate for at, rate, _ in self.all if begin < at < begin + seconds)
 
     def slow(self, begin, alone, kept):
-        """From the first slow moment after `begin` until it is at 0.9 of the speed that it keeps: seconds by the clock, and of its own CPU time."""
+        """Seconds from the first slow moment after `begin` until it runs at 0.9 of its final
+        speed: by the clock, and of its own CPU time."""
         told = list(self.all)
         first = next(place for place, (at, rate, _) in enumerate(told) if at > begin and rate < 0.5 * alone)
         back = next(place for place in range(first, len(told)) if told[place][1] > 0.9 * kept)
@@ -219,7 +224,8 @@ class Rates:
 
 
 def bench_many(daemon, row, folder, count=5000):
-    """A program of so many functions that does nothing but call them: how soon it is fast again, and how fast, when all of them are watched."""
+    """A program that only calls this many functions: how soon it is fast again, and how fast,
+    when all of them are watched."""
     source = many(count)
     with ended(subprocess.Popen([built(folder, source, "many")], stdout=subprocess.PIPE, text=True)) as process:
         rates, slow, after, told = Rates(process), [], [], []
@@ -262,7 +268,7 @@ def own_counts(text):
 
 
 def bench_counts(daemon, row, folder, requests=300):
-    """Each call of a fixed amount of work, as the program itself counts it."""
+    """Each call of a fixed amount of work, as counted by the program itself."""
     path = built(folder, PLANTED, "counted")
     process = subprocess.Popen([path, str(requests)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with traced(daemon, process.pid, "--budget", "10000") as (started, lines):
@@ -292,7 +298,7 @@ def answer_of(process):
 
 
 def bench_pair(daemon, row, folder):
-    """One function, in turns: alone, the kernel's pair with programs that do nothing, ours."""
+    """One function, alternately: alone, with the kernel's pair and empty programs, with ours."""
     path = built(folder, HOT, "hot")
     alone, pair, ours = [], [], []
     with ended(subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
@@ -327,7 +333,7 @@ def bench_redis(daemon, row, folder):
         for _ in range(3):
             alone.append(redis_rate(socket))
             with traced(daemon, server.pid) as (started, lines):
-                redis_rate(socket)  # until what is too hot is taken out
+                redis_rate(socket)  # until hot functions are detached
                 ours.append(redis_rate(socket))
             with traced(daemon, server.pid, "--budget", "10000", "--exclude", all_but(REDIS_FUNCTIONS)) as (few, _):
                 check(len(few["functions"]) == len(REDIS_FUNCTIONS), f"{len(few['functions'])} functions")
@@ -341,12 +347,12 @@ def bench_redis(daemon, row, folder):
             f"{ten_rate / peer_rate:.2f}")
 
 
-# A statement for SQLite's shell, which answers with one line.
+# A statement for SQLite's shell, with an answer of one line.
 SQLITE_ROUND = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000) select sum(x) from c;\n"
 
 
 class SqliteShell:
-    """Its statements a second, one after the other."""
+    """Statements per second, one after the other."""
 
     def __init__(self):
         self.process = subprocess.Popen(["sqlite3", ":memory:"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -363,14 +369,15 @@ class SqliteShell:
 
 
 def bench_sqlite(daemon, row):
-    """Debian's sqlite3 with all functions of its library that have names, beside ltrace -c of all that the shell calls."""
+    """Debian's sqlite3 with all named functions of its library, compared with ltrace -c of
+    everything the shell calls."""
     shell = SqliteShell()
     with ended(shell.process):
         alone, ours = [], []
         for _ in range(3):
             alone.append(shell.rate())
             with traced(daemon, shell.process.pid, "--include", "libsqlite3") as (started, lines):
-                shell.rate()  # until what is too hot is taken out
+                shell.rate()  # until hot functions are detached
                 ours.append(shell.rate())
         alone_rate = statistics.median(alone)
         peer = subprocess.Popen(["ltrace", "-c", "-p", str(shell.process.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,6 +1,7 @@
-"""The benchmark of names: a capture of a program with 200 MB of debug information, from its logs to its bundle.
+"""The benchmark of names: a capture of a program with 200 MB of debug information, from its logs
+to its bundle.
 
-The program is one unit of templates, compiled once and linked many times under other names.
+The program is one unit of templates, compiled once and linked many times under different names.
 """
 
 import pathlib
@@ -44,7 +45,7 @@ extern "C" std::size_t unit_0(int count) { return all(count, std::make_integer_s
 
 
 def build(folder):
-    """The program; and how large it is."""
+    """Returns the program and its size."""
     (folder / "unit.cpp").write_text(UNIT % FUNCTIONS)
     subprocess.run(["g++", "-std=c++20", "-O2", "-g", "-c", "unit.cpp", "-o", "unit_0.o"], cwd=folder, check=True)
     names = [f"unit_{i}" for i in range(UNITS)]
@@ -58,7 +59,8 @@ def build(folder):
 
 
 def perf_seconds(folder, pid):
-    """How long perf takes to name the same, with lines and inlined functions; None: it was given up after two minutes."""
+    """How long perf takes to name the same addresses, with lines and inlined functions; None if
+    it took over two minutes."""
     subprocess.run(["perf", "record", "-q", "-F", "999", "-g", "-p", str(pid), "-o", folder / "perf.data", "--", "sleep", "4"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     begun = time.monotonic()
@@ -79,7 +81,7 @@ def bench(row, capture_under_load, wait_for_captures, merge):
         process = subprocess.Popen([program])
         try:
             with capture_under_load(4) as daemon:
-                time.sleep(2)  # a second, and what its table takes
+                time.sleep(2)  # a second, plus the time for its table
                 daemon.ask("trigger", event="tick")
                 figure = merge(wait_for_captures(daemon, 1)[-1])
             peer = perf_seconds(folder, process.pid)

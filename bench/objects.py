@@ -1,5 +1,6 @@
-"""The benchmark of lagtrap objects: what the program pays for an object with one allocation that is created, used and released, and for
-a statement of SQLite, beside bpftrace at the same functions with what it takes to know who lives and for how long, and beside ltrace."""
+"""The benchmark of lagtrap objects: what an object with one allocation (created, used and
+released) and a statement of SQLite cost the program, compared with bpftrace on the same
+functions, which tracks what lives and for how long, and with ltrace."""
 
 import contextlib
 import json
@@ -16,7 +17,7 @@ from test_distant_objects import World
 SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
             '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
 ROUNDS = 3_000
-# For each line that comes in: the nanoseconds of CPU time of a round.
+# Prints for each input line the nanoseconds of CPU time of a round.
 PROGRAM = """
 #include <cstdio>
 #include <cstdlib>
@@ -41,7 +42,8 @@ int main() {
     }
 }
 """
-# Created, released and alive by object, calls and their time by function, as lagtrap counts them; nothing is told of a single call.
+# Objects created, released and alive by object, and calls with their time by function, as lagtrap
+# counts them, without reporting single calls.
 SCRIPT = """
 uprobe:{0}:_ZN5ThingC1El {{ @object[tid] = arg0; @begun[tid] = nsecs; @created = count(); @alive[arg0] = nsecs; }}
 uretprobe:{0}:_ZN5ThingC1El {{ @duration[0] = sum(nsecs - @begun[tid]); @calls[0] = count(); }}
@@ -51,7 +53,8 @@ uprobe:{0}:_ZN5ThingD1Ev {{ @begun[tid] = nsecs; @released = count(); delete(@al
 uretprobe:{0}:_ZN5ThingD1Ev {{ @duration[2] = sum(nsecs - @begun[tid]); @calls[2] = count(); }}
 """
 
-# For each line that comes in: the nanoseconds of CPU time of a statement that is prepared, stepped through one row and finalized.
+# Prints for each input line the nanoseconds of CPU time of a statement that is prepared, stepped
+# through one row and finalized.
 STATEMENTS = 1_000
 STATEMENT_CALLS = ("sqlite3_prepare_v2", "sqlite3_step", "sqlite3_finalize")
 SQLITE = """
@@ -81,7 +84,7 @@ int main(void) {
     }
 }
 """
-# Statements created, released and alive, failures, calls and their time by function.
+# Statements created, released and alive, failures, and calls with their time by function.
 SQLITE_SCRIPT = """
 uprobe:{0}:sqlite3_prepare_v2 {{ @to[tid] = arg3; @begun[tid] = nsecs; }}
 uretprobe:{0}:sqlite3_prepare_v2 {{ @duration[0] = sum(nsecs - @begun[tid]); @calls[0] = count(); if (retval != 0) {{ @failed = count(); }}
@@ -103,7 +106,7 @@ def round_ns(process):
 def program(source, *command):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "things"
-        # Ends as the compiler of a distribution makes them, one instruction each.
+        # Exits as in a distribution's binaries, one instruction each.
         subprocess.run([*command[:3], "-O2", "-o", path, "-", *command[3:]], input=source, text=True, check=True)
         process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
@@ -115,7 +118,8 @@ def program(source, *command):
 
 @contextlib.contextmanager
 def followed(daemon, process, least, *options):
-    """lagtrap objects of classes, each of which has at least so many objects meanwhile, or none."""
+    """Runs lagtrap objects on classes, each of which has either at least this many objects, or
+    none."""
     client = subprocess.Popen([LAGTRAP, "objects", "--socket", daemon.socket_path, "--process", str(process.pid), "--json",
                                "--for", "10min", "--budget", "10000", *options], stdout=subprocess.PIPE, text=True)
     try:
@@ -135,7 +139,7 @@ def bpftraced(script, process):
     tracer = subprocess.Popen(["bpftrace", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         until = time.monotonic() + 120
-        while round_ns(process) < 2 * alone_ns + 1000:  # it does not say when it has attached
+        while round_ns(process) < 2 * alone_ns + 1000:  # it does not report when it has attached
             check(time.monotonic() < until and tracer.poll() is None, "bpftrace does not attach")
         yield
         tracer.send_signal(signal.SIGINT)
@@ -148,7 +152,7 @@ def bpftraced(script, process):
 
 @contextlib.contextmanager
 def ltraced(process):
-    """ltrace -c of the same functions, that the program calls through its own table."""
+    """ltrace -c of the same functions, which the program calls through its own table."""
     tracer = subprocess.Popen(["ltrace", "-c", *[part for name in STATEMENT_CALLS for part in ("-e", name)], "-p", str(process.pid)],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
@@ -194,7 +198,7 @@ def bench_sqlite(daemon, row):
             with ltraced(process):
                 begun = time.monotonic()
                 round_ns(process)
-                # Its own work is done while the program waits for it.
+                # ltrace does its work while the program waits for it.
                 by_ltrace.append((time.monotonic() - begun) * 1e9 / STATEMENTS - alone[-1])
     lagtrap_ns, told_ns, bpftrace_ns, ltrace_ns = (statistics.median(figures) for figures in (ours, told, theirs, by_ltrace))
     row("a statement of SQLite (preset sqlite; four calls): what counting adds to its CPU time, alone " f"{statistics.median(alone) / 1000:.1f} us",
@@ -203,7 +207,7 @@ def bench_sqlite(daemon, row):
         f"{told_ns / ltrace_ns:.2f}")
 
 
-# For each line that comes in: an object.
+# For each input line: an object.
 ONE = PROGRAM.split("static long long now()", maxsplit=1)[0] + """
 int main() {
     char line[8];
@@ -232,7 +236,8 @@ class Creator(OwnedProcess):
 
 
 def ms_until_shown(program, follower):
-    """Milliseconds from each of some creations until a line of the follower has it, at different times within a second."""
+    """Milliseconds from several creations, at different times within a second, until the
+    follower prints each."""
     shown = []
     for number in range(20):
         time.sleep(0.5 + 0.05 * number)

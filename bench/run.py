@@ -1,7 +1,8 @@
-"""The benchmarks: python3 bench/run.py [NAME...]. Prints a table of figure, peer and ratio; writes nothing.
+"""The benchmarks: python3 bench/run.py [NAME...]. Prints a table of figure, peer and ratio;
+writes nothing.
 
-Machines are shared and noisy, so a figure is a median over alternating rounds, and what counts is its ratio to the
-peer of the same rounds.
+Machines are shared and noisy, so each figure is a median over alternating rounds, and only its
+ratio to the peer of the same rounds counts.
 """
 
 import json
@@ -55,7 +56,8 @@ class Bpftrace:
 
     BARE = ("usdt:{0}:lagtrap:tick__begin {{ @start[tid] = nsecs; }} "
             "usdt:{0}:lagtrap:tick__end /@start[tid]/ {{ @duration = hist(nsecs - @start[tid]); delete(@start[tid]); }}")
-    # What lagtrap does with a pair: begins without end, runs, the longest, and delays are counted, delays are told.
+    # The work of lagtrap for a pair: counts unmatched begins, runs, the longest, and delays, and
+    # reports delays.
     SAME_WORK = ("usdt:{0}:lagtrap:tick__begin {{ if (@start[tid]) {{ @unmatched_begins = count(); }} @start[tid] = nsecs; }} "
                  "usdt:{0}:lagtrap:tick__end {{ if (@start[tid]) {{ $duration = nsecs - @start[tid]; @duration = hist($duration); "
                  "@longest = max($duration); if ($duration > 10000000000) {{ @delays = count(); printf(\"delay %d\\n\", tid); }} "
@@ -68,10 +70,10 @@ class Bpftrace:
         self.process = subprocess.Popen(["bpftrace", "-e", self.script.format(self.program.resolve())],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         line = self.process.stdout.readline()
-        while line and "Attaching" not in line:  # it may complain of RLIMIT_MEMLOCK first, and go on
+        while line and "Attaching" not in line:  # it may first complain of RLIMIT_MEMLOCK and continue
             line = self.process.stdout.readline()
         check(line, "bpftrace does not attach")
-        time.sleep(2)  # bpftrace does not say when it has attached
+        time.sleep(2)  # bpftrace does not report when it has attached
         return self
 
     def __exit__(self, *_):
@@ -81,8 +83,8 @@ class Bpftrace:
 
 
 class EmptyPair:
-    """Two markers with a program that does nothing ("nothing"), or reads what any must ("clock"): the least that a tool can take that
-    enters the kernel."""
+    """Two markers with a program that does nothing ("nothing"), or reads what every tool must
+    ("clock"): the lower bound for tools that enter the kernel."""
 
     def __init__(self, program, binary=BURST.resolve(), markers=("tick__begin", "tick__end")):
         self.arguments = [binary, program, *markers]
@@ -99,7 +101,7 @@ class EmptyPair:
 
 
 def bench_marker():
-    """Begin and end through USDT, armed, under the threshold, against the same pair in bpftrace."""
+    """Begin and end through USDT, armed, below the threshold, against the same pair in bpftrace."""
     bare, empty, clock, unheeded, armed, peer, bare_peer = [], [], [], [], [], [], []
     for _ in range(5):
         bare.append(pair_ns())
@@ -167,7 +169,7 @@ def bench_count():
 def bench_breach():
     """How late a deadline is noticed, and how soon recording begins after that."""
     late, begin = [], []
-    # Nothing is recorded before the breach: how soon a recording begins is asked.
+    # No history, because this measures how soon a recording begins after the breach.
     with Daemon(library_event("work", PLANTED, "20ms", "50ms"), 'cool-down="1ms" captures-per-hour="3600"',
                 more='<history length="0s" early-share="0%"/>') as daemon:
         for done in range(1, 22):
@@ -188,7 +190,7 @@ def member(bundle, name):
 
 
 def noticed_late_ns(system):
-    """From the deadline of the run that started the recording to the moment it was noticed."""
+    """From the deadline of the run that started the recording until it was noticed."""
     first = next(delay for delay in system.iter("delay") if delay.get("first") == "true")
     breach_ns = int(next(system.iter("trigger")).get("breach-boottime-ns"))
     return breach_ns - int(first.get("begin-ns")) - int(first.get("threshold-ns"))
@@ -234,7 +236,7 @@ class Redis:
 
 
 class Perf:
-    """What one would run by hand for the same: samples with stacks, and scheduling."""
+    """The equivalent done by hand: samples with stacks, and scheduling."""
 
     def __init__(self, folder, seconds):
         self.files = [pathlib.Path(folder) / "samples.data", pathlib.Path(folder) / "sched.data"]
@@ -252,13 +254,14 @@ class Perf:
 
 
 def capture_under_load(seconds):
-    """A daemon whose captures of `seconds` stay unmerged, so that the merge can be measured by itself."""
+    """A daemon whose captures of `seconds` stay unmerged, so that the merge can be measured
+    separately."""
     return Daemon(library_event("tick", BURST, "10s", f"{seconds}s"), 'cool-down="1ms" captures-per-hour="1000"',
                   options=("--merge-program", "/bin/false"))
 
 
 def merge(capture):
-    """Runs lagtrap-merge; what it says, with its own clock and memory."""
+    """Runs lagtrap-merge; returns its output, with its own time and memory."""
     with tempfile.TemporaryDirectory() as output:
         begun = time.monotonic()
         process = subprocess.Popen([MERGE, capture, output], stdout=subprocess.PIPE)
@@ -278,7 +281,8 @@ def wait_for_captures(daemon, count):
 
 
 def bench_capture():
-    """A capture of 4 s under load: loss of throughput, size and merge time, against perf doing the same."""
+    """A capture of 4 s under load: loss of throughput, size and merge time, against perf doing
+    the same."""
     losses, perf_losses, perf_bytes, merged = [], [], [], []
     with Redis() as redis, capture_under_load(4) as daemon, tempfile.TemporaryDirectory() as folder:
         before = redis.rate(3.8)
@@ -292,7 +296,8 @@ def bench_capture():
             theirs = redis.rate(3.8)
             perf_bytes.append(perf.finish())
             after = redis.rate(3.8)
-            # The load drifts: each loss is against the undisturbed rate right before and after it.
+            # The load drifts, so each loss is relative to the undisturbed rate just before and
+            # after.
             losses.append(100 * (1 - 2 * ours / (before + between)))
             perf_losses.append(100 * (1 - 2 * theirs / (between + after)))
             before = after
@@ -309,7 +314,8 @@ def bench_capture():
 
 
 def bench_merge():
-    """How the merge grows with the length of the capture; it runs at low priority, so here on an idle machine."""
+    """How the merge time grows with the length of the capture. It runs at low priority, so here
+    on an idle machine."""
     for seconds in (4, 15, 60):
         with capture_under_load(seconds) as daemon:
             with Redis():
@@ -322,7 +328,7 @@ def bench_merge():
 
 
 class Sleepers:
-    """Processes of several programs that do nothing."""
+    """Idle processes of several programs."""
 
     def __init__(self, count):
         self.commands = [["sleep", "infinity"], ["cat"], [sys.executable, "-c", "input()"], ["sh", "-c", "read line"]]
@@ -341,12 +347,13 @@ class Sleepers:
 
 
 def recording_cost_ms(session):
-    """Of the daemon and of its BPF programs."""
+    """The cost of the daemon and of its BPF programs."""
     return session["quality"]["daemon_cpu_ns"] / 1e6, session["quality"]["bpf_run_time_ns"] / 1e6
 
 
 def perf_record_ms(folder):
-    """Processor time of perf itself for the same second; what its samples cost in the kernel is in nobody's account."""
+    """CPU time of perf itself for the same second; the cost of its samples in the kernel is not
+    accounted anywhere."""
     process = subprocess.Popen(["perf", "record", "-a", "-g", "-F", "999", "-o", folder / "perf.data", "--", "sleep", "1"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     usage = os.wait4(process.pid, 0)[2]
@@ -355,7 +362,7 @@ def perf_record_ms(folder):
 
 
 def bench_recording():
-    """What a recording of 1 s costs where 100 processes sleep and nothing else runs."""
+    """Cost of a recording of 1 s while 100 processes sleep and nothing else runs."""
     daemon_ms, bpf_ms, perf_ms = [], [], []
     with Sleepers(100), capture_under_load(1) as daemon, tempfile.TemporaryDirectory() as folder:
         time.sleep(3)  # their code is known by then
@@ -376,12 +383,12 @@ def bench_recording():
 
 
 def bench_stacks():
-    """Call stacks: how many are complete, how right they are, what they cost."""
+    """Call stacks: how many are complete and correct, and what they cost."""
     stacks.bench(row)
 
 
 def bench_names():
-    """Functions, inlined ones and lines of a program with 200 MB of debug information."""
+    """Functions, inlined functions and lines of a program with 200 MB of debug information."""
     names.bench(row, capture_under_load, wait_for_captures, merge)
 
 
@@ -391,17 +398,18 @@ def bench_server():
 
 
 def bench_scale():
-    """The server under 1,000 machines for two minutes, over PostgreSQL and S3: what it takes, and how fast pages are meanwhile."""
+    """The server under 1,000 machines for two minutes, with PostgreSQL and S3: what it accepts,
+    and how fast pages are meanwhile."""
     scale.bench(row)
 
 
 def bench_switches():
-    """What it costs other programs that switches are looked at."""
+    """Cost of observing context switches for other programs."""
     before.bench_switches(row)
 
 
 def bench_before():
-    """What is known of a delay's time, and what that costs while nothing is slow."""
+    """How much of a delay's time is explained, and the cost of that while nothing is slow."""
     before.bench_unknown(row)
     before.bench_pair(row, pair_ns)
     before.bench_idle(row, cpu_seconds)
@@ -409,12 +417,12 @@ def bench_before():
 
 
 def bench_calls():
-    """Each call of a function with all that it calls: cost, speed, and how true the times are"""
+    """Each call of a function with everything it calls: cost, speed, and accuracy of times"""
     calls.bench(row)
 
 
 def bench_objects():
-    """Objects over a boundary: what the program pays for one"""
+    """Objects across an interface: what one costs the program"""
     objects.bench(row)
 
 
@@ -424,7 +432,8 @@ def bench_arming():
 
 
 def bench_functions():
-    """All functions of a program at a bounded cost: bytes, slow-down and counts beside other tracers"""
+    """All functions of a program at a bounded cost: bytes, slow-down and counts compared with
+    other tracers"""
     functions.bench(row)
 
 

@@ -1,9 +1,12 @@
-"""lagtrap-server under 1,000 machines: uploaders' requests (TLS, a connection each, HEAD then PUT, a token each) at a fixed rate, whatever the
-server does, over PostgreSQL and S3, while somebody looks at pages. Figures are from the moment a request was due, so that waiting in line counts.
+"""lagtrap-server under 1,000 machines, with PostgreSQL and S3, while somebody views pages:
+uploaders' requests (TLS, one connection each, HEAD then PUT, a token each) at a fixed rate,
+whatever the server does. Times start when a request was due, so they include queueing.
 
-Each machine has a run a second, and sends them in batches of ten minutes: at 10,000 runs a second an hour of the machines passes in six minutes.
+Each machine makes a run per second and sends them in batches of ten minutes: at 10,000 runs a
+second, an hour of the machines passes in six minutes.
 
-By itself: scale.py [SECONDS] [RUNS A SECOND] [BUNDLES A SECOND]; without arguments the hour: 360 s at 10,000 and 10.
+By itself: scale.py [SECONDS] [RUNS A SECOND] [BUNDLES A SECOND]; without arguments the hour: 360
+s at 10,000 and 10.
 """
 
 import collections
@@ -53,7 +56,8 @@ PAGES = {
 
 @contextlib.contextmanager
 def postgres(folder):
-    """The address of a PostgreSQL that syncs every commit, and the process that all of its others descend from."""
+    """Starts a PostgreSQL that syncs every commit; returns its address and the ancestor of all
+    its processes."""
     owner = pwd.getpwnam("postgres")
     os.chown(folder, owner.pw_uid, -1)
 
@@ -133,7 +137,8 @@ class Server:
 
 
 def record(folder):
-    """The parts of a bundle that the daemon records here: 300 ms for a lock, in a trace of a second; name and bytes."""
+    """The parts (name and bytes) of a bundle that the daemon records here: 300 ms waiting for a
+    lock, in a trace of a second."""
     event = parts.library_event("work", parts.PLANTED, threshold="50ms", trace_length="1s", stages=("prepare", "execute", "finish"))
     with parts.Daemon(event) as daemon:
         with parts.Watched(parts.PLANTED, "--kind", "lock", "--fast", "1000", "--slow-ms", "300", "--wait") as program:
@@ -145,7 +150,7 @@ def record(folder):
 
 
 def pack(path, members, session, host):
-    """The same recording as another machine would have made it."""
+    """The same recording as if from another machine."""
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in members:
@@ -160,7 +165,7 @@ def pack(path, members, session, host):
 
 
 def make_uploads(folder, batches, bundles):
-    """What the machines send: (kind, machine, file), each of it once."""
+    """The machines' uploads: (kind, machine, file), each once."""
     since_s = int(time.time()) - RUNS_OF_BATCH * math.ceil(batches / MACHINES)
     recording = record(folder)
 
@@ -178,7 +183,7 @@ def make_uploads(folder, batches, bundles):
 
 
 def cpu_seconds(roots):
-    """Of these processes, their children, and what these have waited for."""
+    """CPU time of these processes, their children, and children that have ended."""
     parents, times = collections.defaultdict(list), {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -227,7 +232,8 @@ class Load:
                 self.refused[outcome] += 1
 
     def run(self, batches, bundles, seconds):
-        """Both kinds, evenly over the time; returns when all have been answered, and how long that took."""
+        """Sends both kinds, spread evenly over the time; returns when all have been answered,
+        with the time that took."""
         begun = time.monotonic()
         due = sorted([(number * seconds / len(batches), upload) for number, upload in enumerate(batches)] +
                      [(number * seconds / len(bundles), upload) for number, upload in enumerate(bundles)], key=lambda entry: entry[0])
@@ -239,7 +245,7 @@ class Load:
 
 
 class Reader:
-    """Looks at a page each half second, one after the other."""
+    """Requests a page each half second, one after the other."""
 
     def __init__(self, server):
         self.server, self.took_s, self.memory, self.stopping = server, collections.defaultdict(list), [], threading.Event()
@@ -273,7 +279,7 @@ def at(values, share):
 
 
 def measure(seconds, runs_per_second, bundles_per_second):
-    """A figure by name."""
+    """Returns figures by name."""
     with contextlib.ExitStack() as stack:
         folders = []
         for _ in range(3):

@@ -1,4 +1,5 @@
-"""What lagtrap-server takes and how fast it answers: uploads over loopback, runs, a page over many of them, causes."""
+"""Throughput and response times of lagtrap-server: uploads over loopback, runs, a page over many
+runs, causes."""
 
 import concurrent.futures
 import contextlib
@@ -35,7 +36,7 @@ def running(folder, *options):
 
 
 def make_files(folder):
-    """Files that nothing can compress, and their digests."""
+    """Incompressible files and their digests."""
     files = []
     for number in range(UPLOADS):
         content = os.urandom(UPLOAD_BYTES)
@@ -46,7 +47,7 @@ def make_files(folder):
 
 
 def upload(files, scheme, port):
-    """Bytes a second of curl sending all files, some at once."""
+    """Bytes per second of curl sending all files, several in parallel."""
     lines = []
     for path, digest in files:
         lines += [f'url = "{scheme}://127.0.0.1:{port}/api/v1/bundles/{digest}"', f'upload-file = "{path}"', 'output = "/dev/null"',
@@ -59,7 +60,7 @@ def upload(files, scheme, port):
 
 
 def copy_and_hash(files, folder):
-    """The peer: cp of the same files, then sha256sum and sync, one pass each, two at a time."""
+    """The peer: cp of the same files, then sha256sum and sync, one pass each, two in parallel."""
     begun = time.monotonic()
 
     def one(path):
@@ -78,7 +79,7 @@ def memory_mib(process, name):
 
 
 def many_at_once(process, port, count=200):
-    """Peak memory with `count` uploads open at once, each of which then ends well."""
+    """Peak memory with `count` uploads open at once, each of which then succeeds."""
     content = os.urandom(1 << 20)
     bodies = [content + number.to_bytes(4, "little") for number in range(count)]
     connections = []

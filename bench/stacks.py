@@ -1,7 +1,9 @@
-"""The benchmark of call stacks: how many are complete, how right they are, what they cost, beside perf in the same minute.
+"""The benchmark of call stacks: how many are complete and correct, and what they cost, compared
+with perf in the same minute.
 
-Addresses are compared as (file, offset in the file), as perf prints them. A stack reaches the first frame if its
-outermost frame lies in the first instructions of its program (_start) or right after a system call that begins a thread.
+Addresses are compared as (file, offset in the file), as perf prints them. A stack reaches the
+first frame if its outermost frame is in the first instructions of its program (_start), or right
+after a system call that starts a thread.
 """
 
 import collections
@@ -30,7 +32,7 @@ FRAME = re.compile(r"^\s+([0-9a-f]+) .*\((.*)\)$")
 
 
 class Roots:
-    """Tells whether an offset of a file lies where stacks begin."""
+    """Tells whether an offset in a file is where stacks begin."""
 
     def __init__(self):
         self.files, self.known = Files(), {}
@@ -51,7 +53,7 @@ class Roots:
 
 
 def perf_record(folder, seconds, *options):
-    """Starts perf; the file that it writes is complete when the process has ended."""
+    """Starts perf; the file it writes is complete when the process has ended."""
     file = pathlib.Path(folder) / f"perf-{time.monotonic_ns()}.data"
     process = subprocess.Popen(["perf", "record", "-q", *([] if "-c" in options else ["-F", str(FREQUENCY)]), *options, "-o", file, "--", "sleep", str(seconds)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -59,7 +61,8 @@ def perf_record(folder, seconds, *options):
 
 
 def perf_stacks(file):
-    """(pid, user frames as (path, offset), innermost first) of each sample, as perf script unwinds it."""
+    """(pid, user frames as (path, offset), innermost first) of each sample, as perf script
+    unwinds it."""
     script = subprocess.Popen(["perf", "script", "-i", file, "--no-inline", "-F", "pid,tid,ip,sym,dso"], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, errors="replace")
     pid, frames = None, []
@@ -77,7 +80,7 @@ def perf_stacks(file):
 
 
 def our_stacks(capture, pids):
-    """The same of a capture, with how the walk ended; once per sample."""
+    """The same from a capture, with how the walk ended; once per sample."""
     converted = {}
     for seen in (entry for listed in capture.seen.values() for entry in listed if entry.kind == "sample" and entry.pid in pids):
         stack = capture.stacks.get(seen.stack)
@@ -90,7 +93,8 @@ def our_stacks(capture, pids):
 
 @contextlib.contextmanager
 def debian_programs(folder):
-    """PostgreSQL under pgbench, redis under redis-benchmark, and python3; their loads and a function that tells their pids."""
+    """PostgreSQL under pgbench, redis under redis-benchmark, and python3: their loads and a
+    function that returns their pids."""
     with Postgres() as postgres, Load("redis-server", "--port", "7382", "--save", "", cwd=folder) as server, \
             Load("/usr/bin/python3", "-c", PYTHON_LOAD) as python:
         python.ready()
@@ -110,7 +114,7 @@ def bench_complete(row):
     """Share of samples whose user stack reaches the thread's first frame."""
     roots = Roots()
     with tempfile.TemporaryDirectory() as folder, Recorder(length=f"{SECONDS}s") as recorder, debian_programs(folder) as (loads, pids):
-        recorder.record(*loads)  # the tables of all programs are there after it
+        recorder.record(*loads)  # afterwards the tables of all programs exist
         capture = recorder.record(*loads)
         perf, file = perf_record(folder, SECONDS, "-a", "-g")
         check(perf.wait() == 0, "perf record failed")
@@ -136,18 +140,20 @@ def share(counter):
 
 
 def edges_of(frames):
-    """Callers with their callers, from the caller of the innermost frame on: pairs of return addresses."""
+    """Pairs of return addresses, each with its caller's, beginning with the caller of the
+    innermost frame."""
     return list(zip(frames[1:], frames[2:] + (("", 0),)))
 
 
 class Agreement:
-    """How many frames of one set of stacks stand on the same caller in another set."""
+    """Counts how many frames of one set of stacks have the same caller in another set."""
 
     def __init__(self, reference):
         self.known = set()
         for frames in reference:
             self.known.update(edges_of(frames))
-            # The innermost frame's own caller: by the caller alone, as the address within the function differs each time.
+            # For the innermost frame only its caller is compared, because the address within the
+            # function varies.
             self.known.update(("caller", frame) for frame in frames[1:2])
         self.counts, self.missing = collections.Counter(), collections.Counter()
 
@@ -168,7 +174,8 @@ def return_addresses(frames):
 
 
 def bench_agreement(row):
-    """Share of our frames whose caller is the same in what perf unwinds offline from 64 KB of stack, at the same time."""
+    """Share of our frames whose caller is the same in perf's offline unwinding of 64 KB of
+    stack, at the same time."""
     only = "plain_20,saved_registers,over_aligned,aligned_and_alloca,short_calls,cold_parts,qsort,std_sort,malloc_free,memcpy,linked_library"
     loads = {"planted program": lambda: start(program("pie"), "--only", only), "python3": lambda: Load("/usr/bin/python3", "-c", PYTHON_LOAD)}
     for name, make in loads.items():
@@ -177,7 +184,7 @@ def bench_agreement(row):
                 load.ready()
             recorder.record(load)
             perf, file = perf_record(folder, SECONDS, "-e", "cpu-clock:u", "--call-graph", "dwarf,65528", "-p", str(load.process.pid))
-            time.sleep(0.3)  # perf does not say when it has begun
+            time.sleep(0.3)  # perf does not report when it has begun
             capture = recorder.record(load)
             check(perf.wait() == 0, "perf record failed")
             roots = Roots()
@@ -198,7 +205,7 @@ def bench_agreement(row):
 
 
 def bpf_run_times(pid):
-    """(run time in ns, runs) by program id, of the programs that a process holds."""
+    """(run time in ns, runs) by program id, for the programs that a process holds."""
     ids = set()
     for entry in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -210,7 +217,8 @@ def bpf_run_times(pid):
 
 
 def time_per_sample(frames):
-    """Of the program on the sampler's perf events, while each CPU stands on a stack of so many frames."""
+    """Of the program on the sampler's perf events, while each CPU is on a stack with this many
+    frames."""
     with contextlib.ExitStack() as stack, Recorder(length="4s") as recorder:
         loads = []
         for cpu in sorted(os.sched_getaffinity(0)):
@@ -235,7 +243,7 @@ def time_per_sample(frames):
 
 
 def bench_time(row):
-    """Time of one sample in BPF, by the kernel's run-time statistics."""
+    """BPF time of one sample, by the kernel's run-time statistics."""
     setting = pathlib.Path("/proc/sys/kernel/bpf_stats_enabled")
     before = setting.read_text()
     setting.write_text("1\n")
@@ -251,7 +259,8 @@ def bench_time(row):
 
 
 def bench_bytes(row):
-    """Bytes written a second, against perf copying 8 KB of each stack, for the same load at nearly the same time."""
+    """Bytes written per second, against perf copying 8 KB of each stack, for the same load at
+    nearly the same time."""
     with tempfile.TemporaryDirectory() as folder, debian_programs(folder) as (loads, _):
         for recording, peer_name, peer_commands in (
                 ('scheduling="no"', "perf record --call-graph dwarf,8192", [("-a", "--call-graph", "dwarf,8192")]),
@@ -271,7 +280,7 @@ SCHED = ("-a", "-e", "sched:sched_switch,sched:sched_waking,sched:sched_process_
 
 
 def perf_bytes(folder, options):
-    """What perf writes in one recording."""
+    """Amount of data that perf writes in one recording."""
     perf, file = perf_record(folder, SECONDS, *options)
     check(perf.wait() == 0, f"perf record {options} failed")
     size = file.stat().st_size
@@ -298,7 +307,8 @@ def many_processes(stack, count):
 
 
 def tables_of_all():
-    """What a fresh daemon says of its unwinder once it has the tables of all processes, and how long that took."""
+    """The unwinder status of a fresh daemon once it has the tables of all processes, and how
+    long that took."""
     begun = time.monotonic()
     with Recorder(length="100ms") as recorder:
         recorder.record()
@@ -307,7 +317,7 @@ def tables_of_all():
 
 
 def bench_tables(row):
-    """Tables of a machine with 200 processes: made, and then taken from the cache."""
+    """Tables of a machine with 200 processes: built, and then loaded from the cache."""
     import stack_recorder
     with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory(prefix="lagtrap-bench-cache-") as cache:
         many_processes(stack, 200)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What the server's store takes and how fast it answers: store.py PATH_OF_store_bench [RUNS of the page, 10000000].
-SQLite in a temporary folder; a PostgreSQL server of its own that syncs every commit. Prints one JSON object."""
+"""Throughput and response times of the server's store: store.py PATH_OF_store_bench [RUNS of the
+page, 10000000]. Uses SQLite in a temporary folder, and a separate PostgreSQL server that syncs
+every commit. Prints one JSON object."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-// How fast the server's store takes runs and answers: store_bench write STORE RUNS THREADS, store_bench page STORE RUNS.
-// STORE is a path of an SQLite file or a URI of PostgreSQL. Prints one JSON object.
+// How fast the server's store accepts runs and answers queries: store_bench write STORE RUNS
+// THREADS, store_bench page STORE RUNS. STORE is the path of an SQLite file or a PostgreSQL URI.
+// Prints a JSON object.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -34,7 +35,8 @@ T must(Result<T> result) {
     std::exit(1);
 }
 
-// A batch as a busy host sends it: runs of all events, four stages each, spread over `span_ns` from `begin_ns` on.
+// A batch as a busy host sends it: runs of all events with four stages each, spread over `span_ns`
+// from `begin_ns`.
 trace::RunBatch make_batch(std::uint64_t number, std::uint64_t begin_ns, std::uint64_t span_ns) {
     std::mt19937_64 random(number);
     std::lognormal_distribution<double> durations(16.5, 0.8);
