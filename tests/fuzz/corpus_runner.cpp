@@ -1,4 +1,5 @@
-// Gives each file of the folders named to a fuzz target, once: what fuzzing found stays mended in every build.
+// Runs a fuzz target once on each file of the given folders, so that fixed bugs stay fixed in every
+// build.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

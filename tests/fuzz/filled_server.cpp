@@ -62,7 +62,7 @@ const std::string& password_hash() {
 }  // namespace
 
 FilledServer::FilledServer(Accounts accounts) : accounts_(accounts) {
-    std::string pattern = "/dev/shm/lagtrap-fuzz-XXXXXX";  // in memory: stores wait for their disk
+    std::string pattern = "/dev/shm/lagtrap-fuzz-XXXXXX";  // in memory, because stores wait for their disk
     check(::mkdtemp(pattern.data()) != nullptr);
     folder_ = pattern;
     auto store = open_store(folder_ / "lagtrap.sqlite");

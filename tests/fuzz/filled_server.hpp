@@ -1,4 +1,4 @@
-// The server's application over a real store and real blobs, with something in them, for fuzz targets.
+// The server's application with a real, filled store and blobs, for fuzz targets.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace lagtrap::fuzz {
 
-// Secrets of those who may do something; an input may hold them.
+// Secrets of people and machines with rights; inputs may contain them.
 inline constexpr const char* admin_token = "ltu_0123456789ab_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 inline constexpr const char* upload_token = "ltu_0123456789cd_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 inline constexpr const char* session_secret = "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC";  // of ann, a reader
 
-// Two runs, a bundle that was looked into, whose bytes are gone, and one that was not, in a folder that goes with it.
+// Two runs, a parsed bundle whose bytes are gone, and an unparsed bundle, in a folder that is
+// removed with the object.
 class FilledServer {
   public:
     enum class Accounts { None, Some };
@@ -25,7 +26,7 @@ class FilledServer {
     ~FilledServer();
 
     [[nodiscard]] server::Application& application() { return *application_; }
-    // Whether somebody was added who is in it.
+    // Whether it has accounts.
     [[nodiscard]] bool has_accounts() const { return accounts_ == Accounts::Some; }
 
   private:
@@ -37,8 +38,8 @@ class FilledServer {
     std::filesystem::path folder_;
     std::unique_ptr<server::Store> store_;
     std::unique_ptr<server::Blobs> blobs_;
-    std::unique_ptr<server::JobRunner> jobs_;  // never started: what it does has targets of its own
-    std::unique_ptr<server::Teller> teller_;   // never started: it would send
+    std::unique_ptr<server::JobRunner> jobs_;  // never started: jobs have their own fuzz targets
+    std::unique_ptr<server::Teller> teller_;   // never started: it would send messages
     std::unique_ptr<server::Ingest> ingest_;
     std::unique_ptr<server::Application> application_;
 };

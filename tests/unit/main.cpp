@@ -1,5 +1,5 @@
-// Runs the tests of one program. Where none failed and some were skipped, the last line says which and why, and the exit code is 77,
-// as CTest is told.
+// Runs the tests of one program. If none failed and some were skipped, the last line says which and
+// why, and the exit code is 77, which CTest is configured to treat as skipped.
 #include <iostream>
 #include <string>
 

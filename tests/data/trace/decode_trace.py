@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Decodes a merged trace with nothing but the protobuf wire format and its own field tables, checks it, and prints
-what it holds as JSON. Exit status 1 with a line per fault on standard error if a rule of the format is broken.
+"""Decodes a merged trace with only the protobuf wire format and its own field tables, checks it,
+and prints its content as JSON. Exits with 1 and a line per error on standard error if a rule of
+the format is broken.
 
-usage: decode_trace.py TRACE [SAMPLE]      with SAMPLE, that many threads' and runs' details are printed too
+usage: decode_trace.py TRACE [SAMPLE]      with SAMPLE, also prints details of that many threads
+and runs
 """
 import collections
 import json
@@ -318,7 +320,8 @@ class Trace:
                 fault("run %d lasts %d, its annotation says %d" % (run, at_ns - begun_ns, self.runs[run]["duration_ns"]))
 
     def begin_call(self, facts, track, at_ns, category):
-        """A call on the track of its thread's calls; what it says of itself and of the calls in it, at its end."""
+        """A call on the call track of its thread; at its end, returns its facts and those of the
+        calls in it."""
         above = self.open[track][-1][1] if self.open[track] else None
         if (above is None) != ("begin_tid" in facts):
             fault("call of %s says that it is outermost, or does not" % facts["name"])

@@ -1,5 +1,6 @@
-// The input is the tar file within a bundle, after a byte that says how it is packed. Checksums of its headers are set
-// right first, else nothing but the checksum would be tried; a byte of zero leaves the input as it is.
+// The input is the tar file of a bundle, after a byte that gives its compression. Checksums of its
+// headers are corrected first, otherwise only the checksum would be tested; a byte of zero leaves
+// the input unchanged.
 #include "trace/bundle/bundle.hpp"
 
 #include <zstd.h>
@@ -50,7 +51,7 @@ void read(const std::string& bytes) {
     const auto content = lagtrap::trace::read_open_bundle(file.fd(), trace_limit_bytes);
     if (!content) return;
     if (content->trace.size() > trace_limit_bytes) std::abort();
-    // Read by pieces it is the same.
+    // Reading in pieces gives the same.
     const lagtrap::fuzz::MemoryFile again(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     std::string pieces;
     const auto read =

@@ -1,5 +1,6 @@
-// What a process without privileges asks of the one that opens files for it. The input: messages, each after two bytes
-// with its size. Whatever is asked, what lies outside the folder stays as it was.
+// Requests of an unprivileged process to the one that opens files for it. The input is messages,
+// each preceded by its size in two bytes. Whatever is requested, everything outside the folder must
+// stay unchanged.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ void check(bool holds) {
     if (!holds) std::abort();
 }
 
-// A folder that requests may use, beside one and a file that they may not.
+// A folder that requests may use, next to one and a file that they may not.
 struct Surroundings {
     std::filesystem::path root = "/dev/shm/lagtrap-fuzz-files-" + std::to_string(::getpid());
     std::filesystem::path own = root / "own";
@@ -60,7 +61,7 @@ struct Surroundings {
     }
 };
 
-// The answer to a request; a descriptor in it is of a file below the folder.
+// The answer to a request; a descriptor in it must be of a file below the folder.
 void take_answer(int socket, const std::filesystem::path& own) {
     std::array<char, 16384> bytes;
     UniqueFd given;

@@ -1,4 +1,5 @@
-// What an inspector of processes answers, whose texts the inspected processes chose: records that are taken are whole.
+// Answers of a process inspector, whose texts come from the inspected processes: accepted records
+// must be complete.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

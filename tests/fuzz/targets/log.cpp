@@ -1,4 +1,5 @@
-// The input is a log whose checksums are set right first: else nothing but the checksum would be tried.
+// The input is a log. Its checksums are corrected first, otherwise only the checksum would be
+// tested.
 #include "trace/logs/log.hpp"
 
 #include <zlib.h>
@@ -49,10 +50,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     while (true) {
         const auto record = reader->next();
         if (!record || *record == nullptr) break;
-        // All of what was announced is there.
+        // Everything announced is there.
         const auto* const bytes = reinterpret_cast<const unsigned char*>(*record);
         for (std::uint32_t at = 0; at < (*record)->size_bytes; ++at) sum += bytes[at];
     }
-    if (sum == 1) std::abort();  // no sum of a record's bytes is: its header's alone are more
+    if (sum == 1) std::abort();  // impossible for a record's bytes: those of its header alone add up to more
     return 0;
 }

@@ -1,5 +1,6 @@
-// A capture whose records are made of the input: each a byte with the log, one with the type, one with the number of
-// words after the record's header, four with its time after the start in microseconds, and the words.
+// A capture whose records come from the input. Each has a byte for the log, one for the type, one
+// for the number of words after the record's header, four for its time after the start in
+// microseconds, and the words.
 #include "trace/merge/merge.hpp"
 
 #include <unistd.h>
@@ -84,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     MergeOptions options;
     options.reorder_window_records = 16;
     options.callstacks_limit = 8;
-    options.symbols.this_boot = false;  // the running kernel's symbols take longer than all the rest
+    options.symbols.this_boot = false;  // the running kernel's symbols would take longer than everything else
     (void)merge_capture(directory, options);
     std::filesystem::remove_all(directory);
     return 0;

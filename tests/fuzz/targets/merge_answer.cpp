@@ -7,7 +7,8 @@
 #include "spool/spool.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
-// Whatever a helper prints: what is taken of it is an entry of the spool, and what is said of it steers no terminal.
+// Whatever a helper prints, an accepted name is an entry of the spool, and messages contain no
+// terminal control characters.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto merged = lagtrap::daemon::parse_merge_answer(lagtrap::fuzz::text_of(data, size), "/spool/ready");
     if (!merged) {

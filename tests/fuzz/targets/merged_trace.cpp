@@ -1,4 +1,4 @@
-// What `lagtrap` does with the trace of a bundle: reports, exports, names of places.
+// Everything that `lagtrap` does with a bundle's trace: reports, exports, names of addresses.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

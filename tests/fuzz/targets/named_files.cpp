@@ -7,7 +7,8 @@
 #include "bpf/records.h"
 #include "tests/fuzz/memory_file.hpp"
 
-// A mapped file's name, as its owner chose it, and after a newline what a merge that was taken over asks for.
+// A mapped file's name as chosen by its owner, and after a newline the request of a merge that was
+// taken over.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text = lagtrap::fuzz::text_of(data, size);
     const std::size_t end = text.find('\n');
@@ -26,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string& path = asked.native();
     if (access == ProgramAccess::Allowed && !path.starts_with("/usr/lib/debug/") && !path.starts_with("/proc/41/"))
         std::abort();
-    // No other process, and of that one neither its folders nor its descriptors.
+    // No other process, and of this one neither its folders nor its descriptors.
     if (access != ProgramAccess::Refused && path.starts_with("/proc/") && !path.starts_with("/proc/41/root/") &&
         path != "/proc/41/exe" && path != "/proc/41/map_files/400000-402000")
         std::abort();

@@ -1,4 +1,4 @@
-// What the confined parser says to the server.
+// Messages of the sandboxed parser to the server.
 #include "server/ingest/parsed_bundle.hpp"
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// What the daemon and lagtrap-reader say to each other, in both directions. The first byte says which message; that of
-// names has how many places were asked for in the two after it, that of calls how many functions in the one after it.
+// Messages between the daemon and lagtrap-reader, in both directions. The first byte selects the
+// message. For names, the next two bytes are the number of requested addresses; for calls, the next
+// byte is the number of functions.
 #include "binaries/reader/reader_messages.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ void check(bool holds) {
     if (!holds) std::abort();
 }
 
-// What was taken can be said again, and is then the same.
+// An accepted message can be encoded again, and is then the same.
 template <typename Decode, typename Encode>
 auto take(std::string_view body, Decode decode, Encode encode) {
     auto taken = decode(body);
@@ -35,7 +36,7 @@ auto take(std::string_view body, Decode decode, Encode encode) {
 void take_table(std::string_view body) {
     const auto table = take(body, decode_table, encode_table);
     if (!table) return;
-    // The kernel side looks rules up in it by the same steps.
+    // The kernel side looks up rules in it by the same steps.
     for (std::uint64_t bucket = 0; bucket < std::min<std::uint64_t>(table->bucket_count, buckets_tried); ++bucket)
         for (const std::uint64_t within : {std::uint64_t{0}, bucket_bytes / 2, bucket_bytes - 1})
             (void)find_unwind_rule(*table, table->base_address + bucket * bucket_bytes + within);
@@ -71,7 +72,7 @@ void take_calls(std::string_view body) {
     check(!calls || calls->size() == functions);
 }
 
-// What is read of a container's files can be told.
+// Data read from a container's files can be reported.
 void take_container_state(std::string_view content) {
     for (const auto kind : {ContainerFile::Docker, ContainerFile::Bundle, ContainerFile::Storage})
         if (const auto facts = parse_container_state(content, kind, "aa"))

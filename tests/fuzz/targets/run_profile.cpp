@@ -1,4 +1,4 @@
-// A profile that is kept for a run, and what the server makes of it.
+// A stored profile of a run, and what the server does with it.
 #include "analysis/run_profile.hpp"
 
 #include <cstdint>

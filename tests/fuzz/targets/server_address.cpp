@@ -24,7 +24,7 @@ void check_question(const Route& route) {
     const auto* question = std::get_if<PageQuestion>(&page);
     if (question == nullptr) return;
     check(question->limit >= 1 && question->limit <= 1000);
-    // What an answer gives as "next" asks for the same place again.
+    // The "next" of an answer requests the same position again.
     if (!question->after) return;
     Route again;
     const auto next = next_of(question->after);

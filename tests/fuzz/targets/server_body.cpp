@@ -1,4 +1,4 @@
-// The JSON bodies of requests. The first byte says which of them is expected.
+// JSON bodies of requests. The first byte selects the expected one.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-// Headers of a request, and the small texts that the server reads back. The first byte says which.
+// Headers of a request, and small texts that the server parses. The first byte selects which.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,9 @@
-// Whole requests, as the HTTP server hands them to the application: every route, signing in and uploads among them.
+// Whole requests, as the HTTP server passes them to the application: every route, including sign-in
+// and uploads.
 //
-// The input: requests, parted by a line "%". Each has a line "METHOD TARGET", then lines "name: value" up to an empty one,
-// then the body. "{digest}" in a target is the digest of the body, or of the last body there was.
+// The input is requests separated by a line "%". Each has a line "METHOD TARGET", then lines "name:
+// value" up to an empty one, then the body. "{digest}" in a target is the digest of the body, or of
+// the last body.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -24,8 +26,8 @@ using namespace lagtrap::server;
 namespace {
 
 constexpr std::size_t requests_limit = 16;
-// The servers are made anew after so many inputs, and after so many that changed something: what one leaves must not
-// change what the next ones find, nor grow.
+// The servers are recreated after this many inputs, and after this many that changed something, so
+// that an input's effects neither influence later inputs nor accumulate.
 constexpr unsigned inputs_of_a_server = 500;
 constexpr unsigned changes_of_a_server = 50;
 
@@ -33,7 +35,7 @@ void check(bool holds) {
     if (!holds) std::abort();
 }
 
-// Takes the first part off, up to `separator` or the end.
+// Removes and returns the text up to `separator`, or all of it.
 std::string_view take_part(std::string_view& text, std::string_view separator) {
     const std::string_view part = text.substr(0, text.find(separator));
     text.remove_prefix(std::min(part.size() + separator.size(), text.size()));
@@ -53,7 +55,7 @@ Method method_of(std::string_view name) {
 
 struct Asked {
     Request request;
-    bool of_open = false;  // of the server that has no accounts
+    bool of_open = false;  // for the server without accounts
 };
 
 void read_header(std::string_view name, std::string_view value, Asked& asked) {
@@ -101,7 +103,7 @@ Asked read_request(std::string_view text, std::string& last_digest) {
     return asked;
 }
 
-// Whether the proof in the request is one that suffices for `need`, on the server with accounts.
+// Whether the request's credentials satisfy `need` on the server with accounts.
 bool proves(const Request& request, const Need& need) {
     const std::string token = token_of_header(request.authorization);
     if (token == fuzz::admin_token) return true;
@@ -111,7 +113,7 @@ bool proves(const Request& request, const Need& need) {
 }
 
 void check_reply(const Reply& reply) {
-    // Whatever is asked, it is not store or disk that fails at it.
+    // No request makes the store or the disk fail.
     check(reply.status >= 200 && reply.status < 500);
     bool plain = true;
     for (const auto& [name, value] : reply.headers) {
@@ -133,7 +135,7 @@ void check_reply(const Reply& reply) {
     }
 }
 
-// What the HTTP server does with the plan: hands over the body, in pieces where it is an upload.
+// Does with the plan what the HTTP server does: passes the body, in pieces if it is an upload.
 void carry_out(Plan& plan, const Request& request) {
     if (plan.upload) {
         const std::string_view body = request.body;
@@ -147,7 +149,7 @@ void carry_out(Plan& plan, const Request& request) {
     }
 }
 
-// Whether something may have changed by it.
+// Whether the request may have changed something.
 bool ask(fuzz::FilledServer& server, const Request& request) {
     auto admitted = server.application().admit(request);
     if (const auto* refusal = std::get_if<Refusal>(&admitted)) {
@@ -162,7 +164,7 @@ bool ask(fuzz::FilledServer& server, const Request& request) {
     return request.method != Method::Get && request.method != Method::Head;
 }
 
-// A server, and when it is to be made anew.
+// A server, and when to recreate it.
 struct Kept {
     fuzz::FilledServer::Accounts accounts;
     std::unique_ptr<fuzz::FilledServer> server{};

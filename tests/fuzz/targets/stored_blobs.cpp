@@ -1,4 +1,5 @@
-// Bytes that the server's database holds: sketches of durations, details of runs, stacks. The first byte says which.
+// Binary columns of the server's database: sketches of durations, details of runs, stacks. The
+// first byte selects which.
 #include <cstdint>
 #include <cstdlib>
 

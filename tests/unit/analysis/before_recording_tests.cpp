@@ -12,7 +12,7 @@ using test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 constexpr std::uint64_t begin = TraceBuilder::begin_ns;
 
-// Thread 10 runs to 10 ms, and waits for a lock to the recording's end at 30 ms.
+// Thread 10 runs until 10 ms and then waits for a lock until the recording ends at 30 ms.
 Recording recorded() {
     TraceBuilder builder(30 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app");
@@ -82,7 +82,8 @@ TEST(BeforeRecording, ALongWaitStandsWhereItWas) {
     EXPECT_TRUE(found);
 }
 
-// Of the longest wait it is known where it was; and one that is not among those is placed too.
+// The longest wait was reported with its place. A wait that is not among the longest gets its place
+// too.
 TEST(BeforeRecording, WaitsThatWereToldHaveTheirStacksAndWakers) {
     TraceBuilder builder(30 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
@@ -155,7 +156,7 @@ TEST(BeforeRecording, AWaitThatEndedHasItsWaker) {
     EXPECT_EQ(shown().wake_cause, WakeCause::Timeout);
 }
 
-// One that ended as the recording began is in it, but nobody has its name any more.
+// A thread that ended as the recording began is in it, but without a name.
 TEST(BeforeRecording, WhoEndedAWaitHasItsNameOfThenWhereTheRecordingHasNone) {
     auto recording = recorded();
     trace::Delay delay = delay_before();
@@ -176,7 +177,8 @@ TEST(BeforeRecording, WhoEndedAWaitHasItsNameOfThenWhereTheRecordingHasNone) {
     EXPECT_EQ(name_thread(recording, delay, 78).thread, "");
 }
 
-// A run whose key is a value: thread 10, handed over to 11, back to 10, whose counts since then are known apart.
+// A run keyed by a value: thread 10 hands it to 11, which hands it back to 10. Since then 10's
+// counts are known separately.
 TEST(BeforeRecording, OfAValueEachThreadHasWhatLiesBetweenItsOwnMarkers) {
     const auto recording = recorded();
     trace::Delay delay = delay_before();
@@ -213,7 +215,7 @@ TEST(BeforeRecording, OfAnotherThreadNothingIsTaken) {
     EXPECT_EQ(split_time(recording, intervals_of_delay(recording, delay)).outside_ns, 40 * ms);
 }
 
-// Counts come from the system file of a bundle, which anybody may have written.
+// Counts come from a bundle's system file, which anybody can have written.
 TEST(BeforeRecording, WhateverTheCountsSayThePartsAddUp) {
     const auto recording = recorded();
     std::mt19937_64 random(7);

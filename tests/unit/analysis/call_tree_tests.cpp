@@ -1,4 +1,4 @@
-// The tree of a program's calls: what is folded, what is shown, and where a focus lies.
+// The call tree of a program: what is folded, what is shown, and where the focus is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

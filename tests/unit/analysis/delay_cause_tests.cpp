@@ -1,4 +1,4 @@
-// What a report says of the cause of a delay, of recordings whose cause is known.
+// The causes that a report names, for recordings with a known cause.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,8 @@ std::vector<std::string> sentences_of(const TraceBuilder& builder) {
     return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0)));
 }
 
-// A thread that stops at `from` for what `stack` says, is woken by `waker` at `until` and runs again at once, on `cpu`.
+// A thread blocks at `from` in `stack`, is woken by `waker` at `until`, and runs again at once on
+// `cpu`.
 void wait(TraceBuilder& builder, std::uint32_t cpu, std::uint32_t tid, std::uint64_t from, std::uint64_t until,
           const TraceBuilder::Stack& stack, std::uint32_t waker, bool by_interrupt = false, std::uint64_t object = 0) {
     builder.switched(from, cpu, tid, 1, 0).off_cpu(from, 10, tid, stack, object);
@@ -54,7 +55,7 @@ TraceBuilder chain_of_locks() {
     return builder;
 }
 
-// Whoever was on the CPU when the timer fired is innocent.
+// The thread on the CPU when the timer fired did not cause anything.
 TEST(DelayCause, a_wait_that_timed_out_names_nobody) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(20, 20, "bystander");
@@ -97,7 +98,7 @@ TEST(DelayCause, follows_a_chain_of_locks_to_its_end) {
                     "third (13) held; meanwhile third (13) computed for 270 ms in third_holds_c."));
 }
 
-// What it computed is short, and yet what others wanted to see done.
+// The holder computed only shortly, but that was what others were waiting for.
 TEST(DelayCause, of_a_holder_that_waited_for_a_cpu_it_is_told_what_it_was_at) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "holder");
@@ -136,7 +137,7 @@ TEST(DelayCause, a_wait_for_the_disk_names_file_disk_and_queue) {
                 HasSubstr("for the disk in fsync (/var/lib/app/log on vda, which had 12 requests in its queue)"));
 }
 
-// A fast disk: the kernel's part of the faults is longer than the waits.
+// A fast disk: the kernel spends more time on the faults than the thread waits.
 TEST(DelayCause, computing_in_page_faults_names_the_file_that_they_wait_for) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
@@ -169,7 +170,7 @@ TEST(DelayCause, computing_in_page_faults_of_fresh_memory_names_no_file) {
                 "Computed for 200 ms (100 %) in page faults of the kernel (clear_page_erms), called by fill.");
 }
 
-// It had stopped before the recording began, so no switch of it was seen.
+// The holder stopped before the recording began, so none of its switches was recorded.
 TEST(DelayCause, a_file_lock_that_nobody_releases_names_its_holder) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/usr/bin/backup").thread(30, 30, "backup");
@@ -191,7 +192,7 @@ TEST(DelayCause, a_sleep_after_a_refused_lock_names_who_had_it) {
                 HasSubstr("; before, it had been refused a lock on /srv/data.db, which writer (30) held"));
 }
 
-// A file of another wait says nothing of this one.
+// The file of another wait is unrelated.
 TEST(DelayCause, a_wait_of_another_kind_has_no_file) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
@@ -201,7 +202,7 @@ TEST(DelayCause, a_wait_of_another_kind_has_no_file) {
     EXPECT_THAT(sentences_of(builder).at(0), Not(HasSubstr("data.db")));
 }
 
-// A loop around poll with a timeout of its own: the answer ended the whole of it.
+// A loop around poll with its own timeout: the answer ended all of these waits.
 TEST(DelayCause, a_wait_begun_again_after_its_timeout_is_ended_by_who_ended_the_last) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/usr/bin/server").thread(30, 30, "server");
@@ -217,7 +218,8 @@ TEST(DelayCause, a_wait_begun_again_after_its_timeout_is_ended_by_who_ended_the_
                                                    HasSubstr("in answer_slowly")));
 }
 
-// Workers of one kind share what the thread waits for: none has most of it, all of them have.
+// Similar workers share what the thread waits for: no single one has most of it, but together they
+// do.
 TEST(DelayCause, threads_of_one_name_are_followed_together) {
     TraceBuilder builder(400 * ms, 3);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "worker").thread(10, 12, "worker");
@@ -246,7 +248,8 @@ TEST(DelayCause, locks_of_standard_libraries_are_told_apart) {
                 HasSubstr("for a signal from another thread in serve"));
 }
 
-// 13 computes with the lock until 200 ms; then it goes from 12 over 14 to 11, with a millisecond for each.
+// 13 computes while it holds the lock until 200 ms. Then the lock passes through 12 and 14 to 11, a
+// millisecond each.
 TraceBuilder queue_for(const TraceBuilder::Stack& stack, std::uint64_t object) {
     TraceBuilder builder(400 * ms, 4);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "worker");
@@ -272,12 +275,12 @@ TEST(DelayCause, threads_that_waited_for_the_same_lock_are_no_links) {
     EXPECT_EQ(report_delay(*recording, builder.system.delays[0]).wakers.at(0).tid, 13);
 }
 
-// Another lock each: the chain goes through all of them.
+// With a different lock each, the chain goes through all of them.
 TEST(DelayCause, threads_that_waited_for_other_locks_are_links) {
     EXPECT_THAT(sentences_of(queue_for(in_lock("look_up"), 0)).at(0), HasSubstr("until worker (12) released it"));
 }
 
-// It never waited for the lock, so no thread's wait for it shows that it had it after others.
+// 14 never waited for the lock, so there is no wait that shows it got the lock after others.
 TEST(DelayCause, a_thread_that_got_the_lock_in_passing_did_not_hold_it_all_the_time) {
     TraceBuilder builder(400 * ms, 4);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "worker");
@@ -300,7 +303,7 @@ TEST(DelayCause, what_is_handed_on_by_signals_is_followed_to_who_had_it_longest)
                   "handed it on; holder (13) had it for 180 ms; meanwhile holder (13) computed for 180 ms in"));
 }
 
-// A lock on a file is told apart by the file.
+// File locks are identified by their file.
 TEST(DelayCause, file_locks_are_followed_through_those_who_waited_for_them) {
     const TraceBuilder::Stack in_flock{"main", "enter", "flock", "k:locks_lock_inode_wait", "k:schedule"};
     TraceBuilder builder = queue_for(in_flock, 0);
@@ -311,7 +314,7 @@ TEST(DelayCause, file_locks_are_followed_through_those_who_waited_for_them) {
                           "threads got it before this one; meanwhile holder (13) computed"));
 }
 
-// 11 waits for one lock; who has that waits for another one.
+// 11 waits for a lock whose holder waits for another lock.
 TEST(DelayCause, who_waits_for_another_lock_holds_the_first) {
     TraceBuilder builder(400 * ms, 4);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "second");
@@ -324,7 +327,7 @@ TEST(DelayCause, who_waits_for_another_lock_holds_the_first) {
     EXPECT_THAT(sentences_of(builder).at(0), HasSubstr("which second (12) held; meanwhile second (12) waited 270 ms"));
 }
 
-// The thread that signals a condition variable holds no lock.
+// A thread that signals a condition variable does not hold a lock.
 TEST(DelayCause, a_signal_is_no_lock) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 12, "producer");
@@ -363,7 +366,7 @@ TEST(DelayCause, says_who_had_the_cpu_and_how_urgent_it_was) {
                              "Computed for 30.0 ms (11 %) in serve."));
 }
 
-// Of others' units and containers only: that of the delayed process stands above.
+// Only for other units and containers; the delayed process's own is shown above.
 TEST(DelayCause, says_which_unit_others_belong_to) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").unit(10, "container web");
@@ -401,7 +404,7 @@ TEST(DelayCause, a_cpu_that_several_had_is_not_blamed_on_one) {
         "50.0 ms.");
 }
 
-// Most of it went to jobs, but a third to one that nobody outruns: both are named.
+// Jobs had most of the time, but a real-time thread had a third: both are named.
 TEST(DelayCause, who_had_a_good_part_of_the_cpu_is_named_too) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app");
@@ -415,7 +418,8 @@ TEST(DelayCause, who_had_a_good_part_of_the_cpu_is_named_too) {
               "100 ms.");
 }
 
-// Runnable, and its CPU idle: something else keeps the thread from it, and nobody is named.
+// The thread is runnable and its CPU idle: something else keeps it from running, and no thread is
+// named.
 TEST(DelayCause, an_idle_cpu_is_blamed_on_nobody) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
@@ -439,7 +443,7 @@ TEST(DelayCause, several_causes_and_the_rest_account_for_the_delay) {
                     "Slept 69.0 ms (25 %) in nap, until its own timer ended that.", "The rest: 5.00 ms blocked."));
 }
 
-// An inlined helper of a header is called from everywhere; where it was called says more.
+// An inlined helper from a header is called from everywhere, so its caller says more.
 TEST(DelayCause, a_function_of_a_header_is_named_with_its_caller) {
     TraceBuilder builder(250 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(240 * ms, 0, 10, 0, 11);
@@ -472,7 +476,7 @@ TEST(DelayCause, a_lock_that_was_never_released_has_no_known_holder) {
                 HasSubstr("had not ended when the recording did; who holds it is not known"));
 }
 
-// A run that one thread began and another ended, with nothing between them that tells when it was handed over.
+// One thread began the run and another ended it, and nothing shows when it was handed over.
 TEST(DelayCause, the_thread_that_ended_a_run_is_said_to_have_worked_at_it_without_certainty) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 12, "worker");
@@ -512,7 +516,7 @@ trace::Delay delay_before(TraceBuilder& builder) {
     return delay;
 }
 
-// Of a wait before the recording it is known who ended it, and no more.
+// For a wait before the recording, only the thread that ended it is known.
 TEST(DelayCause, a_wait_before_the_recording_names_who_ended_it) {
     TraceBuilder builder(30 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 12, "worker");

@@ -19,7 +19,7 @@ const FunctionTime* find(const std::vector<FunctionTime>& functions, const std::
     return nullptr;
 }
 
-// 90 ms of burning in a delay of 100 ms, 10 ms of something else.
+// 90 ms of burning in a delay of 100 ms, and 10 ms of something else.
 TraceBuilder burner() {
     TraceBuilder builder(200 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
@@ -40,7 +40,7 @@ TEST(DelayReport, names_the_function_that_used_the_cpu) {
     ASSERT_NE(planted, nullptr);
     EXPECT_NEAR(report.share(planted->total_ns()), 0.9, 0.001);
     EXPECT_EQ(planted->on_cpu_ns, planted->self_on_cpu_ns);
-    // The caller comes before main, since it is nearer to what happened; _start says nothing.
+    // The caller comes before main because it is closer to the work; _start says nothing.
     EXPECT_EQ(report.functions[0].name, "run_once");
     EXPECT_EQ(report.functions[1].name, "main");
     EXPECT_EQ(find(report.functions, "_start"), nullptr);
@@ -81,7 +81,8 @@ TEST(DelayReport, names_the_function_that_slept) {
     EXPECT_TRUE(report.wakers[0].interrupt);
 }
 
-// A disk's interrupt hits whoever runs; only a thread of the kernel may have ended such a wait itself.
+// A disk's interrupt hits whatever thread is running. Only a kernel thread can have ended such a
+// wait itself.
 TEST(DelayReport, does_not_blame_whom_an_interrupt_hit) {
     TraceBuilder builder(200 * ms);
     builder.thread(10, 10, "app").thread(20, 20, "bystander").thread(30, 30, "jbd2");
@@ -102,7 +103,8 @@ TEST(DelayReport, does_not_blame_whom_an_interrupt_hit) {
     EXPECT_EQ(report.wakers[1].thread, "jbd2");
 }
 
-// Of every cause but a thread and a thread's packet, whoever was on the CPU is innocent: here always 20.
+// The thread on the CPU (always 20 here) is innocent, unless the cause is a thread or a packet from
+// a thread.
 TEST(DelayReport, says_what_ended_waits) {
     struct Wait {
         std::uint32_t cause;
@@ -123,7 +125,7 @@ TEST(DelayReport, says_what_ended_waits) {
         builder.thread(10, 10, "app").thread(20, 20, "bystander").process(20, "/bin/bystander");
         builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20);
         builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "k:futex_wait_queue", "k:schedule"});
-        // Only of a packet may nobody be the sender; of the others somebody was on the CPU.
+        // Only a packet may have no sender; for the other causes some thread was on the CPU.
         const std::uint32_t waker = wait.cause == 4 ? 0 : 20;
         builder.caused_waking(25 * ms, 1, waker, 10, wait.cause, wait.device).switched(25 * ms, 0, 0, 0, 10);
         builder.run(TraceBuilder::delay(1, "work", at(15 * ms), 50 * ms, 10 * ms, 10, 10));
@@ -192,7 +194,8 @@ TEST(DelayReport, finds_the_holder_of_a_lock) {
     EXPECT_EQ(holder.functions[0].on_cpu_ns, 90 * ms);
 }
 
-// 10 burns for 100 ms of which a neighbour takes its CPU for 60: all of it is time in the function.
+// 10 burns for 100 ms, and a neighbour takes its CPU for 60 of them: all of it counts as time in
+// the function.
 TEST(DelayReport, waiting_for_a_cpu_counts_where_the_thread_was) {
     TraceBuilder builder(200 * ms);
     builder.thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
@@ -210,7 +213,7 @@ TEST(DelayReport, waiting_for_a_cpu_counts_where_the_thread_was) {
     ASSERT_NE(planted, nullptr);
     EXPECT_EQ(planted->waiting_ns, 60 * ms);
     EXPECT_NEAR(report.share(planted->total_ns()), 0.93, 0.001);
-    EXPECT_EQ(find(report.functions, "nap")->waiting_ns, 3 * ms);  // woken, and not yet on a CPU
+    EXPECT_EQ(find(report.functions, "nap")->waiting_ns, 3 * ms);  // woken, but not yet on a CPU
     EXPECT_EQ(find(report.functions, "main")->total_ns(), 100 * ms);
 }
 

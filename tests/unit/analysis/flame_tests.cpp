@@ -12,7 +12,8 @@ using test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 constexpr auto at = [](std::uint64_t time) { return static_cast<std::int64_t>(time); };
 
-// 40 ms in work, 50 ms waiting for a lock whose holder computes, 10 ms in the kernel; runs of 4 ms beside it.
+// 40 ms in work, 50 ms waiting for a lock whose holder computes, 10 ms in the kernel; and runs of 4
+// ms.
 TraceBuilder delay_and_normal_runs() {
     TraceBuilder builder(400 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");

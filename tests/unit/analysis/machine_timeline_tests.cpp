@@ -13,7 +13,8 @@ constexpr std::uint64_t ms = TraceBuilder::ms;
 constexpr std::uint64_t begin = TraceBuilder::begin_ns;
 constexpr auto whole = MachineWindow{-1'000'000'000, 1'000'000'000, 100};
 
-// 10 waits from 60 to 110 ms for 11, which computes; 20 of another process runs shortly every 2 ms on the CPU that 10 left.
+// 10 waits from 60 to 110 ms for 11, which computes. 20, of another process, runs briefly every 2
+// ms on the CPU that 10 left.
 TraceBuilder lock_and_neighbour() {
     TraceBuilder builder(200 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
@@ -86,7 +87,7 @@ TEST_F(MachineTimelineTest, short_states_are_joined_with_their_shares_until_one_
     for (const MachineCell& cell : other(coarse).cells) {
         if (cell.state != MachineState::Several) continue;
         joined = true;
-        // An eighth of it, but for one run at an edge.
+        // An eighth of it, give or take one run at an edge.
         EXPECT_NEAR(static_cast<double>(cell.on_cpu_ns), static_cast<double>(cell.to_ns - cell.from_ns) / 8, ms / 4.0);
     }
     EXPECT_TRUE(joined);

@@ -1,4 +1,5 @@
-// Causes that have a name: a lock of the kernel or of an interpreter, the kernel's own work, loops that wait, a library.
+// Causes with a specific name: a lock of the kernel or an interpreter, work of the kernel, polling
+// loops, a library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ std::string first_sentence(TraceBuilder& builder) {
     return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0))).at(0);
 }
 
-// Thread 11 of process 10 runs on CPU 0, and 20 of another one on CPU 1, from the beginning.
+// From the beginning, thread 11 of process 10 runs on CPU 0, and 20 of another process on CPU 1.
 TraceBuilder two_programs(const std::string& other = "/usr/bin/other") {
     TraceBuilder builder(400 * ms, 4);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "worker");
@@ -31,7 +32,7 @@ TraceBuilder two_programs(const std::string& other = "/usr/bin/other") {
     return builder;
 }
 
-// Thread 11 waits from 10 ms to 210 ms, when 20 wakes it.
+// Thread 11 waits from 10 ms until 20 wakes it at 210 ms.
 TraceBuilder& waits(TraceBuilder& builder, const Stack& stack, std::uint32_t waker = 20) {
     builder.switched(10 * ms, 0, 11, 2, 0).off_cpu(10 * ms, 10, 11, stack);
     return builder.waking(210 * ms, 0, waker, 11).switched(210 * ms, 0, 0, 0, 11);
@@ -108,7 +109,7 @@ TEST(NamedCause, a_child_that_ends_writes_its_core_dump) {
                 HasSubstr("meanwhile worker (20) was writing its core dump: it computed for 200 ms in the kernel."));
 }
 
-// Python's function that waits has no name; who holds the lock is looked for again every 5 ms.
+// Python's waiting function has no name. The thread looks for the lock's holder again every 5 ms.
 TEST(NamedCause, the_lock_of_an_interpreter_is_no_signal) {
     TraceBuilder builder = two_programs("/usr/bin/python3.11");
     builder.thread(20, 21, "report");
@@ -391,7 +392,7 @@ TEST(NamedCause, one_yield_is_no_spinning) {
     EXPECT_EQ(first_sentence(builder), "Computed for 202 ms (100 %) in encode.");
 }
 
-// Each function of the library has a little; what called it only passes the work on.
+// Each function of the library has only a little time, and its caller only passes the work on.
 TEST(NamedCause, a_library_that_does_all_of_the_work_is_named) {
     TraceBuilder builder = two_programs();
     const auto stack = [](const std::string& function) {

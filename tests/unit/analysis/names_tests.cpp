@@ -1,4 +1,4 @@
-// Names and source lines of frames: those of the recording, and those that were found later.
+// Names and source lines of frames, from the recording and found later.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using test::TraceBuilder;
 using testing::ElementsAre;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 
-// "main@a.c:3", outermost first, of the first sample's stack.
+// The first sample's stack as "main@a.c:3", outermost first.
 std::vector<std::string> stack_of(const Recording& recording) {
     std::vector<std::string> frames;
     for (const std::uint32_t id : recording.stacks[recording.find_thread(10)->samples.at(0).stack]) {
@@ -108,7 +108,7 @@ TEST(TracePlaces, lists_what_lacks_names_or_lines) {
     ASSERT_EQ(places->modules[1].places.size(), 1U);
     EXPECT_EQ(places->modules[1].places[0].name, "work");
 
-    builder.later_symbols("?:/lib/libz.so.1", {"inflate"});  // a name, but no line
+    builder.later_symbols("?:/lib/libz.so.1", {"inflate"});  // a name without a line
     builder.later_symbols("work", {"work@/src/a.c:9"});
     const auto after = read_places(builder.trace());
     ASSERT_TRUE(after);

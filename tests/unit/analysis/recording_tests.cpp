@@ -97,7 +97,7 @@ TEST(Recording, lost_switches_leave_unknown_time) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "app").thread(10, 11, "other");
     builder.switched(10 * ms, 0, 0, 0, 10);
-    // 10's stop and 11's start are missing: 11 stops on the CPU where 10 ran.
+    // The records of 10 stopping and 11 starting are missing: 11 stops on the CPU where 10 ran.
     builder.switched(30 * ms, 0, 11, 1, 0).switched(50 * ms, 0, 0, 0, 10);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
@@ -109,7 +109,7 @@ TEST(Recording, lost_switches_leave_unknown_time) {
     EXPECT_EQ(recording->find_thread(11)->changes[0].state, ThreadState::NotRecorded);
 }
 
-// 10 is preempted at 10 ms; the switch that brought it back, between 20 and 30 ms, is missing.
+// 10 is preempted at 10 ms. The switch back, between 20 and 30 ms, is missing.
 TEST(Recording, unknown_time_is_no_longer_than_need_be) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "app").thread(10, 11, "other");
@@ -127,7 +127,7 @@ TEST(Recording, unknown_time_is_no_longer_than_need_be) {
     EXPECT_EQ(split.not_recorded_ns, 10 * ms);
 }
 
-// 10 is preempted at 10 ms; how it came back after 11 was concluded from the kernel's own count.
+// 10 is preempted at 10 ms. Its return after 11 was inferred from the kernel's own count.
 TEST(Recording, of_a_concluded_switch_only_how_the_previous_thread_stopped_is_unknown) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "app").thread(10, 11, "other");
@@ -147,8 +147,7 @@ TEST(Recording, of_a_concluded_switch_only_how_the_previous_thread_stopped_is_un
     EXPECT_EQ(others.not_recorded_ns, 6 * ms);
 }
 
-// 10 came after 75, whose stop is missing: the merge has put one in, at the moment at which 10 stops.
-// CPUs begin to record one after the other: a switch may come before the moment that counts as the begin.
+// CPUs start recording one after the other, so a switch can precede the nominal begin.
 TEST(Recording, a_switch_before_the_begin_leaves_nothing_unknown) {
     for (const std::uint64_t before : {35'000ULL, 0ULL}) {
         TraceBuilder builder(100 * ms);
@@ -203,7 +202,7 @@ TEST(Recording, a_cpu_without_switches_ran_its_sampled_thread) {
 TEST(Recording, references_to_nothing_are_left_out_and_counted) {
     TraceBuilder builder(100 * ms);
     builder.sample(1 * ms, 0, 10, 10, {"main"}).sample(2 * ms, 0, 10, 10, {"main"});
-    // The second packet refers to what the first defined: taken alone, it refers to nothing.
+    // The second packet refers to definitions in the first; on its own it refers to nothing.
     const std::string trace = builder.trace();
     const std::string second = trace.substr(2 + static_cast<unsigned char>(trace[1]));
     const auto recording = decode_recording(second, builder.system);
@@ -260,7 +259,7 @@ TEST(Recording, cut_traces_are_read_or_refused) {
     EXPECT_GT(refused, whole.size() / 2);
 }
 
-// Whatever the bytes are, reading and every question end; the sanitizers' builds look at how.
+// Whatever the bytes are, reading and every query must end. Sanitizer builds check how.
 TEST(Recording, changed_bytes_do_no_harm) {
     TraceBuilder builder = small_recording();
     builder.samples(10 * ms, 12 * ms, 0, 10, 10, {"main@/src/a.c:3", "work@/src/a.c:9"});

@@ -18,7 +18,7 @@ std::uint64_t sum_of(const RunProfile& profile) {
                            [](std::uint64_t sum, const ProfileEntry& entry) { return sum + entry.time_ns; });
 }
 
-// "on CPU main;work", chains as "blocked:lock (futex) main;lock -> holder on CPU hold".
+// "on CPU main;work"; chains as "blocked:lock (futex) main;lock -> holder on CPU hold".
 std::string words_of(const RunProfile& profile, const ProfileEntry& entry) {
     std::string words;
     for (const ProfileLink& link : entry.links) {
@@ -40,8 +40,8 @@ std::map<std::string, std::uint64_t> times_of(const RunProfile& profile) {
     return times;
 }
 
-// The run holds 5 ms of work, waits 90 ms for a lock and works 5 ms; the holder computes for 60 ms, writes to the disk
-// for 20 ms, and computes again.
+// The run works for 5 ms, waits 90 ms for a lock and works for 5 ms. The holder computes for 60 ms,
+// writes to the disk for 20 ms, and computes again.
 TraceBuilder lock_and_disk() {
     TraceBuilder builder(200 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
@@ -77,7 +77,7 @@ TEST(RunProfile, follows_a_lock_to_what_its_holder_did) {
     EXPECT_EQ(profile.entries.front().time_ns, 70 * ms);
 }
 
-// A waits for B, which waits for C: two links on.
+// A waits for B, which waits for C: a chain of two further links.
 TEST(RunProfile, follows_chains_of_waits) {
     TraceBuilder builder(200 * ms, 3);
     builder.thread(10, 10, "a").thread(10, 11, "b").thread(20, 20, "c").process(20, "/usr/bin/other");
@@ -100,7 +100,8 @@ TEST(RunProfile, follows_chains_of_waits) {
             testing::Pair(wait + "on CPU reply", 10 * ms)));
 }
 
-// However many had the lock for a moment, it is one link, and the time is that of who had it.
+// However many threads had the lock briefly, there is one link, and the time counts for the real
+// holder.
 TEST(RunProfile, a_lock_that_goes_from_thread_to_thread_is_one_link) {
     constexpr std::uint32_t workers = 30;
     TraceBuilder builder(200 * ms, workers + 2);
@@ -127,14 +128,14 @@ TEST(RunProfile, a_lock_that_goes_from_thread_to_thread_is_one_link) {
     EXPECT_THAT(times_of(profile), testing::Contains(testing::Pair(wait + "on CPU rebuild", 90 * ms)));
 }
 
-// Two threads that wake each other: while B waits for A, which waits for B, nobody further is to blame.
+// Two threads that wake each other: B waits for A, which waits for B, so the chain ends there.
 TEST(RunProfile, does_not_run_in_circles) {
     TraceBuilder builder(200 * ms);
     builder.thread(10, 10, "a").thread(10, 11, "b");
     builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 11);
     builder.switched(30 * ms, 1, 11, 1, 0).off_cpu(30 * ms, 10, 11, {"b_waits", "k:futex_wait"});
     builder.switched(40 * ms, 0, 10, 1, 0).off_cpu(40 * ms, 10, 10, {"a_waits", "k:futex_wait"});
-    // Damaged order: A wakes B although it sleeps.
+    // A damaged order: A wakes B although A is asleep.
     builder.waking(60 * ms, 0, 10, 11).switched(60 * ms, 1, 0, 0, 11);
     builder.waking(80 * ms, 1, 11, 10).switched(80 * ms, 0, 0, 0, 10);
     builder.run(TraceBuilder::delay(1, "work", at(40 * ms), 40 * ms, 10 * ms, 10, 10));
@@ -250,7 +251,7 @@ TEST(RunProfileFile, short_entries_lose_their_stacks_before_time_is_lost) {
     EXPECT_EQ(again->frames[again->stack_of(longest.links[0].node)[0]], profile.frames[0]);
 }
 
-// Whatever a byte becomes, reading ends with a profile that holds together or with an error.
+// Whatever a byte becomes, reading gives a consistent profile or an error.
 TEST(RunProfileFile, damage_is_found_or_does_no_harm) {
     const std::string bytes = *write_run_profile(made_profile(30));
     for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -1,4 +1,4 @@
-// Threads of a recording as runs.
+// The threads of a process, each reported as if its part of the recording were a run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,8 @@ const TraceBuilder::Stack in_event_loop = in_thread("serve", {"epoll_wait", "k:e
 const TraceBuilder::Stack in_lock =
     in_thread("sell", {"___pthread_mutex_lock", "__lll_lock_wait", "k:futex_wait", "k:schedule"});
 
-// 10 joins; 11 and 12 want a lock all the time; 13 waits for events; 14 computes; 20 is another process.
+// 10 joins; 11 and 12 wait for a lock all the time; 13 waits for events; 14 computes; 20 is another
+// process.
 TraceBuilder shop() {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/shop --fast").thread(10, 10, "shop").thread(10, 11, "seller-1");

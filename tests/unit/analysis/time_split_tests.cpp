@@ -18,8 +18,9 @@ std::uint64_t sum_of_parts(const TimeSplit& split) {
     return split.on_cpu_ns + split.runnable_ns + split.blocked_ns + split.not_recorded_ns;
 }
 
-// Thread 10: runs to 10 ms, waits for a lock to 20 ms, for a CPU to 22 ms, runs to 30 ms, is preempted to 34 ms,
-// runs to 40 ms, sleeps to 90 ms, runs to the recording's end at 100 ms.
+// Thread 10 runs until 10 ms, waits for a lock until 20 ms and for a CPU until 22 ms, runs until 30
+// ms, is preempted until 34 ms, runs until 40 ms, sleeps until 90 ms, and runs until the
+// recording's end at 100 ms.
 TraceBuilder busy_thread() {
     TraceBuilder builder(100 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
@@ -101,7 +102,8 @@ TEST(TimeSplit, a_waking_just_before_the_stop_ends_it) {
     EXPECT_EQ(split.runnable_ns, 5 * ms - 2000);
 }
 
-// 10 and 11 share a group. 10 is stopped as the quota ends; 11, which waited for its CPU, waits on for the same reason.
+// 10 and 11 share a group. The quota stops 10; 11, which was waiting for its CPU, then waits
+// because of the quota too.
 TEST(TimeSplit, tells_a_quota_from_a_busy_cpu) {
     TraceBuilder builder(100 * ms);
     builder.switched(1 * ms, 0, 0, 0, 11).switched(5 * ms, 0, 11, 0, 10);
@@ -117,7 +119,7 @@ TEST(TimeSplit, tells_a_quota_from_a_busy_cpu) {
     EXPECT_EQ(split(11).runnable_ns, 55 * ms + 25 * ms);
     EXPECT_EQ(split(11).throttled_ns, 35 * ms);
     EXPECT_EQ(split(10).runnable_ns, 50 * ms + 20 * ms);
-    EXPECT_EQ(split(10).throttled_ns, 35 * ms + 20 * ms);  // stopped by the quota until the recording's end
+    EXPECT_EQ(split(10).throttled_ns, 35 * ms + 20 * ms);  // throttled until the recording's end
     EXPECT_EQ(split(12).throttled_ns, 0);
 }
 
@@ -132,7 +134,7 @@ TEST(TimeSplit, without_scheduling_samples_count_as_time_on_a_cpu) {
     EXPECT_EQ(split.not_recorded_ns, 30 * ms);
 }
 
-// 10's stop and its return are missing; in between it was sampled for 20 ms.
+// The records of 10 stopping and returning are missing; in between it was sampled for 20 ms.
 TEST(TimeSplit, samples_fill_the_place_of_lost_switches) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "app").thread(10, 11, "other");
@@ -154,7 +156,8 @@ TEST(TimeSplit, samples_fill_the_place_of_lost_switches) {
     EXPECT_EQ(on_cpu_ns, 20 * ms);
 }
 
-// A run begun on thread 10 and ended on 11: 10 queues it at 20 ms, waking 11; or nobody saw the handing over.
+// A run that began on thread 10 and ended on 11: either 10 queues it at 20 ms and wakes 11, or the
+// hand-over was not seen.
 TEST(TimeSplit, a_run_that_changes_threads_is_followed_by_wakings) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "front").thread(10, 11, "worker");
@@ -177,7 +180,8 @@ TEST(TimeSplit, a_run_that_changes_threads_is_followed_by_wakings) {
     EXPECT_EQ(unseen.not_recorded_ns, 40 * ms);
 }
 
-// A goroutine that begins and ends on one thread may have been on another, and that thread ran others: no time is its own.
+// A goroutine whose run begins and ends on one thread may have run on another in between, and that
+// thread may have run others, so no thread's time counts.
 TEST(TimeSplit, a_run_of_a_goroutine_has_no_thread) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "server").switched(1 * ms, 0, 0, 0, 10);
@@ -210,7 +214,8 @@ TEST(TimeSplit, stages_say_which_thread_had_the_run) {
     EXPECT_EQ(split.between_threads_ns, 5 * ms);
 }
 
-// The thread that the completing interrupt met has nothing to do with the request, and the one that sent it may do else.
+// The thread hit by the completing interrupt has nothing to do with the request, and the thread
+// that sent it may do other work.
 TEST(TimeSplit, a_request_to_a_disk_is_in_its_queue) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "writer").thread(20, 20, "innocent");
@@ -273,7 +278,7 @@ TEST(BlockReason, its_names_find_it) {
 TEST(BlockReason, says_which_waits_no_program_ends) {
     for (const char* function : {"do_nanosleep", "submit_bio_wait", "filemap_fault", "do_swap_page", "msleep"})
         EXPECT_TRUE(facts_of(reason_of_function(function)).ends_by_interrupt) << function;
-    // A page that another program hands out.
+    // A page that another program provides.
     for (const char* function : {"handle_userfault", "futex_wait_queue", "pipe_read", "tcp_recvmsg", "nothing_known"})
         EXPECT_FALSE(facts_of(reason_of_function(function)).ends_by_interrupt) << function;
 }
@@ -292,7 +297,7 @@ TEST(BlockReason, weighs_the_functions_of_a_stack) {
     EXPECT_EQ(reason_of({"main", "k:do_syscall_64", "k:odd_wait", "k:schedule", "k:__schedule"}),
               "blocked in odd_wait");
     EXPECT_EQ(reason_of({"main", "wait_here"}), "blocked in wait_here");
-    // A user's function of a kernel function's name says nothing.
+    // A user function with the name of a kernel function says nothing.
     EXPECT_EQ(reason_of({"main", "do_nanosleep"}), "blocked in do_nanosleep");
     EXPECT_EQ(reason_of({"?:/lib/x.so"}), "unknown reason");
 }

@@ -294,7 +294,7 @@ std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& 
     const std::uint64_t function = unnamed ? 0 : text(sequence.functions, 5, named.name);
     const std::uint64_t source = unnamed || named.file.empty() ? 0 : text(sequence.sources, 18, named.file);
     const std::uint64_t id = sequence.frames.size() + 1;
-    {  // Frames before their mapping: the order of fields in a message means nothing.
+    {  // Frames before their mapping: the order of fields in a message has no meaning.
         pbf_writer writer(data, 6);
         writer.add_uint64(1, id);
         if (function != 0) writer.add_uint64(2, function);

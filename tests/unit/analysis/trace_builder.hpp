@@ -1,4 +1,5 @@
-// Builds merged traces for tests, packet by packet, as docs of the format say them; independent of the writer in trace/.
+// Builds merged traces for tests packet by packet, from the format's documentation and independent
+// of the writer in trace/.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +11,38 @@
 
 namespace lagtrap::test {
 
-// Times are nanoseconds after the recording's begin, which is at `begin_ns` of CLOCK_BOOTTIME.
+// All times are nanoseconds after the recording's begin, which is `begin_ns` of CLOCK_BOOTTIME.
 class TraceBuilder {
   public:
     static constexpr std::uint64_t begin_ns = 5'000'000'000;
     static constexpr std::uint64_t ms = 1'000'000;
 
-    // Frames are names, outermost first; "k:name" is a kernel function, "?:path" an unnamed place of a file,
-    // "name@file:line" a function with its source line, "!path!name" a function of another file than /usr/bin/app.
+    // Names of frames, outermost first. "k:name" is a kernel function, "?:path" an address in a
+    // file without a name, "name@file:line" a function with its source line, and "!path!name" a
+    // function in a file other than /usr/bin/app.
     using Stack = std::vector<std::string>;
 
     explicit TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus = 2);
 
     TraceBuilder& process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid = 1,
                           std::uint64_t started_ns = 0);
-    // What the process belongs to: "backup.service", "container web".
+    // The unit or container of the process: "backup.service", "container web".
     TraceBuilder& unit(std::uint32_t pid, const std::string& label);
     TraceBuilder& thread(std::uint32_t pid, std::uint32_t tid, const std::string& name);
-    // prev_state as the kernel has it: 0 preempted, 1 S, 2 D, 0x10 dead.
+    // prev_state is the kernel's: 0 preempted, 1 S, 2 D, 0x10 dead.
     TraceBuilder& switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
                            std::uint32_t next, std::uint32_t next_priority = 120, std::uint32_t prev_priority = 120);
     TraceBuilder& waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
                          bool by_interrupt = false);
-    // A switch with what is said of CPU quotas: whether the previous thread's group had used its own up, and when, after
-    // the recording's begin, that of the next had.
+    // Switches with facts about CPU quotas: whether the previous thread's group has used up its
+    // quota, and from when to when (after the recording's begin) the next thread's group had.
     TraceBuilder& concluded_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint32_t next);
     TraceBuilder& throttled_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint32_t next,
                                    bool prev_throttled, std::uint64_t from = 0, std::uint64_t to = 0);
-    // A waking with its cause, as a number of the format, and the device that brought it about.
+    // A wakeup with its cause, a number of the format, and the device that caused it.
     TraceBuilder& caused_waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
                                 std::uint32_t cause, const std::string& device = "");
-    // That the thread waits for a file from then on; `kind` as a number of the format.
+    // The file that the thread waits for from then on; `kind` is a number of the format.
     TraceBuilder& wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid, std::uint32_t kind,
                             const std::string& path, const std::string& disk = "", std::uint32_t queue_depth = 0,
                             std::uint32_t holder_pid = 0, std::uint64_t socket = 0);
@@ -54,22 +56,22 @@ class TraceBuilder {
     TraceBuilder& group_memory(std::uint32_t pid, const std::string& path, std::uint64_t limit, std::uint64_t files,
                                std::uint64_t anonymous, std::uint32_t filler_pid, std::uint64_t filler);
     TraceBuilder& sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
-    // Samples of each millisecond in [from, to).
+    // A sample every millisecond in [from, to).
     TraceBuilder& samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                           const Stack& stack);
-    // Before the recording's begin, `before` it: a sample, and a wait that ended then.
+    // A sample, and a wait that ended, `before` nanoseconds before the recording's begin.
     TraceBuilder& earlier_sample(std::uint64_t before, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
     TraceBuilder& earlier_wait(std::uint64_t before, std::uint64_t length, std::uint32_t pid, std::uint32_t tid,
                                std::uint32_t waker, const Stack& stack, bool in_run = true);
-    // `object`: the lock or the like for which the thread waits, the same number for the same one.
+    // `object` identifies the lock (or similar) that the thread waits for.
     TraceBuilder& off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack,
                           std::uint64_t object = 0);
-    // Names for the place of a frame of samples, found later: "function@file:line", innermost first.
+    // Names found later for the address of a sampled frame: "function@file:line", innermost first.
     TraceBuilder& later_symbols(const std::string& frame, const std::vector<std::string>& functions);
-    // A run with its stages in the trace and, if it is a delay, in the system file.
+    // A run with its stages in the trace and, for a delay, in the system file.
     TraceBuilder& run(const trace::Delay& delay, bool is_delay = true);
 
-    // A delay that begins `at` after the recording's begin and has one thread.
+    // A delay with one thread that begins `at` after the recording's begin.
     static trace::Delay delay(std::uint64_t id, const std::string& event, std::int64_t at, std::uint64_t duration,
                               std::uint64_t threshold, std::uint32_t pid, std::uint32_t tid);
 

@@ -1,4 +1,5 @@
-// What the tests of debug information share: the programs with inlined functions, and tools that make variants of them.
+// Shared by tests of debug information: programs with inlined functions, and tools that make
+// variants of them.
 #pragma once
 
 #include <cstdlib>
@@ -36,7 +37,7 @@ inline std::filesystem::path build_id_place(const std::filesystem::path& folder,
     return place / (build_id.substr(2) + ".debug");
 }
 
-// A program, stripped, and its debug file beside it; with a debug link between them if `linked`.
+// A stripped program with its debug file beside it; `linked` adds a debug link between them.
 struct SplitProgram {
     SplitProgram(const std::filesystem::path& whole, const std::filesystem::path& folder, bool linked)
         : program(folder / "program"), debug_file(folder / "program.debug") {
@@ -48,7 +49,7 @@ struct SplitProgram {
     std::filesystem::path debug_file;
 };
 
-// Addresses as linked of every byte of the program's own functions.
+// The link-time addresses of every byte of the program's own functions.
 inline std::vector<std::uint64_t> planted_addresses(const std::filesystem::path& program) {
     std::vector<std::uint64_t> addresses;
     const auto file = ProgramFile::open(program);

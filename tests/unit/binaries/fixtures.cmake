@@ -1,8 +1,9 @@
-# The programs and libraries that the tests of binaries/ read, built beside them (included by binaries/CMakeLists.txt).
+# Builds the programs and libraries that the tests of binaries/ read (included by
+# binaries/CMakeLists.txt).
 lagtrap_unit_test(binaries LINK lagtrap_binaries)
 add_dependencies(binaries_tests lagtrap-reader)
-# What the tests read: a C++ library as it was linked, stripped, with its symbols beside it, and with them inside
-# it as .gnu_debugdata.
+# A C++ library in several forms: as linked, stripped, with its symbols in a separate file, and with
+# them embedded as .gnu_debugdata.
 find_program(OBJCOPY objcopy REQUIRED)
 find_program(XZ xz REQUIRED)
 set(store_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/store.cpp)
@@ -19,7 +20,7 @@ add_custom_command(OUTPUT ${store_folder}/libstore.so ${store_folder}/libstore.s
   DEPENDS ${store_source} VERBATIM)
 add_custom_target(binaries_test_libraries DEPENDS ${store_folder}/libstore.so)
 add_dependencies(binaries_tests binaries_test_libraries)
-# Functions that are left in different ways, as each compiler makes them.
+# Functions that return in different ways, as compiled by each compiler.
 find_program(BINARIES_GXX g++ REQUIRED)
 find_program(BINARIES_CLANGXX clang++ REQUIRED)
 set(exits_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/exits.cpp)
@@ -63,8 +64,8 @@ lagtrap_calls_library(clang_O0 ${BINARIES_CLANG} -O0)
 lagtrap_calls_library(clang_O2 ${BINARIES_CLANG} -O2)
 add_custom_target(binaries_calls_libraries DEPENDS ${calls_libraries})
 add_dependencies(binaries_tests binaries_calls_libraries)
-# Functions with frames of different kinds, and where the linker and compiler can put their unwind information; elfutils
-# is the witness for what it says.
+# Functions with different kinds of frames, with their unwind information in every place where the
+# linker and compiler can put it. The tests compare with elfutils.
 find_program(BINARIES_GCC gcc REQUIRED)
 find_library(LIBDW dw REQUIRED)
 find_library(LIBELF elf REQUIRED)
@@ -87,7 +88,8 @@ lagtrap_frames_library(debug_packed -Wl,-z,lazy ${no_eh_frame} -gz=zlib)
 add_custom_target(binaries_frames_libraries DEPENDS ${frames_libraries})
 add_dependencies(binaries_tests binaries_frames_libraries)
 target_link_libraries(binaries_tests PRIVATE ${LIBDW} ${LIBELF} ZLIB::ZLIB)
-# Functions inlined into one another, as each compiler describes them; the tests of debug information take copies.
+# Functions inlined into one another, as described by each compiler; the tests of debug information
+# use copies.
 set(inlines_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/inlines)
 set(inlines_folder ${CMAKE_CURRENT_BINARY_DIR}/inlines)
 set(inlines_programs "")

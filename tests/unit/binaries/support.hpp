@@ -1,4 +1,4 @@
-// What the tests of this folder share: the files they read, and folders that go away again.
+// Shared by the tests of this folder: the files they read, and temporary folders.
 #pragma once
 
 #include <unistd.h>
@@ -40,7 +40,7 @@ inline void write(const std::filesystem::path& path, const std::string& content)
     std::ofstream(path, std::ios::binary) << content;
 }
 
-// What a program prints, for comparison with readelf and nm.
+// The output of a program, for comparison with readelf and nm.
 inline std::string output_of(const std::string& command) {
     std::string output;
     FILE* pipe = ::popen(command.c_str(), "r");

@@ -1,5 +1,5 @@
-// What the tests of unwind tables share: files with unwind information made byte by byte, and a look at the pages of a
-// table that does not use the code under test.
+// Shared by tests of unwind tables: files with unwind information built byte by byte, and a reader
+// of a table's pages that does not use the code under test.
 #pragma once
 
 #include <elf.h>
@@ -29,7 +29,7 @@ inline Result<UnwindTable> table_of_file(const std::filesystem::path& path) {
     return make_unwind_table(image);
 }
 
-// One row of a table: from `address` on this rule.
+// A row of a table: this rule applies from `address` on.
 struct TableRow {
     std::uint64_t address = 0;
     lagtrap_unwind_rule rule{};
@@ -54,7 +54,7 @@ inline bool operator==(const TableRow& a, const TableRow& b) {
     return a.address == b.address && std::memcmp(&a.rule, &b.rule, sizeof a.rule) == 0;
 }
 
-// The rows of a table, read as bpf/unwind.h says; `problem` where it is laid out in another way.
+// The rows of a table, read as bpf/unwind.h describes; `problem` if the layout differs.
 struct TableRows {
     std::vector<TableRow> rows;
     std::string problem;
@@ -108,7 +108,7 @@ inline TableRows rows_of(const UnwindTable& table) {
     return result;
 }
 
-// Bytes of unwind information, put together piece by piece.
+// Builds bytes of unwind information.
 class Bytes {
   public:
     template <typename Number>
@@ -138,7 +138,7 @@ class Bytes {
         text_ += bytes;
         return *this;
     }
-    // Its length before it.
+    // Prefixed by its length.
     Bytes& block(const std::string& bytes) { return uleb(bytes.size()).raw(bytes); }
     [[nodiscard]] std::size_t size() const { return text_.size(); }
     [[nodiscard]] const std::string& text() const { return text_; }
@@ -157,12 +157,12 @@ inline constexpr std::uint64_t global_offset_table = 0x600000;
 // The initial instructions that all compilers write: CFA = rsp + 8, return address at CFA - 8.
 inline std::string usual_start() { return Bytes().u8(0x0c).uleb(7).uleb(8).u8(0x80 | 16).uleb(1); }
 
-// A section of CIEs and FDEs, at address frames_address.
+// A section of CIEs and FDEs at address frames_address.
 class Frames {
   public:
     explicit Frames(bool debug_frame = false) : debug_frame_(debug_frame) {}
 
-    // Returns its offset, for function(). `data` is what the augmentation says; its length is put before it.
+    // Returns its offset, for function(). `data` is the augmentation data; its length is added.
     std::size_t cie(const std::string& augmentation, const std::string& data, const std::string& instructions,
                     unsigned version = 1, unsigned return_register = 16) {
         Bytes content;
@@ -175,12 +175,12 @@ class Frames {
     }
     std::size_t usual_cie() { return cie("zR", Bytes().u8(0x1b), usual_start()); }
 
-    // With pointers of pcrel|sdata4.
+    // With pointers encoded as pcrel|sdata4.
     void function(std::size_t cie, std::uint64_t begin, std::uint64_t size, const std::string& instructions) {
         const std::uint64_t place = frames_address + bytes_.size() + 8;
         function_with(cie, Bytes().u32(begin - place).u32(size).uleb(0), instructions);
     }
-    // `head`: begin and size as the CIE's encoding has them, and the length of the augmentation data.
+    // `head` is begin and size in the CIE's encoding, and the length of the augmentation data.
     void function_with(std::size_t cie, const std::string& head, const std::string& instructions) {
         const std::uint64_t pointer = debug_frame_ ? cie : bytes_.size() + 4 - cie;
         entry(static_cast<std::uint32_t>(pointer), Bytes().raw(head).raw(instructions));
@@ -212,10 +212,11 @@ struct TestFile {
     std::uint64_t entry = 0;
     bool section_headers = true;
     std::string eh_frame_hdr;                  // at address frames_address - 0x1000, with PT_GNU_EH_FRAME
-    std::optional<std::uint64_t> second_code;  // address of another segment with code
+    std::optional<std::uint64_t> second_code;  // address of another code segment
     std::uint64_t code_flags = PF_R | PF_X;
 
-    // An ELF file with code from code_at on and these sections; each with an address has a segment of its own.
+    // An ELF file with code from code_at on and these sections; each section with an address has
+    // its own segment.
     [[nodiscard]] std::string bytes() const {
         std::string file(code_file_offset + code_bytes, '\0');
         std::vector<Elf64_Phdr> segments{segment(PT_LOAD, code_flags, code_file_offset, code_at, code_bytes)};

@@ -1,5 +1,5 @@
-// An independent witness of unwind rules: elfutils libdw. Both its answer and a rule of a table are worked out for the
-// same made-up registers and memory; what comes out must be the same.
+// An independent check of unwind rules by libdw from elfutils. Its answer and a table's rule are
+// evaluated for the same invented registers and memory, and must give the same result.
 #pragma once
 
 #include <dwarf.h>
@@ -22,7 +22,7 @@
 
 namespace lagtrap::binaries::test {
 
-// Registers with values unlike one another, and memory where every place holds another number.
+// Registers with distinct values, and memory in which every address has a distinct value.
 struct MadeUpMachine {
     std::uint64_t pc = 0;
     [[nodiscard]] std::uint64_t in_register(std::uint64_t number) const {
@@ -33,7 +33,7 @@ struct MadeUpMachine {
     }
 };
 
-// What a register of the caller is: the content of a place in memory, as before, or not known.
+// A register of the caller: the content of a memory address, unchanged, or unknown.
 struct CallerRegister {
     enum class Form { Unknown, Same, Memory, Other } form = Form::Unknown;
     std::uint64_t address = 0;
@@ -56,7 +56,7 @@ class Witness {
         elf_ = elf_begin(fd_.get(), ELF_C_READ_MMAP, nullptr);
         start();
     }
-    // A text would be taken for either of the two.
+    // A plain string could be mistaken for either of the two.
     struct Image {
         std::string bytes;
     };
@@ -89,7 +89,7 @@ class Witness {
         return result;
     }
 
-    // Where the rows begin and end that libdw finds in the functions that start at these addresses.
+    // Where rows begin and end that libdw finds in the functions starting at these addresses.
     [[nodiscard]] std::set<std::uint64_t> row_starts(const std::vector<std::uint64_t>& functions) const {
         std::set<std::uint64_t> starts;
         for (std::size_t index = 0; index < functions.size(); ++index) {
@@ -108,7 +108,8 @@ class Witness {
         return starts;
     }
 
-    // Where functions start, by the index that linkers make of .eh_frame (.eh_frame_hdr), in ascending order.
+    // Where functions start according to the linker's index of .eh_frame (.eh_frame_hdr), in
+    // ascending order.
     [[nodiscard]] std::vector<std::uint64_t> indexed_functions() const {
         std::vector<std::uint64_t> starts;
         std::size_t count = 0;
@@ -218,7 +219,7 @@ class Witness {
     Dwarf_CFI* debug_cfi_ = nullptr;
 };
 
-// The caller's frame as the walk in the kernel finds it by `rule`.
+// The caller's frame as the stack walk in the kernel finds it with `rule`.
 inline CallerFrame frame_by(const lagtrap_unwind_rule& rule, const MadeUpMachine& machine) {
     CallerFrame frame;
     const auto kind = kind_of(rule);

@@ -1,4 +1,4 @@
-// What becomes of a run that ends: counts, a breach, a recording, a report.
+// The end of a run: counts, a breach, a recording, a report.
 #include "bpf/run_tag.h"
 #include "tests/unit/bpf/machine.hpp"
 

@@ -1,4 +1,4 @@
-// Calls that are told apart by their frames, whichever thread runs them: of fibers, and of recursion.
+// Calls identified by their frames, whichever thread runs them: fibers and recursion.
 #include "bpf/run_tag.h"
 #include "tests/unit/bpf/machine.hpp"
 

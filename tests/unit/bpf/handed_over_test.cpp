@@ -1,4 +1,4 @@
-// The time of runs that go from thread to thread: what each did between two hits of its own.
+// Time of runs that pass from thread to thread: what each thread did between two of its own hits.
 #include <sys/syscall.h>
 
 #include "tests/unit/bpf/machine.hpp"

@@ -16,7 +16,7 @@ class KeptWaits : public Listener {
         wake(thread(101), by);
         preempt(idle, thread(101));
     }
-    // Lengths, the shortest first.
+    // Lengths, shortest first.
     std::vector<std::uint64_t> kept() {
         std::vector<std::uint64_t> lengths;
         for (const lagtrap_wait& one : times_of(101).waits)

@@ -1,4 +1,4 @@
-// Runs whose key is a value: any thread may end them.
+// Runs keyed by a value: any thread may end them.
 #include "bpf/run_tag.h"
 #include "tests/unit/bpf/machine.hpp"
 

@@ -38,7 +38,7 @@ void* look_at_element(Map& map, std::uint32_t index, std::uint32_t cpu) {
     return value.get();
 }
 
-// The oldest key goes where a hash forgets; others refuse the new one.
+// An LRU hash drops its oldest key; other maps refuse the new one.
 bool make_room(Map& map) {
     if (map.of_key.size() < map.max_entries) return true;
     if (map.type != BPF_MAP_TYPE_LRU_HASH) return false;
@@ -159,7 +159,7 @@ void* bpf_ringbuf_reserve(void* ring, __u64 size, __u64) {
     Kernel& kernel = Kernel::instance();
     Map& map = kernel.map(ring);
     if (!take_room(map, size)) return nullptr;
-    // What was there before stays in a ring's memory.
+    // A ring's memory keeps its old content.
     Value record = std::make_unique<std::byte[]>(size);
     std::memset(record.get(), 0xa5, size);
     void* place = record.get();
@@ -210,7 +210,7 @@ long bpf_probe_read_kernel(void* to, __u32 size, const void* from) {
     return 0;
 }
 
-// A program's texts and words are all of its memory that can be read here.
+// Only a program's texts and words can be read here.
 long bpf_probe_read_user(void* to, __u32 size, const void* from) {
     const auto& words = Kernel::instance().user_words;
     const auto found = words.find(reinterpret_cast<std::uint64_t>(from));

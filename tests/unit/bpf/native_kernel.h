@@ -1,5 +1,5 @@
-/* What stands for the kernel around BPF programs that are compiled for this machine: for the programs' side, in C, and
- * for tests. */
+/* Stands in for the kernel around BPF programs compiled for this machine: the C interface for
+ * the programs and for tests. */
 #pragma once
 
 #include <linux/types.h>
@@ -14,11 +14,11 @@ struct native_thread {
     __u32 pid;
     __u32 tid;
     __u32 uid;
-    __u32 user_namespace; /* the outermost one below the machine's own; 0: none */
+    __u32 user_namespace; /* the outermost one below the initial one; 0: none */
     __u32 namespace_owner;
-    bool nested;                 /* in one more, that it owns itself */
+    bool nested;                 /* in one more, which it owns */
     __u32 pid_namespace;         /* as user_namespace */
-    bool machines_pid_namespace; /* made in the machine's own user namespace */
+    bool machines_pid_namespace; /* created in the initial user namespace */
     __u64 started_ns;
     __u64 process_started_ns;
     int priority;
@@ -27,18 +27,18 @@ struct native_thread {
     bool frozen;
     bool is_32_bit;
     __u64 ran_ns; /* the kernel's own count of its time on CPUs */
-    __u64 call;   /* number of its system call; all ones: none, an exception */
+    __u64 call;   /* number of its system call; all ones: none (an exception) */
     int preempt_count;
     char comm[16];
 };
 
-/* The thread on the CPU that the test has chosen. */
+/* The thread on the CPU that the test selected. */
 const struct native_thread* native_current(void);
 
-/* Makes a map known under the address of the program's variable; empty. */
+/* Registers an empty map under the address of the program's variable. */
 void native_define_map(const void* map, __u32 type, __u32 max_entries, __u32 key_size, __u32 value_size);
 
-/* As user space does it, whatever was there; 0, or a negative number of errno. */
+/* Updates as user space does (any existing value); returns 0 or a negative errno. */
 long native_update(void* map, const void* key, const void* value);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// The kernel around the programs, as a test sets it up and looks into it.
+// The kernel around the programs, as tests set it up and inspect it.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@
 namespace lagtrap::native {
 
 using Bytes = std::vector<std::byte>;
-// Each value and record is an allocation of its own, so that the sanitizer sees what reaches out of it.
+// Each value and record is a separate allocation, so that the sanitizer detects out-of-bounds
+// access.
 using Value = std::unique_ptr<std::byte[]>;
 
 struct Map {
     std::uint32_t type, max_entries, key_size, value_size;
-    std::vector<Value> elements;                    // of arrays: each made at its first look
+    std::vector<Value> elements;                    // of arrays: each is created on first use
     std::unordered_map<std::string, Value> of_key;  // of hashes
-    std::vector<std::string> by_age;                // of hashes that forget their oldest key
+    std::vector<std::string> by_age;                // keys of LRU hashes, oldest first
     std::size_t room_bytes;                         // of rings
     std::vector<Bytes> records;
 };
@@ -31,10 +32,10 @@ class Kernel {
   public:
     static Kernel& instance();
 
-    // Forgets everything, and loads the programs.
+    // Clears everything and loads the programs.
     void reset();
     [[nodiscard]] Map& map(const void* handle);
-    // The value at an index of an array; of those for each CPU, the chosen CPU's.
+    // The array element at an index; for per-CPU arrays, that of the selected CPU.
     template <typename T>
     [[nodiscard]] T& at(const void* handle, std::uint32_t index) {
         return *static_cast<T*>(lookup(map(handle), &index));
@@ -43,7 +44,8 @@ class Kernel {
     // The records of a ring since the last call.
     [[nodiscard]] std::vector<Bytes> take_records(const void* ring);
 
-    // Another CPU's deeds: once, before the next exchange or at the next barrier of the program that runs.
+    // Actions of another CPU, run once: before the next exchange, or at the next barrier, of the
+    // running program.
     std::function<void()> before_exchange, at_barrier;
 
     std::uint64_t now_ns = 0;
@@ -52,7 +54,7 @@ class Kernel {
     std::uint64_t cgroup = 0;
     const native_thread* current = nullptr;
     std::unordered_map<std::uint64_t, std::string> user_texts;    // by address
-    std::unordered_map<std::uint64_t, std::uint64_t> user_words;  // the same
+    std::unordered_map<std::uint64_t, std::uint64_t> user_words;  // by address
     std::unordered_map<void*, std::pair<Map*, Value>> reserved;
 
     std::unordered_map<const void*, Map> maps;

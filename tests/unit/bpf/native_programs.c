@@ -1,4 +1,4 @@
-/* The listener's programs themselves, compiled for this machine: the very files that the kernel is given. */
+/* The listener's programs, compiled for this machine from the same files that the kernel gets. */
 #include "tests/unit/bpf/native_programs.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ const struct native_maps native_maps = {
     .scoped_groups = &scoped_groups,
 };
 
-/* Numbers in a map's variable are lengths of arrays. */
+/* In a map's variable, numbers are encoded as lengths of arrays. */
 #define NUMBER(map, name) (sizeof(*(map).name) / sizeof(int))
 #define DEFINE_MAP(map) \
     native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), sizeof(*(map).key), sizeof(*(map).value))
@@ -57,7 +57,7 @@ static void define_maps(void) {
     DEFINE_RING(reported_runs);
 }
 
-/* Of the CPU's queue of threads, before its preempt count. */
+/* The part of the CPU's run queue before its preempt count. */
 #define RUN_QUEUE_BYTES 64
 
 struct run_queue {
@@ -65,7 +65,7 @@ struct run_queue {
     int preempt_count;
 };
 
-/* A task with all that is reached from it. */
+/* A task with everything reachable from it. */
 struct native_task {
     struct task_struct task;
     struct task_struct___started started;
@@ -87,7 +87,8 @@ struct native_task {
 enum { CURRENT_TASK, PREVIOUS_TASK, NEXT_TASK, TASKS };
 static struct native_task tasks[TASKS];
 
-/* Constant for the programs; user space writes them before it loads these. They stay writable: GCC lays them among variables. */
+/* Constants for the programs, which user space writes before it loads the programs. They stay
+ * writable, because GCC places them among variables. */
 static void set_constant(const volatile void* place, const void* value, size_t size) {
     const size_t page = sysconf(_SC_PAGESIZE);
     char* begin = (char*)((size_t)place / page * page);
@@ -107,7 +108,7 @@ void native_load_programs(void) {
     native_tell_preempt_count(false);
 }
 
-/* The user namespace may lie in another one, whose owner counts. */
+/* The user namespace may be inside another one, whose owner counts. */
 static void fill_namespaces(struct native_task* to, const struct native_thread* thread) {
     to->outer_users.parent = &to->machines_users;
     to->outer_users.level = 1;
@@ -159,7 +160,8 @@ struct task_struct* bpf_get_current_task_btf(void) {
 }
 __u64 bpf_get_current_task(void) { return (__u64)bpf_get_current_task_btf(); }
 
-/* That which has this part: a program may hold the address of the task, or of what it reads of it. */
+/* The task that contains this part: a program may hold the address of the task or of something
+ * in it. */
 static struct native_task* task_with(const void* part) {
     return &tasks[((const char*)part - (const char*)tasks) / sizeof(tasks[0])];
 }

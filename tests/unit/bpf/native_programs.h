@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Their maps, by the names that they have there. */
+/* Their maps, with the names used there. */
 struct native_maps {
     void *event_configs, *event_counters, *open_tags, *open_slots, *notices, *recorded_runs, *reported_runs,
         *run_quotas;
@@ -19,18 +19,18 @@ extern const struct native_maps native_maps;
 
 extern volatile struct lagtrap_watch watch;
 
-/* Empties all maps, and sets what programs have in variables to what it is when they are loaded. */
+/* Clears all maps, and resets the programs' variables to their values at load time. */
 void native_load_programs(void);
-/* What user space sets before loading. */
+/* Constants that user space sets before loading. */
 void native_tell_preempt_count(bool told);
 
-/* What a thread has in its registers at a probe. */
+/* A thread's registers at a probe. */
 struct native_registers {
     __u64 stack_pointer;
     __u64 instruction;
-    __u64 rdi; /* the key, where the marker or site says so */
+    __u64 rdi; /* the key, if the marker or site says so */
     __u64 rsi; /* the time of the begin */
-    __u64 rdx; /* the address of a trace's text */
+    __u64 rdx; /* the address of a trace id's text */
     __u64 rax;
 };
 void native_on_site(const struct native_registers* registers);

@@ -1,4 +1,4 @@
-// Begins while a run of their key is open, where nothing but their order tells what lies inside what.
+// Begins while a run with their key is open, if only their order shows how they nest.
 #include <algorithm>
 
 #include "bpf/run_tag.h"

@@ -1,4 +1,4 @@
-// Runs whose thread or program is gone when another of its number comes.
+// Runs whose thread or program is gone when another one gets its number.
 #include "bpf/run_tag.h"
 #include "tests/unit/bpf/machine.hpp"
 

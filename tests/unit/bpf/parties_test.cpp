@@ -1,4 +1,4 @@
-// Who counts as one: the number by which the listener's programs keep the users of a machine apart.
+// Parties: the numbers by which the listener's programs tell users apart.
 #include <vector>
 
 #include "bpf/party.h"
@@ -11,7 +11,7 @@ constexpr std::uint32_t a_namespace = LAGTRAP_PARTY_FIRST_NAMESPACE + 7;
 
 class Parties : public Listener {
   protected:
-    // Of a thread's run.
+    // The party recorded in a thread's run.
     std::uint32_t party_of(const native_thread& thread) {
         begin(0, thread);
         return slot_of(lagtrap_run_tag(thread.tid, 0, 0, 0))->run.begin_party;

@@ -1,4 +1,5 @@
-// Two CPUs, and user space, at one run: what the other does falls in between a look and the exchange that follows it.
+// Two CPUs and user space working on one run: the other side's action falls between a read and the
+// following exchange.
 #include "bpf/run_tag.h"
 #include "tests/unit/bpf/machine.hpp"
 
@@ -7,7 +8,7 @@ namespace lagtrap::native {
 class Races : public Listener {
   protected:
     static std::uint64_t tag_of(std::uint64_t key) { return lagtrap_run_tag(key, 100, 0, 0); }
-    // Does `deed` before each of the next exchanges.
+    // Runs `deed` before each of the next exchanges.
     void before_each(int count, const std::function<void()>& deed) {
         if (count == 0) return;
         kernel.before_exchange = [this, count, deed] {
@@ -172,7 +173,8 @@ TEST_F(Races, user_space_tells_of_a_delay_just_before_its_end_takes_the_deadline
     auto& slot = *slot_of(tag_of(7));
     pass(100);
     watch.breach_wanted = 1;
-    // The first exchange lets no begin lie inside the run, the second takes it, the third its deadline.
+    // The first exchange prevents begins inside the run, the second takes the run, the third its
+    // deadline.
     kernel.before_exchange = [this, &slot] {
         kernel.before_exchange = [this, &slot] {
             kernel.before_exchange = [&slot] { slot.deadline_ns |= LAGTRAP_DEADLINE_TOLD; };
@@ -192,7 +194,7 @@ TEST_F(Races, of_two_delays_that_end_at_once_one_is_told) {
     begin(0, thread(101), {.key = 8});
     pass(100);
     watch.breach_wanted = 1;
-    // The fourth exchange is that of the wish for a breach.
+    // The fourth exchange requests a breach.
     kernel.before_exchange = [this] {
         kernel.before_exchange = [this] {
             kernel.before_exchange = [this] { meanwhile([this] { end(0, thread(102), {.key = 8}); }); };
@@ -207,7 +209,7 @@ TEST_F(Races, of_two_delays_that_end_at_once_one_is_told) {
 
 TEST_F(Races, of_two_begins_that_want_an_earlier_look_one_wakes_user_space) {
     add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT).look_after_ns = 50;
-    // The first exchange claims the place, the second lowers the time of the next look.
+    // The first exchange claims the slot, the second moves the next check to an earlier time.
     kernel.before_exchange = [this] { meanwhile([this] { begin(0, thread(102), {.key = 8}); }); };
     begin(0, thread(101), {.key = 7});
     EXPECT_EQ(take_records<lagtrap_record>(native_maps.notices, LAGTRAP_RECORD_WAKE).size(), 1);

@@ -1,4 +1,5 @@
-// Random hits, switches and wakings of several threads on several CPUs: each result and each counter is the model's.
+// Random hits, switches and wakeups of several threads on several CPUs: every result and counter
+// must equal the model's.
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -64,8 +65,8 @@ class RandomRuns : public testing::TestWithParam<std::uint32_t>, public Machine 
 void RandomRuns::let_time_pass() {
     std::uint64_t elapsed_ns = below(3000);
     if (one_in(4)) elapsed_ns = 0;
-    if (one_in(50)) elapsed_ns += 150'000;           // numbers of threads are looked at then
-    if (one_in(1000)) elapsed_ns += 61'000'000'000;  // a run that is open so long counts no more
+    if (one_in(50)) elapsed_ns += 150'000;           // thread numbers are checked again after this time
+    if (one_in(1000)) elapsed_ns += 61'000'000'000;  // a run open for this long no longer counts
     pass(elapsed_ns);
     model_.pass(elapsed_ns);
 }
@@ -121,7 +122,7 @@ void RandomRuns::wake_one(const native_thread& waker) {
 }
 
 void RandomRuns::hit_marker(native_thread& by) {
-    // Where begins are many, most are of one key: it gets deeper than runs may be.
+    // With many begins, most have one key, so that they nest deeper than allowed.
     const bool deep = growing_ && !one_in(4);
     const std::uint32_t event = deep ? machine_keyed : below(static_cast<std::uint32_t>(random_events.size()));
     const Hit hit{.key = deep ? 0 : below(3), .stack_pointer = 0x7000 - 0x100 * below(8), .site = 0x400000 + below(2)};
@@ -165,7 +166,7 @@ void RandomRuns::compare_reports(std::uint32_t event, const std::optional<ModelR
     EXPECT_EQ(sum_of(told[0].parts) + told[0].handed_over_ns, run.end_ns - run.begin_ns);
 }
 
-// Those of all CPUs. What a program costs, and when a marker was hit last, is not compared.
+// Sums of all CPUs. Does not compare costs and the time of a marker's last hit.
 void RandomRuns::compare_counters(std::uint32_t event) {
     constexpr std::size_t word_count = sizeof(lagtrap_event_counters) / sizeof(std::uint64_t);
     std::array<std::uint64_t, word_count> sums{};

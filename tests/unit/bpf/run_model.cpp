@@ -19,14 +19,14 @@ lagtrap_time_parts moved(const lagtrap_time_parts& a, const lagtrap_time_parts& 
     return std::bit_cast<lagtrap_time_parts>(words);
 }
 
-// Four buckets to each power of two.
+// Four buckets for each power of two.
 std::size_t bucket_of(std::uint64_t duration_ns) {
     if (duration_ns < 4) return duration_ns;
     const auto power = static_cast<std::size_t>(std::bit_width(duration_ns) - 1);
     return std::min<std::size_t>(power * 4 + (duration_ns >> (power - 2)) % 4, LAGTRAP_HISTOGRAM_BUCKETS - 1);
 }
 
-// What took most of a delay's time; of equal ones the first.
+// The part that took most of a delay's time; the first of equal ones.
 std::size_t most_of(const ModelRun& run) {
     std::vector<std::uint64_t> lengths_ns(LAGTRAP_DELAY_PARTS);
     lengths_ns[LAGTRAP_DELAY_ON_CPU] = run.parts.on_cpu_ns;
@@ -88,7 +88,7 @@ void RunModel::open(std::uint32_t event, Runs& runs, std::uint32_t tid, const Hi
     run.sums_at_hit = threads_[tid].sums;
     run.opened = runs.size() < LAGTRAP_MAX_DEPTH;
     if (!run.opened) ++counters_[event].too_deep;
-    // A call that is too deep may have no return.
+    // A call that is nested too deeply may have no return.
     if (run.opened || !has(event, LAGTRAP_EVENT_MATCH_STACK)) runs.push_back(run);
 }
 
@@ -102,7 +102,8 @@ void RunModel::count_left_call(std::uint32_t event) {
     ++counters_[event].left;
 }
 
-// Runs that a begin shows to have been left: of inner frames, and of the same marker in the same frame.
+// Drops runs that a begin proves abandoned: those of inner frames, and of the same marker in the
+// same frame.
 void RunModel::drop_left(std::uint32_t event, Runs& runs, const Hit& hit) {
     const bool is_call = has(event, LAGTRAP_EVENT_MATCH_STACK);
     while (!runs.empty()) {
@@ -162,7 +163,7 @@ void RunModel::stage(std::uint32_t event, std::uint32_t tid, std::uint16_t stage
     if (has(event, LAGTRAP_EVENT_KEY_ARGUMENT)) count_hit(runs.back(), tid);
 }
 
-// At an end in a frame that does not lie inside the one around the innermost run's.
+// Drops inner runs at an end in a frame that is not inside the frame around the innermost run.
 void RunModel::drop_unended(std::uint32_t event, Runs& runs, const Hit& hit) {
     while (runs.size() > 1) {
         const ModelRun& around = runs[runs.size() - 2];
@@ -172,7 +173,7 @@ void RunModel::drop_unended(std::uint32_t event, Runs& runs, const Hit& hit) {
     }
 }
 
-// Whether the innermost call is then that which returns.
+// Drops inner calls; true if the innermost remaining call is the one that returns.
 bool RunModel::drop_calls_inside(std::uint32_t event, Runs& runs, const Hit& hit) {
     while (!runs.empty() && runs.back().stack_pointer < hit.stack_pointer) {
         count_left_call(event);

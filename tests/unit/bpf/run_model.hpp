@@ -1,4 +1,5 @@
-// What the programs should say of runs and of threads' time, by plain lists: what the property test compares them with.
+// A model of runs and threads' time with plain lists, which the property test compares with the
+// programs.
 #pragma once
 
 #include <array>
@@ -16,13 +17,13 @@ struct ModelEvent {
     std::uint32_t flags;
     std::uint32_t nesting;
     std::uint64_t threshold_ns;
-    bool by_frame = false;  // calls are told apart by their frames
+    bool by_frame = false;  // calls are identified by their frames
 };
 
 struct ModelRun {
     std::uint32_t depth = 0, begin_tid = 0, last_tid = 0;
     std::uint64_t begin_ns = 0, last_hit_ns = 0, handed_over_ns = 0, stack_pointer = 0, site = 0;
-    bool opened = true;  // false: it was too deep
+    bool opened = true;  // false: it was nested too deeply
     bool doubtful = false;
     std::uint32_t inside = 0;  // of outermost runs: begins inside it
     std::vector<lagtrap_stage_hit> stages;
@@ -33,7 +34,7 @@ class RunModel {
   public:
     explicit RunModel(std::vector<ModelEvent> events);
 
-    // Time that passes, and what threads do with it.
+    // Time passes, and threads use it.
     void pass(std::uint64_t elapsed_ns);
     void set_state(std::uint32_t tid, lagtrap_thread_state state, std::uint32_t wait_class = 0);
 
@@ -54,7 +55,7 @@ class RunModel {
         std::uint32_t wait_class = 0;
         lagtrap_time_parts sums{};
     };
-    using Runs = std::vector<ModelRun>;  // the innermost last
+    using Runs = std::vector<ModelRun>;  // innermost last
 
     [[nodiscard]] bool has(std::uint32_t event, std::uint32_t flag) const { return (events_[event].flags & flag) != 0; }
     Runs& runs_of(std::uint32_t event, std::uint32_t tid, const Hit& hit);

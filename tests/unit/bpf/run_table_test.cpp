@@ -1,4 +1,4 @@
-// The table of open runs: two buckets for each tag, and who gives way where both are full.
+// The table of open runs: two buckets for each tag, and which run is evicted if both are full.
 #include "bpf/run_tag.h"
 #include "tests/unit/bpf/machine.hpp"
 
@@ -8,19 +8,19 @@ constexpr std::uint64_t newcomer_key = 1;
 
 class OpenRunTable : public Listener {
   protected:
-    // Event 0 fills the table, event 1's run with the key `newcomer_key` finds it full.
+    // Event 0 fills the table; event 1's run with the key `newcomer_key` finds it full.
     OpenRunTable() {
         for (const std::uint32_t event : {0, 1}) add_event(event, LAGTRAP_EVENT_KEY_ARGUMENT).threshold_ns = 1'000'000;
     }
     static std::uint64_t tag_of(std::uint32_t event, std::uint64_t key) { return lagtrap_run_tag(key, 100, event, 0); }
-    // Keys of an event whose runs come into this bucket first.
+    // Keys of an event whose first bucket is this one.
     static std::vector<std::uint64_t> keys_for(std::uint32_t event, std::uint32_t wanted, std::size_t count) {
         std::vector<std::uint64_t> keys;
         for (std::uint64_t key = 1000; keys.size() < count; ++key)
             if (lagtrap_first_bucket(tag_of(event, key)) == wanted) keys.push_back(key);
         return keys;
     }
-    // The keys, in the order of their begins, one each nanosecond.
+    // Returns the keys in the order of their begins, one each nanosecond.
     std::vector<std::uint64_t> fill_bucket(std::uint32_t event, std::uint32_t bucket) {
         const auto keys = keys_for(event, bucket, LAGTRAP_BUCKET_TAGS);
         for (const std::uint64_t key : keys) {
@@ -29,7 +29,7 @@ class OpenRunTable : public Listener {
         }
         return keys;
     }
-    // Both buckets of a tag, with runs of event 0.
+    // Fills both buckets of a tag with runs of event 0.
     std::vector<std::uint64_t> fill_buckets_of(std::uint64_t tag) {
         auto keys = fill_bucket(0, lagtrap_first_bucket(tag));
         for (const std::uint64_t key : fill_bucket(0, lagtrap_second_bucket(tag))) keys.push_back(key);
@@ -38,7 +38,7 @@ class OpenRunTable : public Listener {
     void end_all(std::uint32_t event, const std::vector<std::uint64_t>& keys) {
         for (const std::uint64_t key : keys) end(event, thread(101), {.key = key});
     }
-    // One that fill_bucket() leaves out.
+    // A key that fill_bucket() does not use.
     const std::uint64_t one_more = keys_for(0, 500, LAGTRAP_BUCKET_TAGS + 1).back();
     const std::uint64_t newcomer = tag_of(1, newcomer_key);
     const std::uint32_t first = lagtrap_first_bucket(newcomer), second = lagtrap_second_bucket(newcomer);

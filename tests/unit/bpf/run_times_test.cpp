@@ -11,7 +11,8 @@ constexpr std::uint32_t timed = LAGTRAP_EVENT_TIMES | LAGTRAP_EVENT_RECORD_RUNS;
 
 class RunTimes : public Listener {
   protected:
-    // Thread `tid` waits in its call for `blocked_ns`, and comes back to a CPU `runnable_ns` after it was woken.
+    // Thread `tid` waits in its call for `blocked_ns`, and returns to a CPU `runnable_ns` after its
+    // wakeup.
     void wait(std::uint32_t tid, std::uint64_t blocked_ns, std::uint64_t runnable_ns,
               std::uint32_t state = interruptible) {
         block(thread(tid), idle, state);
@@ -279,7 +280,8 @@ TEST_F(RunTimes, an_entry_that_a_thread_lost_and_got_again_does_not_count_for_it
 TEST_F(RunTimes, a_thread_that_was_preempted_at_once_waited_since_its_begin) {
     add_event(0, timed);
     const std::uint64_t begin_ns = kernel.now_ns;
-    // The program has read the clock; then the thread is preempted, and nobody counts its switches yet.
+    // The program has read the clock; then the thread is preempted, and its switches are not
+    // counted yet.
     kernel.before_exchange = [this] { pass(8000); };
     begin(0, thread(101));
     pass(2000);

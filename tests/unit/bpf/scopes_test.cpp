@@ -1,4 +1,4 @@
-// Whose hits an event takes.
+// Which processes' hits an event accepts.
 #include "tests/unit/bpf/machine.hpp"
 
 namespace lagtrap::native {

@@ -1,4 +1,5 @@
-// Markers of one thread, where stack pointers tell what lies inside what: an inner frame's is the smaller.
+// Markers of one thread whose nesting follows from stack pointers: an inner frame has the smaller
+// one.
 #include "bpf/run_tag.h"
 #include "tests/unit/bpf/machine.hpp"
 
@@ -154,7 +155,7 @@ TEST_F(Calls, a_call_that_was_left_is_no_run_and_no_delay_however_late_that_is_s
     EXPECT_EQ(ended(), (Ended{{0, 100}}));
 }
 
-// By it the daemon tells whether the frame is still there.
+// The daemon uses it to check whether the frame still exists.
 TEST_F(Calls, the_return_address_is_kept) {
     watch_calls();
     kernel.user_words[0x7000] = 0x401234;

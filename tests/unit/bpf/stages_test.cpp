@@ -1,4 +1,4 @@
-// Stages of runs, and what a begin says of itself.
+// Stages of runs, and the values that a begin carries.
 #include "bpf/run_tag.h"
 #include "tests/unit/bpf/machine.hpp"
 

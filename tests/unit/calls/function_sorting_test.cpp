@@ -18,7 +18,7 @@ TEST(FunctionSortingTest, AProgramsOwnFolderBelowTheSystemsIsItsOwn) {
     EXPECT_EQ(system_file_reason("/usr/lib/postgresql/15/lib/plpgsql.so", postgres), "");
     EXPECT_NE(system_file_reason("/usr/lib/postgresql/150/lib/other.so", postgres), "");
     EXPECT_NE(system_file_reason("/usr/lib/x86_64-linux-gnu/libssl.so.3", postgres), "");
-    // A folder of all libraries of an architecture is nobody's own.
+    // A folder with all libraries of an architecture does not belong to one program.
     EXPECT_NE(system_file_reason("/usr/lib/x86_64-linux-gnu/libz.so.1", "/usr/lib/x86_64-linux-gnu/helper"), "");
     EXPECT_NE(system_file_reason("/usr/lib/libz.so.1", "/usr/lib/helper"), "");
 }

@@ -12,7 +12,7 @@ TracedCall call(std::uint32_t function, std::uint32_t tid, std::uint64_t begin_n
 }
 
 TEST(FunctionTreesTest, CallsLieInThoseThatWereOpen) {
-    // They come as they end: inner ones first.
+    // Calls arrive as they end, so inner ones come first.
     const auto trees = trees_of({call(2, 7, 20, 30), call(1, 7, 10, 50), call(3, 7, 60, 70), call(0, 7, 5, 100),
                                  call(4, 8, 25, 26), call(0, 7, 200, 210)});
     ASSERT_EQ(trees.size(), 3U);

@@ -16,7 +16,7 @@ ObjectCall call_of(std::uint32_t function, std::uint64_t begin_ns, std::uint64_t
     return call;
 }
 
-// Each part as a line of its own, as the daemon tells it.
+// Each part as a line of its own, as the daemon writes it.
 ObjectsSummary full_summary() {
     ObjectsSummary summary;
     ObjectsReply started;

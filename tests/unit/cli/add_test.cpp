@@ -1,4 +1,4 @@
-// What `lagtrap add` makes of what it saw: names, thresholds, an order, elements for the settings.
+// The suggestions of `lagtrap add`: names, thresholds, order, elements for the settings.
 #include <sys/syscall.h>
 
 #include <fstream>
@@ -36,7 +36,7 @@ TEST(AddFunctions, WhatWasSeenIsReadBackAndNothingElse) {
     const std::vector<SeenFunction> seen{{"app::Shop::buy(int, char)", 734, false}, {"wait for (it)", 12, true}};
     EXPECT_EQ(lines_of(seen), "734 0 app::Shop::buy(int, char)\n12 1 wait for (it)\n");
     EXPECT_EQ(seen_functions_of(lines_of(seen)), seen);
-    // Of a process that reads hostile bytes anything may come.
+    // A process that reads hostile bytes can send anything.
     EXPECT_THAT(
         seen_functions_of("\n1001 0 a\n-1 0 a\n5 2 a\n5 0 \n5\nx 0 a\n5 0 a\x1b[1m\n99999999999999999999 0 a\n"),
         testing::IsEmpty());

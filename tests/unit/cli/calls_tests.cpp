@@ -1,4 +1,4 @@
-// Trees of calls as text, and processes by their names.
+// Call trees as text, and processes by name.
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// Runs commands of `lagtrap` in this process and compares what they say with files of tests/data/cli.
+// Runs commands of `lagtrap` in this process and compares their output with files of
+// tests/data/cli.
 #pragma once
 
 #include <filesystem>
@@ -20,10 +21,10 @@ struct Outcome {
 // Without colours, as if standard output were a file.
 [[nodiscard]] Outcome run_lagtrap(const std::vector<std::string>& arguments);
 
-// The text is that of tests/data/cli/NAME; LAGTRAP_UPDATE_EXPECTED=1 writes the file instead.
+// Expects the text of tests/data/cli/NAME. With LAGTRAP_UPDATE_EXPECTED=1, writes the file instead.
 void expect_text(const std::string& text, const std::string& name);
 
-// A folder that goes away with the test.
+// A folder that is removed with the test.
 class TemporaryFolder {
   public:
     TemporaryFolder();

@@ -131,7 +131,7 @@ TEST(Presets, are_listed_and_shown) {
     ::unsetenv("LAGTRAP_PRESETS");
 }
 
-// Stands in for the uploader where the command's own part is what counts: it says how it was called.
+// Replaces the uploader, to test only the command's own part; prints its arguments.
 std::string write_script(const test::TemporaryFolder& folder, const std::string& body) {
     const std::string path = folder.string("uploader");
     std::ofstream(path) << "#!/bin/sh\n" << body;
@@ -184,10 +184,10 @@ TEST(Upload, bundles_named_go_through_a_spool_of_their_own) {
     std::string name, spool;
     lines >> name >> spool;
     EXPECT_EQ(name, made->path.filename());
-    EXPECT_FALSE(std::filesystem::exists(spool));  // it went away afterwards
+    EXPECT_FALSE(std::filesystem::exists(spool));  // was removed afterwards
     EXPECT_TRUE(std::filesystem::exists(bundle));
 
-    // The first letters of a name mean the spool of the settings.
+    // A prefix of a name selects the spool of the settings.
     std::filesystem::create_directories(folder.string("kept/sent"));
     std::filesystem::copy_file(bundle, folder.string("kept/sent/" + std::string(made->path.filename())));
     std::ofstream(folder.string("kept.xml"))

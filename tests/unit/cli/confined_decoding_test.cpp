@@ -1,4 +1,4 @@
-// Recordings are decoded where nothing else can be done.
+// Recordings are decoded in a sandboxed process.
 #include "cli/bundles/confined_decoding.hpp"
 
 #include <fcntl.h>

@@ -21,7 +21,7 @@
 namespace lagtrap::control_tests {
 namespace {
 
-// A daemon's socket that takes one connection, keeps the request and answers as told.
+// A daemon's socket that accepts one connection, keeps the request, and sends the given answer.
 class OneAnswer {
   public:
     OneAnswer(const std::string& path, std::string answer) : answer_(std::move(answer)) {
@@ -70,7 +70,8 @@ test::Outcome ask(std::vector<std::string> arguments, const std::string& answer,
         const OneAnswer daemon(path, answer);
         arguments.insert(arguments.end(), {"--socket", path});
         outcome = test::run_lagtrap(arguments);
-        // The request was complete before the answer came, and the answer before the command ended.
+        // The request was complete before the answer was sent, and the answer before the command
+        // ended.
         if (request != nullptr) *request = daemon.request();
     }
     return outcome;
@@ -93,7 +94,7 @@ TEST(Status, says_what_held_a_merge_up_and_who_holds_the_spool) {
     const auto shown = [](const std::string& fields) { return ask({"status"}, "{\"ok\":true," + fields + "}\n").out; };
     const std::string held_up =
         shown(R"("captures":{"done":3,"without_names":2,"set_aside":1},)"
-              R"("merge_held_up":{"session":"s","path":"/proc/7/exe","user":4000000000})");  // nobody's name
+              R"("merge_held_up":{"session":"s","path":"/proc/7/exe","user":4000000000})");  // a user without a name
     EXPECT_NE(held_up.find("2 without function names"), std::string::npos) << held_up;
     EXPECT_NE(held_up.find("1 set aside"), std::string::npos) << held_up;
     EXPECT_NE(held_up.find("a merge timed out waiting for a file of user 4000000000\n              /proc/7/exe\n"),
@@ -154,7 +155,8 @@ TEST(Metrics, are_the_figures_of_the_status) {
     EXPECT_EQ(samples["lagtrap_captures_total{outcome=\"skipped_cool_down\"}"], "2");
     EXPECT_EQ(samples["lagtrap_settings_error"], "1");
     EXPECT_EQ(samples["lagtrap_cpu_seconds_total"], "0.412");
-    // Buckets of 0 to 1 ms, 1 to 2 ms and 256 to 512 ms: none lies under 0.52 ms, one under 1.05 ms, all under 0.54 s.
+    // Buckets of 0 to 1 ms, 1 to 2 ms and 256 to 512 ms: none is below 0.52 ms, one below 1.05 ms,
+    // all below 0.54 s.
     const std::string bucket = "lagtrap_event_duration_seconds_bucket{event=\"query\",le=\"";
     EXPECT_EQ(samples[bucket + "0.000524288\"}"], "0");
     EXPECT_EQ(samples[bucket + "0.001048576\"}"], "1000000");
@@ -242,7 +244,7 @@ TEST(Percentile, lies_within_its_bucket) {
     EXPECT_EQ(cli::percentile_ns({{5, 1, 10}}, 0.5), 0);
 }
 
-// A bucket of the histogram reaches beyond the longest run.
+// A histogram's bucket extends beyond the longest run.
 TEST(StatusEvents, no_percentile_is_above_the_longest_run) {
     const boost::json::object answer{
         {"events",

@@ -1,4 +1,4 @@
-// What `lagtrap doctor` makes of what a kernel answers.
+// The conclusions of `lagtrap doctor` from a kernel's answers.
 #include <algorithm>
 #include <fstream>
 #include <map>

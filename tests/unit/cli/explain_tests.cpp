@@ -1,4 +1,4 @@
-// What `lagtrap explain` says of an event in each of its states.
+// The output of `lagtrap explain` for an event in each of its states.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,7 +127,8 @@ TEST(Explain, PairingRoomAndRest) {
     EXPECT_THAT(kinds_of(explained(event_of(5, 5, 5), {}, answer)), Contains("hourly-limit"));
 }
 
-// A folder like /proc: process 7 runs the file, 8 a copy of it in another view of the file system, 9 something else.
+// A folder like /proc: process 7 runs the file, 8 a copy of it in another mount namespace, 9
+// something else.
 TEST(ProgramProcesses, TellsTheFileFromOthersOfItsName) {
     const test::TemporaryFolder folder;
     const std::filesystem::path root = folder.string("proc"), program = folder.string("app");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t second = 1'000'000'000;
 
-// `fast` runs of 0 to 1 ms and `slow` ones of 200 to 202 ms; half of the time of a run is spent on a CPU.
+// `fast` runs of 0 to 1 ms and `slow` runs of 200 to 202 ms; half of a run's time is on a CPU.
 boost::json::object answer(std::uint64_t fast, std::uint64_t slow, const std::string& more = "\"state\":\"waiting\"") {
     const std::uint64_t time_ns = fast * 500'000 + slow * 201'000'000;
     const std::string event = R"({"name":"work","armed":true,"threshold_ns":50000000,"runs":)" +
@@ -38,7 +38,7 @@ TEST(Live, figures_are_those_of_the_last_seconds) {
     EXPECT_THAT(all_of(state),
                 testing::HasSubstr("> work              50.0 ms      0.0       5        -        -       -       -\n"));
     EXPECT_THAT(all_of(state), testing::HasSubstr("no delays since start"));
-    // As much in each second: what lies more than ten seconds back does not count.
+    // The same in each second; what is older than ten seconds does not count.
     for (std::uint64_t at = 1; at <= 30; ++at)
         (void)state.take(answer(1'000'000 + at * 10, 5 + at), at * second, at * second);
     EXPECT_EQ(state.events()[0].recent.runs, 110);

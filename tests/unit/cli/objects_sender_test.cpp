@@ -81,7 +81,7 @@ TEST_F(ObjectsSenderTest, WhatNobodyTakesIsBoundedAndCounted) {
 
 TEST_F(ObjectsSenderTest, LinesThatAreTooLargeTogetherGoInTwoPartsAndOneAloneIsLost) {
     add("{}");
-    // Of no pattern, so that they stay large when they are compressed.
+    // Without a pattern, so that they do not compress.
     auto noise = [state = std::uint32_t{1}](std::size_t bytes) mutable {
         std::string text;
         while (text.size() < bytes) {

@@ -24,8 +24,8 @@ const boost::json::object* find_function(const boost::json::value& list, std::st
     return nullptr;
 }
 
-// A query that spends 40 ms in its planner and then waits 200 ms for a lock whose holder burns CPU, with other
-// delays after it and a busy neighbour.
+// A query that spends 40 ms in its planner and then waits 200 ms for a lock whose holder burns CPU,
+// followed by other delays, with a busy neighbour.
 TraceBuilder locked_query() {
     TraceBuilder builder(1000 * ms);
     builder.process(400, "/usr/lib/postgresql/15/bin/postgres").thread(400, 400, "postgres");
@@ -60,7 +60,7 @@ TraceBuilder locked_query() {
     return builder;
 }
 
-// Of 300 ms the first 50 lie before the recording, which the deadline began; it had not ended.
+// A run of 300 ms that has not ended. The recording began at its deadline, 50 ms after its begin.
 TraceBuilder open_run() {
     TraceBuilder builder(250 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(240 * ms, 0, 10, 0, 11);
@@ -280,7 +280,7 @@ TEST(Report, says_whose_process_it_was_and_why_it_was_slow) {
     EXPECT_THAT(outcome.out, testing::HasSubstr("\n  unit      app.service\n"));
     EXPECT_THAT(outcome.out, testing::HasSubstr("\nCause\n  Computed for 50.0 ms (100 %) in work.\n"));
     EXPECT_THAT(outcome.out, testing::HasSubstr("logrotate (11) was started: /usr/sbin/logrotate /etc/logrotate"));
-    // The end of a chain stays whatever the width; with more room it is whole.
+    // The end of a chain is shown at any width; with more room, the whole chain.
     EXPECT_THAT(outcome.out,
                 testing::ContainsRegex("100 %  main > \\.\\.\\. > another_such_function > work +on CPU 100 %\n"));
     const auto recording = builder.decode();

@@ -1,4 +1,4 @@
-// `lagtrap symbolize`, of recordings of a real program whose file was gone when they were merged.
+// `lagtrap symbolize` on recordings of a real program whose file was gone when they were merged.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ class DebugServer {
     DebugServer& operator=(const DebugServer&) = delete;
 
     [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-    // Waits until it has read the folder and has the file.
+    // Waits until it has scanned the folder and has the file.
     [[nodiscard]] bool serves(const std::string& build_id) const {
         const std::string ask = "curl -sf -o /dev/null '" + url() + "/buildid/" + build_id + "/debuginfo'";
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -113,7 +113,7 @@ class Symbolize : public testing::Test {
         ASSERT_EQ(std::system(("cd '" + found().parent_path().string() + "' && " + command).c_str()), 0) << command;
     }
 
-    // "function@file:line" of the only sample, outermost first; C++ parameters left out.
+    // "function@file:line" for the only sample, outermost first, without C++ parameters.
     static std::vector<std::string> stack_in(const std::string& bundle) {
         const auto recording = analysis::read_recording(bundle);
         if (!recording) return {recording.error().message};
@@ -166,7 +166,7 @@ TEST_F(Symbolize, finds_names_in_a_folder_of_programs) {
     EXPECT_EQ(system->stacks.frames_named, 3U);
     EXPECT_EQ(system->stacks.frames_located, 3U);
     EXPECT_EQ(system->stacks.naming.modules_gone, 0U);
-    // The bundle that was read is as it was, and nothing else lies about.
+    // The input bundle is unchanged, and there are no other files.
     EXPECT_THAT(stack_in(bundle_), ElementsAre("[planted]"));
     for (const auto& entry : fs::directory_iterator(folder_.path()))
         EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
@@ -227,7 +227,7 @@ TEST_F(Symbolize, lines_may_come_after_names) {
     EXPECT_EQ(said.at("bundle").as_string(), output());
     ASSERT_EQ(said.at("modules").as_array().size(), 1U);
     EXPECT_EQ(said.at("modules").at(0).at("found").to_number<int>(), 1);
-    // All is known now.
+    // All names are known now.
     const auto third = run_lagtrap({"symbolize", output(), "-o", output()});
     EXPECT_THAT(third.out, HasSubstr("No names or source lines are missing."));
 }

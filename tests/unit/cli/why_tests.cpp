@@ -1,4 +1,4 @@
-// What `lagtrap why` says of a recording.
+// The report of `lagtrap why` about a recording.
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -23,7 +23,8 @@ using testing::HasSubstr;
 using testing::Not;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 
-// A process of this many threads that want a lock, one that computes, and this many that wait for work.
+// A process in which `sellers` threads wait for a lock, one computes, and `pool` threads wait for
+// work.
 TraceBuilder shop(std::uint32_t sellers, std::uint32_t pool) {
     TraceBuilder builder(1000 * ms, 1);
     builder.process(100, "/usr/bin/shop --fast").thread(100, 100, "shop");

@@ -11,7 +11,7 @@
 namespace lagtrap::capabilities_test {
 namespace {
 
-// What the kernel says of this thread, in its own words.
+// A set of this thread's capabilities according to the kernel.
 std::uint64_t set_of_thread(const std::string& name) {
     std::ifstream status("/proc/thread-self/status");
     for (std::string line; std::getline(status, line);)

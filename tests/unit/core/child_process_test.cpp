@@ -16,7 +16,7 @@
 namespace lagtrap::child_process_test {
 namespace {
 
-// What the child wrote to `its`, and its wait status.
+// The child's output and its wait status.
 struct Said {
     std::string text;
     int status = 0;
@@ -24,7 +24,7 @@ struct Said {
 
 Said run(ChildOptions options, int its, const std::string& program = "/bin/sh") {
     std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe(ends.data()), 0);  // without close-on-exec: only what is named may reach the child
+    EXPECT_EQ(::pipe(ends.data()), 0);  // without close-on-exec: only named descriptors may reach the child
     const UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
     options.descriptors.push_back({its, writing.get()});
@@ -75,7 +75,7 @@ TEST(ChildProcess, NeitherBlocksNorIgnoresSignals) {
     const Said said = run({{"sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status"}, {}, true, false}, 1);
     const auto set_of = [&](const std::string& name) {
         const std::size_t at = said.text.find(name);
-        // Without the two that the C library keeps for itself, 32 and 33.
+        // Without 32 and 33, which the C library reserves.
         return at == std::string::npos ? ~0ULL
                                        : std::stoull(said.text.substr(at + name.size()), nullptr, 16) & 0x7fffffff;
     };

@@ -25,7 +25,8 @@ Status step() {
     return success();
 }
 
-// Runs this program's tests `name` with `fault`, as it is read before main(); its wait status.
+// Runs the tests `name` of this program with `fault`, which is read before main(); returns the wait
+// status.
 int run_with(const std::string& fault, const std::string& name) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -41,7 +42,7 @@ int run_with(const std::string& fault, const std::string& name) {
 
 bool is_asked() { return ::getenv("LAGTRAP_FAULT") != nullptr; }
 
-// The two that follow are also run by the others, with a fault in their environment.
+// The tests above also run these two, with a fault in their environment.
 TEST(FaultPoint, FailsAlwaysIfAsked) {
     for (int i = 0; i < 2; ++i) {
         const Status failed = step();

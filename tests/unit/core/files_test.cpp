@@ -48,7 +48,7 @@ TEST_F(Files, AreReplacedAndNotChanged) {
     const auto old = open_file(path, O_RDONLY);
     ASSERT_TRUE(old);
     ASSERT_TRUE(write_file_durably(path, "after"));
-    EXPECT_EQ(read_all(old->get(), 100).value(), "before");  // who reads meanwhile sees no mixture
+    EXPECT_EQ(read_all(old->get(), 100).value(), "before");  // a concurrent reader does not see a mixture
     EXPECT_EQ(read_file(path, 100).value(), "after");
 }
 

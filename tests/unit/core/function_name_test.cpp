@@ -1,4 +1,4 @@
-// Names of functions of several languages, and where their parameters begin.
+// Function names of several languages, and where their parameters begin.
 #include "core/function_name.hpp"
 
 #include <string>

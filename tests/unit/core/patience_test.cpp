@@ -21,7 +21,7 @@ TEST(CallWithin, GivesWhatTheCallGives) {
     EXPECT_EQ(failed.error().kind, ErrorKind::NotFound);
 }
 
-// Calls that wait until the test says so.
+// Calls that block until the test releases them.
 class SlowCalls {
   public:
     Result<int> make() {

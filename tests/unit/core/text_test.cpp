@@ -17,13 +17,13 @@ TEST(Printable, LeavesTextAlone) {
 
 TEST(Printable, ShowsControlCharactersAsNumbers) {
     EXPECT_EQ(printable("a\0b\n\x1b[31m\x7f"s), R"(a\x00b\x0a\x1b[31m\x7f)");
-    EXPECT_EQ(printable("\u009b31m"), R"(\xc2\x9b31m)");  // a control character of two bytes that terminals obey
+    EXPECT_EQ(printable("\u009b31m"), R"(\xc2\x9b31m)");  // a two-byte control character that terminals obey
 }
 
 TEST(Printable, ShowsBytesThatAreNotUtf8AsNumbers) {
     EXPECT_EQ(printable("\xff"), R"(\xff)");
-    EXPECT_EQ(printable("\xc3"), R"(\xc3)");                          // cut off
-    EXPECT_EQ(printable("\xc0\xaf"), R"(\xc0\xaf)");                  // longer than it need be
+    EXPECT_EQ(printable("\xc3"), R"(\xc3)");                          // truncated
+    EXPECT_EQ(printable("\xc0\xaf"), R"(\xc0\xaf)");                  // overlong
     EXPECT_EQ(printable("\xed\xa0\x80"), R"(\xed\xa0\x80)");          // half of a surrogate pair
     EXPECT_EQ(printable("\xf4\x90\x80\x80"), R"(\xf4\x90\x80\x80)");  // beyond U+10FFFF
 }

@@ -1,4 +1,5 @@
-// What the tests of spaces and of modules share: processes that map, fork and end, and what the kernel side would see of it.
+// Shared by tests of address spaces and modules: processes that map, fork and end, and what the
+// kernel side would see.
 #pragma once
 
 #include <unistd.h>
@@ -57,7 +58,7 @@ class Memory : public UnwindMemory {
     std::uint64_t used_bytes() const override { return table_bytes; }
     std::uint64_t budget_bytes() const override { return table_room_bytes; }
 
-    // "1000-3000 5000-6000", the mappings of a process.
+    // The mappings of a process as "1000-3000 5000-6000".
     std::string seen(std::uint32_t pid) const {
         const auto process = processes.find(pid);
         if (process == processes.end()) return "unknown";
@@ -77,7 +78,7 @@ class SpacesFixture : public ::testing::Test {
     Memory memory;
     CodeModules modules{memory};
     DirectInspector inspector;
-    std::map<std::uint32_t, std::uint32_t> users;  // by process; of the others root
+    std::map<std::uint32_t, std::uint32_t> users;  // by process; the others belong to root
     SpaceLimits limits;
     std::optional<ProcessSpaces> made_spaces;
     ProcessSpaces& spaces = made_spaces.emplace(
@@ -97,7 +98,7 @@ class SpacesFixture : public ::testing::Test {
             spaces.identify(mappings, inspector.identify(mappings), now);
         spaces.publish();
     }
-    // The next one whose file could be opened.
+    // The next job whose file could be opened.
     std::optional<TableJob> next_job() {
         while (auto job = modules.next_job()) {
             auto failed = open_for(*job, inspector);

@@ -1,4 +1,4 @@
-// What leaves lagtrap: the sums of all forms agree, and each says what its readers need.
+// Exports: the sums of all formats agree, and each contains what its readers need.
 #include <fstream>
 #include <sstream>
 
@@ -14,7 +14,7 @@ namespace {
 using test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 
-// 100 ms on a CPU, a run of all of it, 90 of 100 samples in planted_cpu_burn.
+// 100 ms on a CPU, all within a run, with 90 of 100 samples in planted_cpu_burn.
 TraceBuilder burner() {
     TraceBuilder builder(120 * ms, 2);
     builder.process(10, "app --burn").thread(10, 10, "app");

@@ -1,4 +1,4 @@
-// markers/lagtrap.h, as each compiler understands it: what it makes of the markers is read from the programs.
+// markers/lagtrap.h with each compiler: reads the markers from the compiled programs.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ Outcome run(const std::string& command) {
     return outcome;
 }
 
-// A test with a folder of its own and a compiler to call.
+// A test with its own folder and a compiler.
 class Markers : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -58,7 +58,7 @@ class Markers : public ::testing::Test {
 
     [[nodiscard]] std::string place(const std::string& name) const { return folder_ + "/" + name; }
 
-    // Compiles and links quietly, or the test fails with what the compiler said.
+    // Compiles and links; fails with the compiler's output if there is any.
     void build(const std::string& compiler_and_flags, const std::string& sources, const std::string& output) {
         const std::string command = compiler_and_flags + quiet + "-I" + source + " " + sources + " -o " + place(output);
         const Outcome outcome = run(command);
@@ -66,7 +66,7 @@ class Markers : public ::testing::Test {
         EXPECT_EQ(outcome.output, "") << command;
     }
 
-    // What the compiler says to one line inside a function.
+    // The compiler's output for one line inside a function.
     Outcome compile_line(const std::string& compiler_and_flags, const std::string& language, const std::string& line) {
         std::ofstream(place("line." + language))
             << "#include \"markers/lagtrap.h\"\nvoid f(void);\nvoid f(void) { " << line << " }\n";
@@ -102,7 +102,7 @@ class Markers : public ::testing::Test {
         return offset ? bytes_at(output, *offset, size) : std::string();
     }
 
-    // What holds for the markers of all_markers.c whatever compiled them.
+    // Expectations for the markers of all_markers.c that hold with every compiler.
     void expect_all_markers(const std::string& output, const std::string& how) {
         SCOPED_TRACE(how);
         const std::map<std::string, std::set<std::uint32_t>> expected = {
@@ -118,7 +118,7 @@ class Markers : public ::testing::Test {
             if (probe.semaphore == 0) continue;
             semaphores.insert(probe.semaphore);
             EXPECT_THAT(probe.arguments, MatchesRegex("8@(%r[a-z0-9]+|\\$-?[0-9]+)( 8@(%r[a-z0-9]+|\\$-?[0-9]+))?"));
-            // In the file and not in .bss: the kernel counts in a page of the file.
+            // In the file and not in .bss, because the kernel counts in a page of the file.
             EXPECT_EQ(byte_at_address(output, probe.semaphore, 2), std::string(2, '\0')) << probe.name;
         }
         EXPECT_EQ(seen, expected);
@@ -162,7 +162,7 @@ TEST_F(Markers, WithArgumentsAreOneComparisonWhileIdle) {
         const std::string code = code_of("all.so", "mark_begin_key", 11);
         EXPECT_EQ(code.substr(0, 3), "\x66\x83\x3d") << compiler << ": cmpw $0, offset(%rip)";
         EXPECT_EQ(code.substr(7, 1), std::string(1, '\0')) << compiler;
-        // Either a jump away from the way to ret, or over the marker to it.
+        // Either a jump away from the path to ret, or one over the marker to it.
         EXPECT_TRUE(code[8] == '\x75' || code[8] == '\x74') << compiler << ": jne or je";
     }
 }
@@ -176,7 +176,7 @@ TEST_F(Markers, AreReadByReadelf) {
     EXPECT_THAT(notes.output, ::testing::Not(HasSubstr("readelf:")));
 }
 
-// Two files with inline functions and templates in common, and a shared library that has them too.
+// Two files that share inline functions and templates, and a shared library that has them too.
 TEST_F(Markers, LinkFromSeveralFilesAndALibrary) {
     const std::string kinds[] = {"-O0", "-O3 -funroll-loops", "-O2 -ffunction-sections -Wl,--gc-sections",
                                  "-O2 -fno-pie -no-pie"};
@@ -212,7 +212,7 @@ TEST_F(Markers, LinkFromSeveralFilesAndALibrary) {
     }
 }
 
-// The kernel raises a semaphore in the first writable mapping of its page of the file.
+// The kernel increments a semaphore in the first writable mapping of its page of the file.
 TEST_F(Markers, SemaphoresLieInOneWritableSegmentWhateverLinksThem) {
     for (const std::string compiler : {LAGTRAP_GCC, LAGTRAP_CLANG})
         for (const std::string linker : {"bfd", "gold", "lld"})

@@ -1,4 +1,4 @@
-// In a child each: what is given up is gone for good.
+// Each test runs in a child, because a sandbox cannot be undone.
 #include "sandbox/confinement.hpp"
 
 #include <fcntl.h>
@@ -67,7 +67,8 @@ TEST(Confinement, WhoOpensFilesForAnotherMayDoNothingElse) {
     EXPECT_EQ(WEXITSTATUS(status), opening) << "a bit for each call that went through";
 }
 
-// As not_refused(), of what such a process has to do, and of what would change anything.
+// As not_refused(), for calls that an inspecting process needs, and for calls that would change
+// anything.
 int wrongly_answered_to_who_looks() {
     char text[64];
     const int given = ::memfd_create("given", MFD_CLOEXEC);

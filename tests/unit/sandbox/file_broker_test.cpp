@@ -1,4 +1,5 @@
-// Both sides in one process: the one that asks in a thread of its own, so that requests are those of the socket.
+// Both sides in one process: the client is a separate thread, so that requests go through the
+// socket.
 #include "sandbox/file_broker.hpp"
 
 #include <elf.h>
@@ -97,7 +98,7 @@ TEST_F(Broker, GivesNoCoreDump) {
         std::ofstream(folder_ / "dump") << head;
         EXPECT_EQ(opens(folder_ / "dump"), given) << type;
     }
-    // Of a machine of the other byte order.
+    // Of a machine with the other byte order.
     head[EI_DATA] = ELFDATA2MSB;
     head[16] = 0;
     head[17] = ET_CORE;

@@ -34,7 +34,7 @@ TEST_F(ForeignFile, OpensAPlainFileByEachOfItsNames) {
     EXPECT_EQ(*read_all(open_regular_file(path_of_descriptor(open->get()))->get(), 100), "plain");
 }
 
-// Without the look before, opening the pipe for reading would wait for a writer for ever.
+// Without the check beforehand, opening the pipe for reading would wait forever for a writer.
 TEST_F(ForeignFile, TakesNoPipeNoDeviceAndNoFolder) {
     ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0666), 0);
     for (const std::filesystem::path& path : {folder_ / "pipe", std::filesystem::path("/dev/zero"), folder_}) {

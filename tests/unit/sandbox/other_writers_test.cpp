@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Its folder lies in one that is sticky, whatever the machine has.
+// Its folder is in a sticky one, whatever the machine has.
 class OtherWriters : public testing::Test {
   protected:
     void SetUp() override {

@@ -73,7 +73,7 @@ TEST(SameOrigin, DecidesByWhatTheBrowserSays) {
     };
     EXPECT_TRUE(check({"same-origin", "", "a"}));
     EXPECT_TRUE(check({"none", "", "a"}));
-    // Sec-Fetch-Site counts before Origin, and a page can set neither.
+    // Sec-Fetch-Site takes precedence over Origin, and a page can set neither.
     EXPECT_FALSE(check({"cross-site", "https://a", "a"}));
     EXPECT_FALSE(check({"same-site", "https://a", "a"}));
     EXPECT_TRUE(check({"", "https://a:8443", "a:8443"}));
@@ -112,7 +112,7 @@ TEST(RateLimit, WhatIsLargerThanTheBurstLeavesADebt) {
     RateLimit limit(Rate{10, 100});
     const RateLimit::Clock::time_point start{};
     EXPECT_EQ(limit.take("a", 300, start), 0ms);
-    EXPECT_EQ(limit.take("a", 10, start), 21s);  // 200 of debt and 10
+    EXPECT_EQ(limit.take("a", 10, start), 21s);  // a debt of 200, and 10
 }
 
 TEST(RateLimit, ForgetsTheLongestUnused) {
@@ -121,7 +121,7 @@ TEST(RateLimit, ForgetsTheLongestUnused) {
     EXPECT_EQ(limit.take("a", 1, start), 0ms);
     EXPECT_EQ(limit.take("b", 1, start), 0ms);
     EXPECT_GT(limit.take("a", 1, start), 0ms);
-    EXPECT_EQ(limit.take("c", 1, start), 0ms);  // b goes
+    EXPECT_EQ(limit.take("c", 1, start), 0ms);  // b is evicted
     EXPECT_GT(limit.take("a", 1, start), 0ms);
     EXPECT_EQ(limit.take("b", 1, start), 0ms);
 }
@@ -164,7 +164,7 @@ TEST_F(AuthenticatorTest, ASessionKnowsItsAccount) {
     EXPECT_STREQ((*found)->role(), "uploader");
     EXPECT_TRUE((*found)->may(Right::Read) && (*found)->may(Right::Upload));
     EXPECT_FALSE((*found)->may(Right::Administer));
-    // The store knows the digest alone.
+    // The store knows only the digest.
     EXPECT_EQ(store_->sessions("ann")->front().token_sha256, sha256_of(secret));
     EXPECT_FALSE(alive(sha256_of(secret), now_ns));
     EXPECT_FALSE(alive("", now_ns));
@@ -182,7 +182,7 @@ TEST_F(AuthenticatorTest, WrongPasswordsAndUnknownAccountsGetNothing) {
 TEST_F(AuthenticatorTest, SessionsEnd) {
     add_account("ann", Role::Reader);
     const std::string idle = sign_in("ann");
-    EXPECT_TRUE(alive(idle, now_ns + 12 * hour_ns));  // and is touched
+    EXPECT_TRUE(alive(idle, now_ns + 12 * hour_ns));  // which also marks it as used
     EXPECT_TRUE(alive(idle, now_ns + 23 * hour_ns));
     EXPECT_FALSE(alive(idle, now_ns + 36 * hour_ns));
 

@@ -1,4 +1,4 @@
-// What is told of bundles with many delays, and of programs with long names.
+// Details of bundles with many delays, and of programs with long names.
 #include <fcntl.h>
 
 #include <set>
@@ -37,7 +37,7 @@ TraceBuilder one_delay(std::uint64_t length_ms) {
 TEST(TimelineJson, names_are_sent_once) {
     TraceBuilder builder = one_delay(400);
     const std::string name(3000, 'T');
-    // 400 stacks of 30 functions with names of 3,000 bytes: 36 MB, were each written where it stands.
+    // 400 stacks of 30 functions with names of 3,000 bytes: 36 MB if each were written in full.
     for (std::uint64_t at = 50; at < 450; ++at) {
         TraceBuilder::Stack stack;
         for (int depth = 0; depth < 30; ++depth) stack.push_back(name + std::to_string(depth));
@@ -66,7 +66,7 @@ TEST(TimelineJson, names_are_sent_once) {
     EXPECT_EQ(function(30), name + "0");
 }
 
-// Stacks of any depth and names of any length: the answer is bounded, and says what it leaves out.
+// With stacks of any depth and names of any length, the answer is bounded and says what it omits.
 TEST(MachineJson, is_bounded_whatever_the_recording_holds) {
     TraceBuilder builder = one_delay(400);
     builder.switched(1 * ms, 0, 0, 0, 100);
@@ -99,7 +99,7 @@ TEST(Surroundings, say_who_had_the_cpus_and_what_was_started) {
     builder.process(100, "/usr/bin/app --serve").thread(100, 100, "app");
     builder.process(200, "/usr/bin/hog --all", 1, TraceBuilder::begin_ns + 90 * ms).thread(200, 200, "hog");
     builder.unit(200, "hog.service");
-    // The hog takes the CPU away for 150 ms, then the CPU has nothing to do for 40.
+    // The hog takes the CPU for 150 ms, then the CPU is idle for 40 ms.
     builder.switched(50 * ms, 0, 0, 0, 100).switched(200 * ms, 0, 100, 0, 200).switched(350 * ms, 0, 200, 1, 100);
     builder.switched(450 * ms, 0, 100, 1, 0).waking(490 * ms, 0, 0, 100, true).switched(490 * ms, 0, 0, 0, 100);
     builder.switched(900 * ms, 0, 100, 1, 0);
@@ -165,7 +165,8 @@ TEST_F(ManyDelays, are_all_told_the_longest_in_detail) {
     for (const BundleDelay& delay : parsed->delays) {
         if (!delay.delayed) continue;
         EXPECT_EQ(delay.number, ++delays);
-        // Who ran it is known of one delay by name, of all of the same user so; of a process without facts not.
+        // The user's name is known from one delay and applies to all of the same user; a process
+        // without facts has none.
         EXPECT_EQ(delay.user, delay.number == 3 ? "" : "shop") << delay.number;
         if (delay.profile.empty()) longest_without_ns = std::max(longest_without_ns, delay.duration_ns);
         if (delay.profile.empty()) continue;
@@ -191,7 +192,7 @@ TEST(DelayDetails, stages_that_were_not_watched_are_not_missing) {
     EXPECT_EQ(without_stages(), json::value(true));
 }
 
-// Between markers of two threads nobody knows which of them had the run.
+// Between markers of two threads it is unknown which of them had the run.
 TEST(DelayDetails, a_run_that_another_thread_ended_was_handed_over) {
     TraceBuilder builder = one_delay(100);
     builder.thread(100, 101, "worker");

@@ -46,7 +46,7 @@ TEST_F(DirtyRule, slow_runs_are_marked_and_stay_shown) {
     EXPECT_EQ(page.runs[0].outlier->rule, "duration");
     EXPECT_FALSE(page.runs[1].outlier);
     EXPECT_EQ(store_->count_runs(filter()).value().hidden, 0U);
-    // Once many are as slow, it differs no more.
+    // Once many are as slow, it no longer differs.
     EXPECT_EQ(mark_dirty_runs(*store_, "open file", 2).value(), 0U);
     add(50, std::vector<std::uint64_t>(100, 850 * ms));
     static_cast<void>(mark_dirty_runs(*store_, "open file", 3).value());

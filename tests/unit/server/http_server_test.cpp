@@ -16,7 +16,7 @@
 namespace lagtrap::server::http_server_test {
 namespace {
 
-// Its work ends by an exception, except for "/well".
+// Its work throws, except for "/well".
 class Failing final : public Service {
   public:
     std::variant<Plan, Refusal> admit(const Request& request) override {
@@ -44,7 +44,7 @@ class Running {
         thread_ = std::thread([this] { server_->run(); });
     }
     ~Running() {
-        ::kill(::getpid(), SIGTERM);  // which the server takes
+        ::kill(::getpid(), SIGTERM);  // handled by the server
         thread_.join();
     }
 
@@ -54,7 +54,7 @@ class Running {
         return answer.size() > 12 ? std::stoi(answer.substr(9, 3)) : 0;
     }
 
-    // The beginning of what GET `target` is answered with, on a connection of its own.
+    // The beginning of the answer to GET `target`, on a separate connection.
     std::string answer_to(const std::string& target, const std::string& connection_wish) const {
         const std::string address = server_->address();
         sockaddr_in to{};
@@ -79,7 +79,7 @@ class Running {
     std::thread thread_;
 };
 
-// More often than the pool has places: each is given back.
+// More often than the pool has slots, so each must be released.
 TEST(HttpServer, WorkThatEndsByAnExceptionIsAnsweredAndCounted) {
     Running server;
     for (int i = 0; i < 40; ++i) ASSERT_EQ(server.status_of("/answer"), 500) << i;
@@ -88,7 +88,8 @@ TEST(HttpServer, WorkThatEndsByAnExceptionIsAnsweredAndCounted) {
     EXPECT_EQ(server.service.counters().requests_failed, 41U);
 }
 
-// Clients that keep connections go by it (MDN, Keep-Alive): they send nothing into one that is about to end.
+// Clients that keep connections rely on it (MDN, Keep-Alive): they send nothing into a connection
+// that is about to close.
 TEST(HttpServer, AConnectionThatIsKeptSaysForHowLong) {
     const Running server;
     EXPECT_NE(server.answer_to("/well", "keep-alive").find("Keep-Alive: timeout=9\r\n"), std::string::npos);

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t now_s = 1'800'000'000;
 
-// A key pair of a provider, with what it signs.
+// A provider's key pair, which signs tokens.
 class Signer {
   public:
     explicit Signer(const std::string& id, const std::string& algorithm = "RS256", int bits = 2048)
@@ -138,7 +138,7 @@ TEST(IdToken, SignaturesAreChecked) {
     std::string changed = signer.sign(claims_with());
     changed[changed.find('.') + 5] = changed[changed.find('.') + 5] == 'A' ? 'B' : 'A';
     EXPECT_FALSE(check(changed, keys).ok());
-    // Signed by nobody, and by what everybody has: the public key as a secret.
+    // Signed by nobody, and with something public: the public key as a shared secret.
     const Signer symmetric("k", "HS256");
     EXPECT_THAT(check(symmetric.sign(claims_with()), keys).error().message, HasSubstr("signed by \"HS256\""));
     const std::string unsigned_token = "eyJhbGciOiJub25lIn0." + changed.substr(changed.find('.') + 1, 40) + ".";

@@ -107,7 +107,7 @@ TEST_F(IngestTest, KeepsABatchOnceAndRefusesOtherHosts) {
     EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch(*bytes, sha256_of("other"), sender, day_ns)).status, 422U);
     EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch("junk", sha256_of("junk"), sender, day_ns)).status, 422U);
     EXPECT_EQ(ingest_->check_batch(trace::run_batch_limit_bytes + 1)->status, 413U);
-    // A clock that is wrong stays wrong however often the batch is sent.
+    // A wrong clock stays wrong however often the batch is sent.
     const auto late = std::get<Refusal>(ingest_->finish_batch(*bytes, digest, sender, 500 * day_ns));
     EXPECT_EQ(late.status, 422U);
 }
@@ -156,7 +156,7 @@ TEST_F(IngestTest, AStartLeavesWaitingWorkAsItIs) {
     ASSERT_TRUE(ingest_->reconcile(5).ok());
     const auto job = store_->take_job({parse_job}, 5, std::chrono::minutes(1));
     ASSERT_TRUE(job.ok() && job->has_value());
-    EXPECT_EQ(ParsePayload::parse((*job)->payload).host, "db1");  // the host that its token may speak for
+    EXPECT_EQ(ParsePayload::parse((*job)->payload).host, "db1");  // the host that its token may upload for
     EXPECT_EQ(store_->job_counts()->waiting, 0U);
 }
 

@@ -1,4 +1,4 @@
-// Names of builds from what machines say of their packages.
+// Names of builds from what machines report about their packages.
 #include "server/ingest/package_builds.hpp"
 
 #include <string>

@@ -32,7 +32,7 @@ class ParseWorkerTest : public StoreFixture {
         StoreFixture::SetUp();
         std::ofstream(directory_ / "bundle") << "+the bundle";
     }
-    // A program in place of the parser: the bundle is its descriptor 3.
+    // A program in place of the parser; the bundle is its descriptor 3.
     std::string program(const std::string& script) {
         const auto path = directory_ / "parser.sh";
         std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
@@ -81,7 +81,7 @@ TEST(Confinement, LeavesNothingButReadingAndWriting) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-        // No test macros here: the child says what is wrong by its exit code.
+        // No test macros here: the child reports failures by its exit code.
         if (!confine_process()) ::_exit(1);
         if (::open("/dev/null", O_RDONLY) >= 0 || errno != EPERM) ::_exit(2);
         if (::fork() >= 0) ::_exit(3);
@@ -108,7 +108,7 @@ class JobRunnerTest : public ParseWorkerTest {
             ingest.finish_bundle(std::move(blob).value(), digest, {"tester", host}, second_ns)));
         return digest;
     }
-    // The parser that finds this in every bundle.
+    // A parser with this result for every bundle.
     std::string parser_of(const ParsedBundle& parsed) {
         std::ofstream(directory_ / "answer", std::ios::binary) << "+" << write_parsed_bundle(parsed);
         return program("cat " + (directory_ / "answer").string());
@@ -144,7 +144,7 @@ TEST_F(JobRunnerTest, ABadBundleIsMarkedAndNotTriedAgain) {
     EXPECT_TRUE(jobs.run_one(2 * second_ns).value());
     EXPECT_EQ((*store_->find(digest))->bad_reason, "holds no system.xml");
     EXPECT_FALSE(jobs.run_one(3600 * second_ns).value());
-    EXPECT_TRUE(blobs_->size_bytes(digest)->has_value());  // kept all the same
+    EXPECT_TRUE(blobs_->size_bytes(digest)->has_value());  // kept nevertheless
 }
 
 TEST_F(JobRunnerTest, ABrokenParserIsTriedThreeTimes) {
@@ -176,7 +176,7 @@ TEST_F(JobRunnerTest, ATokenOfOneHostBringsBundlesOfThatHostAlone) {
 
 TEST_F(JobRunnerTest, ABundleThatKilledTheServerThriceIsMarked) {
     const std::string digest = put("kills it");
-    // The server dies each time with the job in hand; its lease runs out.
+    // The server dies each time while it has the job, and the lease expires.
     for (std::uint64_t attempt = 1; attempt <= 4; ++attempt)
         static_cast<void>(store_->take_job({}, attempt * 3600 * second_ns, std::chrono::minutes(1)));
     JobRunner jobs = runner(program("exit 1"));

@@ -54,7 +54,7 @@ TEST(Sender, SendsNothingToThisMachineUnlessItMay) {
         ASSERT_FALSE(sent.ok()) << host;
         EXPECT_EQ(sent.error().kind, ErrorKind::Denied) << host << ": " << sent.error().message;
         EXPECT_THAT(sent.error().message, testing::HasSubstr("--allow-local-receivers"));
-        // Nobody listens at port 1.
+        // Nothing listens on port 1.
         EXPECT_EQ(send_out(outgoing, Receivers::Any, stopping).error().kind, ErrorKind::System) << host;
     }
 }

@@ -110,7 +110,7 @@ TEST(Routes, NeedWhatTheyDo) {
         EXPECT_EQ(need(Method::Get, admin)->or_else, Right::Administer) << admin;
 }
 
-// Whatever changes something is of people or programs that are known, and takes a body that is bounded.
+// Every route that changes something needs a known person or program, and limits its body.
 TEST(Routes, EveryRowHoldsTogether) {
     for (const RouteRow& row : route_rows()) {
         const bool upload = row.handling == Handling::BundleUpload || row.handling == Handling::BatchUpload;

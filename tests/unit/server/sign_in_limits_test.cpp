@@ -33,7 +33,7 @@ TEST_F(SignInLimitsTest, OneSenderCannotLockAnAccountOut) {
     EXPECT_TRUE(may("ann", "10.0.0.2"));
 }
 
-// Further names make the sender's buckets of pairs be forgotten, not its own.
+// Many names evict the sender's buckets of pairs, but not its own bucket.
 TEST_F(SignInLimitsTest, OneSenderCannotLockAnAccountOutByManyNames) {
     for (int i = 0; i < 30'000; ++i) static_cast<void>(may("name" + std::to_string(i), "10.0.0.1"));
     for (int second = 0; second < 600; ++second, now_ += 1s) static_cast<void>(may("ann", "10.0.0.1"));
@@ -60,9 +60,9 @@ TEST_F(SignInLimitsTest, WhoeverSignedInBeforeIsNotShutOutByOthers) {
     limits_.succeeded("ann", "10.9.9.9", attempt);
     empty_the_bucket_of("ann");
     EXPECT_TRUE(may("ann", "10.9.9.9"));
-    EXPECT_TRUE(may("ann", "10.8.8.8", true));  // as the store knows
+    EXPECT_TRUE(may("ann", "10.8.8.8", true));  // according to the store
     EXPECT_FALSE(may("ann", "10.8.8.8"));
-    // The limit of the pair holds for them too.
+    // The limit of the pair applies to them too.
     for (int i = 0; i < 10; ++i) static_cast<void>(may("ann", "10.9.9.9"));
     EXPECT_FALSE(may("ann", "10.9.9.9"));
 }

@@ -1,4 +1,4 @@
-// Rules: what they say, what they find, what is sent, and when again.
+// Rules: parsing, findings, messages, and retries.
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
@@ -80,7 +80,7 @@ TEST(Rules, WhatIsWrongIsNamed) {
     EXPECT_THAT(
         error_of(R"({"condition": "new_cause", "way": "email", "address": "smtp://a", "from": "a@b", "to": []})"),
         HasSubstr("1 to 20"));
-    // Nothing that begins another header or another recipient.
+    // Nothing that would start another header or add a recipient.
     for (const char* to : {"ann@b\\r\\nBcc: all@b", "ann@b, eve@b", "ann", "@b", "a@", "a@b@c", "<a@b>"})
         EXPECT_THAT(
             error_of(
@@ -306,7 +306,7 @@ class TellerTest : public StoreFixture {
 };
 
 TEST_F(TellerTest, FindsTellsAndSaysWhatFailed) {
-    // Nobody listens there.
+    // Nothing listens there.
     const std::uint64_t id = add(R"({"condition": "runs_lost", "way": "webhook", "address": "http://127.0.0.1:1/"})");
     trace::RunBatch batch;
     batch.host = "alpha";

@@ -1,4 +1,5 @@
-// Zones against the C library, which reads the same database: it may set one zone for the whole process, which a test may.
+// Compares zones with the C library, which uses the same database but has one zone for the whole
+// process. A test can set that.
 #include "server/tell/time_zone.hpp"
 
 #include <cstdlib>
@@ -44,7 +45,7 @@ class ZoneOfTheProcess {
     std::optional<std::string> before_;
 };
 
-// Moments of 1970 to 2070, more of them in years near now; none falls on the same hour each day.
+// Times from 1970 to 2070, denser near the present, at varying hours of the day.
 std::vector<std::int64_t> moments() {
     constexpr std::int64_t begin_2025_s = 1735689600;
     std::vector<std::int64_t> made;
@@ -55,7 +56,8 @@ std::vector<std::int64_t> moments() {
 
 TEST(TimeZone, ShowsWhatTheCLibraryShows) {
     const auto all = moments();
-    // Half an hour of summer, summer in January, a summer that is the winter, hours that Ramadan sets, a day left out.
+    // A summer time of half an hour, summer in January, negative summer time, hours set by Ramadan,
+    // a day skipped.
     for (const std::string zone :
          {"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Europe/Dublin",
           "Africa/Casablanca", "Pacific/Apia", "Asia/Kathmandu", "Pacific/Chatham", "Etc/GMT+5", "UTC"}) {
@@ -128,7 +130,7 @@ TEST(QuietHours, AreThoseOfTheirZoneAroundAChangeOfSummerTime) {
         EXPECT_TRUE(held.ok());
         return held.ok() && *held;
     };
-    // Clocks go forward on 2026-03-29 at 01:00 UTC, back on 2026-10-25 at 01:00 UTC.
+    // Clocks go forward on 2026-03-29 at 01:00 UTC, and back on 2026-10-25 at 01:00 UTC.
     constexpr std::uint64_t march_28_s = 1'774'656'000, october_24_s = 1'792'800'000, day = day_s, hour = hour_s;
     for (const auto& [midnight_s, begins, ends] :
          {std::tuple(march_28_s, 21 * hour, 29 * hour), std::tuple(march_28_s + day, 20 * hour, 29 * hour),

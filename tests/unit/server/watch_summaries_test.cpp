@@ -12,11 +12,11 @@ namespace json = boost::json;
 
 std::string line_of(const json::object& object) { return json::serialize(object) + "\n"; }
 
-// One watch, whose parts are put in one by one.
+// A watch whose parts are added one by one.
 class PartsStore : public ObjectStore {
   public:
     std::map<std::uint32_t, std::string> parts;
-    std::vector<std::uint32_t> read;  // numbers of the parts that were asked for, in order
+    std::vector<std::uint32_t> read;  // numbers of the parts that were requested, in order
     std::uint64_t received = 0;
 
     void put(std::uint32_t number) {
@@ -96,7 +96,7 @@ TEST(WatchSummaries, PartsThatWereRemovedForTheirSizeAreNotWaitedFor) {
     store.put(5);
     store.parts.erase(3);
     store.read.clear();
-    // The third is known from before.
+    // The third is cached from before.
     EXPECT_EQ(told(summaries, store), 4U);
     EXPECT_EQ(store.read, (std::vector<std::uint32_t>{5}));
 }

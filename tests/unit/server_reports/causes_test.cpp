@@ -28,7 +28,7 @@ Simulation small(Plant plant, std::uint64_t seed = 1) {
     return simulation;
 }
 
-// What the report says adds up.
+// The report's shares add up.
 void expect_shares_of_one(const CauseReport& report) {
     double sum = report.unexplained_share;
     for (const Cause& cause : report.causes) {
@@ -117,8 +117,8 @@ INSTANTIATE_TEST_SUITE_P(Causes, Planted, testing::Values(Plant::Cpu, Plant::Loc
 
 class PlantedSome : public testing::TestWithParam<Plant> {};
 
-// Kinds that normal runs have too, several in one run, several among runs: all are named, whatever part of the delays has
-// them and however few hosts there are.
+// Causes that normal runs have too, several in one run, several among runs: all are named, whatever
+// share of the delays has them and however few hosts there are.
 TEST_P(PlantedSome, are_all_named) {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         for (const bool fleet : {true, false}) {
@@ -143,7 +143,8 @@ INSTANTIATE_TEST_SUITE_P(Causes, PlantedSome,
                          testing::Values(Plant::Cpu, Plant::Lock, Plant::Disk, Plant::Longer, Plant::Tail, Plant::Two,
                                          Plant::Mixed));
 
-// One of many delays waits long for what normal runs wait for too; the others have another reason.
+// One of many delays waits long for something that normal runs also wait for; the others have
+// another reason.
 TEST(Causes, what_normal_runs_wait_for_is_named_with_their_time) {
     const CauseReport report = causes_of(simulate(small(Plant::Longer)));
     EXPECT_EQ(report.causes.at(0).title, "planted_call in handle_1: blocked, network");
@@ -154,7 +155,7 @@ TEST(Causes, what_normal_runs_wait_for_is_named_with_their_time) {
     EXPECT_EQ(match.causes.at(0).frames.at(0).function, "planted_match");
 }
 
-// Of a stack that was cut nothing but frames of the library is left.
+// Of a truncated stack only frames of the library are left.
 TEST(Causes, a_recursion_of_a_library_that_fills_the_stack_is_named) {
     auto runs = simulate(small(Plant::Nothing));
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -183,7 +184,7 @@ TEST(Causes, without_one_all_is_unexplained) {
 TEST(Counts, are_exact) {
     // Fisher's example: 3 of 4 against 1 of 4; p = 17/70.
     EXPECT_NEAR(count_test(std::vector<CountGroup>{{4, 4, 3, 1}}), 17.0 / 70, 1e-12);
-    // Two groups of two and two: both of each delayed, none of the others; 1/6 each.
+    // Two groups of two and two: both delayed runs of each are above, none of the others; 1/6 each.
     EXPECT_NEAR(count_test(std::vector<CountGroup>{{2, 2, 2, 0}, {2, 2, 2, 0}}), 1.0 / 36, 1e-12);
     EXPECT_EQ(count_test(std::vector<CountGroup>{{4, 4, 1, 3}}), 1);
     EXPECT_EQ(count_test(std::vector<CountGroup>{{4, 0, 4, 0}, {0, 4, 0, 0}}), 1);
@@ -208,7 +209,7 @@ TEST_P(Unplanted, is_silent) {
 TEST_P(Unplanted, is_silent_where_one_host_sends_most_runs) {
     Simulation simulation = small(GetParam(), 2);
     auto runs = simulate(simulation);
-    // All but a tenth are said to be of one host, whose functions have times of their own.
+    // Nine tenths are attributed to one host, whose functions have other times.
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (i % 10 != 0) runs[i].run.host = "loud";
     }
@@ -237,7 +238,7 @@ TEST(Causes, say_how_they_are_meant) {
     for (const CauseFrame& frame : lock.frames) functions.push_back(frame.function);
     EXPECT_THAT(functions, testing::IsSupersetOf({"run_worker", "[lock (futex)]", "take_lock", "main"}));
 
-    // What it calls comes in the same runs, and is not blamed in its place.
+    // Its callees occur in the same runs and are not blamed in its place.
     const CauseReport cpu = causes_of(simulate(small(Plant::Cpu)));
     EXPECT_EQ(cpu.causes.at(0).title, "planted_parse: on CPU");
     for (const Cause& cause : cpu.causes) EXPECT_THAT(cause.title, testing::Not(StartsWith("scan")));
@@ -258,7 +259,8 @@ TEST(Causes, a_busy_machine_is_one_cause_wherever_the_run_stood) {
     EXPECT_NEAR(static_cast<double>(report.causes[0].excess_ns), 150e6, 20e6);
 }
 
-// What blocks comes in the runs that compute more too, and their common caller has all the time of normal runs as well.
+// The blocking function occurs in runs that compute more, too, and their common caller has all the
+// time of normal runs as well.
 TEST(Causes, what_grew_in_a_caller_that_has_all_of_a_run_is_named_the_one_that_grew_more_first) {
     std::vector<test::SimulatedRun> runs;
     for (std::uint64_t i = 0; i < 56; ++i) {
@@ -303,14 +305,14 @@ TEST(Causes, what_was_not_recorded_counts_for_nothing) {
     EXPECT_EQ(after.share, before.share);
     EXPECT_EQ(after.affected_runs, before.affected_runs);
     EXPECT_EQ(after.excess_ns, before.excess_ns);
-    // Of this kind nothing is left.
+    // Nothing of this kind is left.
     for (auto& run : runs) {
         if (run.run.delayed) run.profile.entries = {run.profile.entries.back()};
     }
     EXPECT_THAT(*causes_of(runs).silent_because, HasSubstr("Delayed runs with a recording: 0;"));
 }
 
-// The thread that is waited for stands in its function also while it waits for a CPU there.
+// The holder is in its function even while it waits for a CPU there.
 TEST(Causes, who_holds_a_lock_is_blamed_on_a_busy_machine_too) {
     auto runs = simulate(small(Plant::Lock));
     for (auto& run : runs) {
@@ -327,7 +329,7 @@ TEST(Causes, who_holds_a_lock_is_blamed_on_a_busy_machine_too) {
     EXPECT_EQ(cause.signature, causes_of(simulate(small(Plant::Lock))).causes.at(0).signature);
 }
 
-// Of a holder that ran before the recording began, only the waiter's time is known from then.
+// For a holder that ran before the recording began, only the waiter's time is known.
 TEST(Causes, a_holder_of_which_a_part_is_not_recorded_is_blamed_for_the_whole_wait) {
     auto runs = simulate(small(Plant::Lock));
     const Cause before = causes_of(runs).causes.at(0);

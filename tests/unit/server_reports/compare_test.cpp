@@ -34,7 +34,7 @@ TEST(Compare, difference_is_the_median_of_all_pairs) {
     EXPECT_EQ(comparison.whole.a_median_ns, 2);
     EXPECT_EQ(comparison.whole.b_median_ns, 20);
     EXPECT_EQ(compare_runs(exactly({10, 20, 40}), exactly({1, 2, 4})).whole.difference_ns, -18);
-    // Three runs on a side are no evidence whatever they say: there is no interval to contradict that.
+    // Three runs on a side are never evidence, so there is no interval that could contradict that.
     EXPECT_FALSE(comparison.whole.evidence);
     EXPECT_FALSE(comparison.whole.interval);
     EXPECT_FALSE(compare_runs(exactly({1}), exactly({1000})).whole.evidence);
@@ -77,12 +77,13 @@ TEST(Compare, interval_holds_the_truth_as_often_as_it_says) {
     EXPECT_LE(false_alarms, trials * 8 / 100);
 }
 
-// Of Mann and Whitney's tables for 5 %: the highest U that rejects is 0 for four and four runs, 2 for five and five.
+// From the tables of Mann and Whitney for 5 %: the highest U that rejects is 0 for four and four
+// runs, 2 for five and five.
 TEST(Compare, few_runs_have_the_exact_interval) {
     const auto interval = [](const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
         return compare_runs(exactly(a), exactly(b)).whole.interval;
     };
-    // Four and four: all of 16 differences; they are above 0, and two of 70 orders are as extreme.
+    // Four and four: all 16 differences, which are above 0; two of 70 orders are as extreme.
     const auto four = interval({1, 2, 3, 4}, {11, 22, 33, 44});
     ASSERT_TRUE(four);
     EXPECT_EQ(four->low_ns, 7);
@@ -90,7 +91,7 @@ TEST(Compare, few_runs_have_the_exact_interval) {
     EXPECT_FALSE(interval({1, 2, 3, 4}, {11, 22, 33}));
     EXPECT_TRUE(interval({1, 2, 3, 4, 5}, {11, 22, 33}));
     EXPECT_FALSE(interval({1, 2}, {11, 22, 33, 44, 55, 66, 77}));
-    // Five and five: from the third of 25 differences, sorted, to the third from the end.
+    // Five and five: from the third of 25 sorted differences to the third from the end.
     const auto five = interval({0, 1, 2, 3, 4}, {100, 200, 300, 400, 500});
     EXPECT_EQ(five->low_ns, 98);
     EXPECT_EQ(five->high_ns, 498);
@@ -116,7 +117,7 @@ TEST(Compare, stages_are_compared_by_name) {
     auto b = lognormal(40, 50, 0.1, engine);
     for (ComparedRun& run : a) run.stages = {{"parse", 10 * ms + run.duration_ns % 1000}, {"load", run.duration_ns}};
     for (ComparedRun& run : b) {
-        // Twice "parse": its sum counts. "draw" is new.
+        // "parse" occurs twice, so its sum counts. "draw" is new.
         run.stages = {
             {"parse", 4 * ms}, {"parse", 6 * ms + run.duration_ns % 1000}, {"load", run.duration_ns}, {"draw", 5}};
     }
@@ -156,7 +157,7 @@ TEST(RankTest, exact_and_approximate_p_are_right) {
     RankGroup mixed;
     for (int i = 0; i < 100; ++i) (i % 2 == 0 ? mixed.delayed : mixed.normal).push_back(i);
     EXPECT_NEAR(rank_test({&mixed, 1}), 0.568, 0.001);
-    // Between hosts nothing is compared: the one is slow, the other quick.
+    // Hosts are not compared with each other: one is slow, the other fast.
     const RankGroup hosts[] = {{{100, 101, 102}, {100, 101, 102}}, {{1, 2, 3}, {1, 2, 3}}};
     EXPECT_GT(rank_test(hosts), 0.4);
     const RankGroup one_kind{{1, 2, 3}, {}};

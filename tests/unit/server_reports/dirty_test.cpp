@@ -54,7 +54,7 @@ TEST(Dirty, small_groups_are_left_alone) {
 }
 
 TEST(Dirty, falls_back_to_quartiles_then_to_nothing) {
-    // More than half are equal: the MAD is 0, the quartiles are not.
+    // More than half are equal, so the MAD is 0, but the quartiles differ.
     std::vector<std::uint64_t> durations(12, 10 * ms);
     for (const std::uint64_t duration : {11, 11, 12, 12, 13}) durations.push_back(duration * ms);
     durations.push_back(900 * ms);

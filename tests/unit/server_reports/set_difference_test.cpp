@@ -17,7 +17,7 @@ Sketch lognormal(std::mt19937_64& random, std::size_t runs, double median_ns) {
 }
 
 TEST(SetDifference, IntervalsOfQuantilesHoldTheTruthInMostSeeds) {
-    // Of a lognormal distribution: the median, and the median times exp(0.5 z) at 0.99.
+    // For a lognormal distribution: the median, and the median times exp(0.5 z) at 0.99.
     const double p99_factor = std::exp(0.5 * 2.326348);
     int held = 0, found = 0, alarms = 0;
     constexpr int seeds = 200;

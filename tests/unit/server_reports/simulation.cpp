@@ -15,7 +15,7 @@ using Stack = std::vector<std::string>;
 
 constexpr double ms = 1e6;
 
-// Puts a profile together, stack by stack.
+// Builds a profile stack by stack.
 class ProfileBuilder {
   public:
     std::uint32_t node(const Stack& stack) {
@@ -95,7 +95,7 @@ class Simulator {
     }
 
   private:
-    // The longest are the delayed ones.
+    // The longest runs are the delayed ones.
     static void sort_by_duration(std::span<SimulatedRun> runs, std::size_t normal) {
         std::sort(runs.begin(), runs.end(), [](const SimulatedRun& a, const SimulatedRun& b) {
             return a.profile.duration_ns < b.profile.duration_ns;
@@ -124,7 +124,7 @@ class Simulator {
         ProfileBuilder builder;
         const bool scaled = delayed && simulation_.plant == Plant::Scale;
         const double factor = 20 * ms / 30 * host_factor_ * lognormal(0.4) * (scaled ? 8 : 1);
-        // Without heavy tails: what has one is a cause, if a small one.
+        // Without heavy tails, because a heavy tail is a cause, if a small one.
         const bool alike = simulation_.plant == Plant::Slowest;
         for (std::size_t i = 0; i < stacks_.size(); ++i) {
             const double time_ns = factor * function_factors_[i] * lognormal(alike ? 0.3 : 0.8);
@@ -191,7 +191,7 @@ class Simulator {
             default: return lock(builder, extra_ns);
         }
     }
-    // What it calls comes in the same runs: the planted one is to blame, not they.
+    // Its callees occur in the same runs: the planted function is to blame, not they.
     void parse(ProfileBuilder& builder, double extra_ns) {
         Stack stack = in_handler();
         stack.push_back("planted_parse");
@@ -218,7 +218,7 @@ class Simulator {
     std::mt19937_64 engine_;
     std::vector<Stack> stacks_;
     double host_factor_ = 1;
-    std::vector<double> function_factors_;  // of the host at hand
+    std::vector<double> function_factors_;  // of the current host
 };
 
 }  // namespace

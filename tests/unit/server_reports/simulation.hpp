@@ -1,4 +1,4 @@
-// Profiles of runs of many hosts whose truth is known, for tests and benchmarks of causes.
+// Simulated profiles of runs on many hosts with known causes, for tests and benchmarks of causes.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 namespace lagtrap::test {
 
 enum class Plant {
-    Nothing,    // delayed runs are runs like others
+    Nothing,    // delayed runs are like other runs
     Cpu,        // "planted_parse" computes, called from several places
     Lock,       // "take_lock" waits while another thread, in "planted_compaction", holds the lock
     Disk,       // "planted_save" waits for the disk
-    Longer,     // "planted_call" waits for the network in every run, most of its time; in delayed runs for longer
-    Tail,       // "planted_match" computes in every run, for a moment; in delayed runs for long
+    Longer,     // "planted_call" waits for the network for most of every run; in delayed runs for longer
+    Tail,       // "planted_match" computes briefly in every run; in delayed runs for long
     Two,        // "planted_parse" computes and "planted_save" waits for the disk, in the same runs
-    Mixed,      // "planted_call" as in Longer, "planted_save", or "planted_match" as in Tail: one of them in each run
+    Mixed,      // one of these in each run: "planted_call" as in Longer, "planted_save", "planted_match" as in Tail
     Scale,      // delayed runs take more of everything
     Scattered,  // each delayed run spends its extra time elsewhere
-    Slowest,    // delayed runs are the slowest of runs that are alike
+    Slowest,    // delayed runs are the slowest of similar runs
 };
 
 struct Simulation {
@@ -30,12 +30,13 @@ struct Simulation {
     std::uint32_t hosts = 1000;
     std::uint32_t delayed_of_host = 2;
     std::uint32_t normal_of_host = 2;
-    double affected = 0.5;          // of the delayed runs of builds that have the cause; the others are scattered
-    std::uint32_t builds = 1;       // hosts have them evenly
+    double affected = 0.5;          // share of the delayed runs, in builds with the cause; the others are scattered
+    std::uint32_t builds = 1;       // spread evenly over hosts
     std::uint32_t first_build = 0;  // that has the cause
-    // The first host sends so many delayed and normal runs more, the delayed ones with a slow disk of its own.
+    // The first host sends this many more delayed and normal runs; its delayed ones have a slow
+    // disk.
     std::uint32_t loud_host_runs = 0;
-    std::uint32_t more_frames = 0;  // on each stack
+    std::uint32_t more_frames = 0;  // in each stack
 };
 
 struct SimulatedRun {
@@ -43,17 +44,18 @@ struct SimulatedRun {
     analysis::RunProfile profile;
 };
 
-// Runs take 20 ms by the median, with a variance of hosts, of functions on hosts, and of runs; delays 200 ms more.
+// Runs take a median of 20 ms, varying by host, by function on a host, and by run; delays take 200
+// ms more.
 [[nodiscard]] std::vector<SimulatedRun> simulate(const Simulation& simulation);
 
 [[nodiscard]] server::reports::CauseReport causes_of(const std::vector<SimulatedRun>& runs,
                                                      const server::reports::CauseOptions& options = {});
 
-// The functions that the plant put in, as titles begin with them; none where there is no cause.
+// The planted functions, as titles begin with them; empty if there is no cause.
 [[nodiscard]] std::vector<std::string> planted_functions(Plant plant);
 
-// Whether the report is right of it: silent where nothing is planted; else a planted function is first, and all
-// planted ones are before any other.
+// Whether the report is right: silent if nothing is planted; otherwise a planted function is first,
+// and all planted ones come before any other.
 [[nodiscard]] bool tells_the_truth(const server::reports::CauseReport& report, Plant plant);
 
 }  // namespace lagtrap::test

@@ -83,7 +83,7 @@ TEST(WatchedObjects, TheLatestAreBounded) {
     objects.end_here();
     const json::array latest = objects.latest();
     EXPECT_EQ(latest.size(), WatchedObjects::latest_rows_limit);
-    // The newest is whole.
+    // The newest is complete.
     EXPECT_EQ(latest[latest.size() - 401].at("begin_ns").to_number<int>(), 29'000);
 }
 

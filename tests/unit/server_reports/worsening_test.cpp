@@ -68,7 +68,7 @@ TEST(LevelChanges, WhatComesRoundEveryDayIsNone) {
         std::mt19937_64 engine(seed);
         std::vector<double> values;
         for (std::size_t i = 0; i < 48; ++i) values.push_back(i % 24 >= 9 && i % 24 < 18 ? 200.0 : 100.0);
-        // The first day has nothing to be compared with: what it shows may be its first rise.
+        // The first day has nothing to compare with: what it shows may be its first rise.
         for (const LevelChange& change : level_changes(series_of(values, engine), 24))
             spoken += change.from_ns >= 24 * hour ? 1 : 0;
     }

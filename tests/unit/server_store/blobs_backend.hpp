@@ -1,4 +1,4 @@
-// What the contract tests of blobs run against: each program of tests brings its own make_blobs_backend().
+// The backend of blobs in contract tests: each test program has its own make_blobs_backend().
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class BlobsBackend {
 
     // Each call opens the same blobs.
     [[nodiscard]] virtual Result<std::unique_ptr<Blobs>> open() = 0;
-    // A file left by a server that died in the middle of an upload.
+    // Creates a file as left by a server that died during an upload.
     virtual void leave_behind(const std::string& name) = 0;
     [[nodiscard]] virtual std::size_t incoming() = 0;
 };

@@ -88,7 +88,7 @@ TEST_F(BlobsContract, ABlobComesBackAsItWas) {
         std::ifstream file(path, std::ios::binary);
         EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(file), {}) == bytes);
     }
-    // A fetched copy goes with its object; a folder's own file stays.
+    // A fetched copy is removed with its object; a folder's own file stays.
     EXPECT_EQ(std::filesystem::exists(path), !blobs_->shared());
     EXPECT_EQ(must(blobs_->size_bytes(digest)), bytes.size());
 }

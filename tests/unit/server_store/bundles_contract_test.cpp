@@ -87,7 +87,7 @@ TEST_F(BundlesContract, ABundleIsThereOnceWithItsDelays) {
     EXPECT_EQ(delays[0].host, "alpha");
     EXPECT_EQ(delays[1].delay.number, 2U);
     EXPECT_EQ(delays[1].delay.begin_realtime_ns, monday + hour);
-    // Parsing again takes the place of what was found before.
+    // Parsing again replaces the earlier result.
     ASSERT_TRUE(must(store_->set_contents(bundle(1).digest, row->facts, "torn", {})));
     EXPECT_THAT(must(store_->delays(bundle(1).digest)), IsEmpty());
     EXPECT_EQ(must(store_->totals()).bad, 1U);
@@ -175,7 +175,7 @@ TEST_F(BundlesContract, LinksDelaysAndRunsInEitherOrder) {
     EXPECT_EQ(event.delays, 4U);  // three runs, and the delay without one
     EXPECT_EQ(event.bundles, 1U);
     EXPECT_EQ(event.last_realtime_ns, monday + 9 * hour);
-    // What is hidden has no part in causes.
+    // Hidden runs do not count for causes.
     EXPECT_THAT(profiles(event_filter()), ElementsAre("r", "q", "p"));
     ASSERT_EQ(must(store_->mark_dirty({{*delays[0].run, true, "mad", "", "", 1}})), 1U);
     EXPECT_THAT(profiles(event_filter()), ElementsAre("r", "q"));
@@ -210,7 +210,7 @@ TEST_F(BundlesContract, DelaysOfAllBundlesAreListedAndSummedUpWithoutRuns) {
     EXPECT_THAT(numbers(page), ElementsAre(2, 1));
     EXPECT_FALSE(page.next);
     EXPECT_THAT(numbers(must(store_->list_delays(event_filter(), "", RunOrder::Slowest, 2, {}))), ElementsAre(3, 5));
-    // From the oldest on, the same in the other direction, in parts too.
+    // Oldest first: the same in the other direction, in pages too.
     std::vector<std::uint32_t> fallen, risen;
     for (const auto& [order, into] : {std::pair(RunOrder::Newest, &fallen), std::pair(RunOrder::Oldest, &risen)}) {
         std::optional<PageKey> after;

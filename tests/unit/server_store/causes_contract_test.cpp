@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 class CausesContract : public StoreTest {
   protected:
-    // A bundle with delays of a build on a host, the first of which begins at `begin_ns`.
+    // Adds a bundle with delays of a build on a host, the first of which begins at `begin_ns`.
     std::vector<CauseSighting> add_bundle(std::uint64_t number, const std::string& build, std::uint64_t begin_ns,
                                           const std::string& host = "alpha") {
         BundleRow bundle;
@@ -70,7 +70,7 @@ TEST_F(CausesContract, IsNewOnceAndCountsEachDelayOnce) {
     EXPECT_EQ(life->sightings[0].host, "beta");
     EXPECT_THAT(must(store_->causes("open", 10)), SizeIs(1));
     EXPECT_THAT(must(store_->causes("close", 10)), IsEmpty());
-    // A bundle may go before its cause does.
+    // A bundle may be removed before its cause.
     ASSERT_TRUE(store_->remove(receipt_of(1).digest).ok());
     EXPECT_EQ(must(store_->find_cause(news[0].id))->delays, 8U);
     EXPECT_FALSE(must(store_->find_cause(12345)).has_value());
@@ -82,7 +82,7 @@ TEST_F(CausesContract, ComesBackWithTheBuildThatResolvedItOrALaterOne) {
     const auto fixed = add_bundle(2, "v2", monday + hour);
     change(id, {CauseStatus::Resolved, "v2", {}, {}, {}, {}, "ann", monday + 2 * hour});
     EXPECT_EQ(cause(id).status, CauseStatus::Resolved);
-    // What was before, and machines that still have the old build, say nothing.
+    // Earlier delays, and machines that still have the old build, prove nothing.
     const auto still_old = add_bundle(3, "v1", monday + 3 * hour);
     EXPECT_THAT(note({sighted("a", old)}), IsEmpty());
     EXPECT_THAT(note({sighted("a", still_old)}), IsEmpty());
@@ -105,7 +105,7 @@ TEST_F(CausesContract, TheSameDelaysUnderAnotherNameAreTheSameCause) {
     ASSERT_THAT(life->parts, SizeIs(1));
     EXPECT_EQ(life->parts[0].signature, "inlined");
     EXPECT_EQ(life->delays, 4U);
-    // Two causes that one search finds are two, though they share delays.
+    // Two causes found by one search are distinct, even if they share delays.
     EXPECT_THAT(note({sighted("a", delays), sighted("b", delays)}), SizeIs(1));
 }
 
@@ -120,7 +120,7 @@ TEST_F(CausesContract, PeopleMergeAndSplit) {
     change(b, merge);
     EXPECT_EQ(cause(b).root, a);
     EXPECT_EQ(must(store_->find_cause(a))->delays, 8U);
-    // A part regresses for the whole.
+    // If a part regresses, the whole cause does.
     change(a, {CauseStatus::Resolved, "", {}, {}, {}, {}, "ann", monday + 2 * hour});
     const auto again = note({sighted("b", add_bundle(3, "v1", monday + 3 * hour))});
     ASSERT_THAT(again, SizeIs(1));

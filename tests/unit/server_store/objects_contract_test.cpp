@@ -67,7 +67,7 @@ TEST_F(ObjectsContract, PartsComeInAnyOrderAndAreGivenInTheirs) {
     EXPECT_TRUE(watches[0].ended);
 }
 
-// Lines as the daemon tells them.
+// Lines as the daemon writes them.
 std::string told_lines(bool first, std::uint64_t calls, std::optional<std::uint64_t> failures) {
     std::string lines;
     const auto add_line = [&](const boost::json::object& object) { lines += boost::json::serialize(object) + "\n"; };
@@ -91,7 +91,8 @@ TEST_F(ObjectsContract, AWatchHasTheFiguresOfThePartsThatCame) {
     EXPECT_FALSE(must(store_->object_watch(watch)));
     EXPECT_TRUE(add(watch, 1, told_lines(true, 3, 2)));
     EXPECT_TRUE(add(watch, 4, told_lines(false, 5, 9)));
-    // Older figures that come later do not take the place of newer ones; a part that is there does not count again.
+    // Older figures that arrive later do not replace newer ones, and a part that exists does not
+    // count again.
     EXPECT_TRUE(add(watch, 2, told_lines(false, 1, 4)));
     EXPECT_TRUE(add(watch, 2, told_lines(false, 100, 400)));
     const auto found = must(store_->object_watch(watch));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t today = monday / day;
 
-// With another server of the same database, where it takes several.
+// With a second server of the same database, if the backend allows several.
 class QuotaContract : public StoreTest {
   protected:
     void SetUp() override {

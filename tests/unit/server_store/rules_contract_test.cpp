@@ -30,7 +30,7 @@ class RulesContract : public StoreTest {
         look.found = std::move(found);
         return look;
     }
-    // What a message would be about; empty: there was none.
+    // Subjects of the message that was made; empty if none was made.
     std::string note(const RuleLook& look) { return note(*store_, look); }
     static std::string note(Store& store, const RuleLook& look) {
         std::string told;
@@ -117,7 +117,7 @@ TEST_F(RulesContract, AFindingIsToldOnceAndManyInOneMessage) {
 
 TEST_F(RulesContract, TwoServersThatLookAtOnceTellOnce) {
     const StoredRule made = rule();
-    // An SQLite file has one server, whose threads look.
+    // An SQLite file has one server, with several threads.
     const auto second_server = backend_->takes_several_servers() ? must(backend_->open()) : nullptr;
     Store* const other = second_server ? second_server.get() : store_.get();
     EXPECT_EQ(note(*other, look_at(made, monday, {{"a", "1"}})), "a, ");
@@ -152,7 +152,7 @@ TEST_F(RulesContract, EndsAreToldWhereWanted) {
     deliver(monday + 2 * hour);
     gone.at_realtime_ns = monday + 3 * hour;
     EXPECT_EQ(note(gone), "");
-    // What comes back is found anew.
+    // A finding that returns counts as new.
     EXPECT_EQ(note(look_at(made, monday + 4 * hour, {{"a", ""}})), "a, ");
     deliver(monday + 4 * hour);
     EXPECT_EQ(note(look_at(made, monday + 5 * hour, {})), "") << "this look wants no ends";
@@ -215,7 +215,7 @@ TEST_F(RulesContract, AMessageIsTriedAgainUnderItsIdUntilItIsSettled) {
     ASSERT_TRUE(second_try.has_value());
     EXPECT_EQ(second_try->id, first->id);
     EXPECT_EQ(second_try->attempts, 2U);
-    // Its server dies; another takes it up, and what the dead one says late does not count.
+    // Its server dies and another takes it; a late answer of the dead server does not count.
     auto third = take(monday + 70 * second);
     ASSERT_TRUE(third.has_value());
     EXPECT_EQ(third->id, first->id);

@@ -202,7 +202,7 @@ TEST_F(RunsContract, OfSeveralNamesInAFilterAnyOneFits) {
         for (std::uint64_t& duration : listed) duration /= ms;
         return listed;
     };
-    // By roll-ups, as builds have them, and by the runs themselves.
+    // By roll-ups (builds have them), and by the runs themselves.
     EXPECT_THAT(found([](Filter& f) { f.build = {"ab12", "ef56"}; }), ElementsAre(1, 3, 11, 13, 21, 23));
     EXPECT_THAT(found([](Filter& f) { f.host = {"alpha", "gamma"}; }), ElementsAre(1, 2, 3, 21, 22, 23));
     EXPECT_THAT(found([](Filter& f) {
@@ -374,9 +374,9 @@ TEST_F(RunsContract, OutliersAreShownUnlessAskedOtherwise) {
     EXPECT_EQ(summary.longest_ns, 4 * ms);
     EXPECT_EQ(summary.counts.outliers, 1U);
     EXPECT_THAT(must(store_->runs(without, RunOrder::Slowest, 10, {})).runs, SizeIs(4));
-    without.host = {"alpha"};  // roll-ups do not know hosts
+    without.host = {"alpha"};  // roll-ups do not have hosts
     EXPECT_EQ(must(store_->count_runs(without)).records, 4U);
-    // What is wrong with a run hides an outlier too, and a person's word binds the rule.
+    // A run's own defect also hides an outlier, and a person's decision overrides the rule.
     EXPECT_EQ(must(store_->mark_dirty({{slow, true, rule_by_hand, "disturbed", "ann", 9}})), 1U);
     EXPECT_EQ(must(store_->count_runs(event_filter())).hidden, 1U);
     EXPECT_EQ(must(store_->count_runs(event_filter())).outliers, 0U);
@@ -399,7 +399,7 @@ TEST_F(RunsContract, DirtyRunsAreHiddenCountedAndPutBack) {
     ASSERT_TRUE(shown[0].dirty.has_value());
     EXPECT_EQ(shown[0].dirty->rule, rule_reported);
     EXPECT_THAT(shown[0].dirty->reason, HasSubstr("slept"));
-    // A rule hides the longest that is left.
+    // A rule hides the longest remaining run.
     const std::uint64_t victim = shown[1].id;
     EXPECT_EQ(
         must(store_->mark_dirty({{victim, true, "mad", "far off", "server", 7}, {12345, true, "mad", "", "", 7}})), 1U);
@@ -408,7 +408,7 @@ TEST_F(RunsContract, DirtyRunsAreHiddenCountedAndPutBack) {
     EXPECT_EQ(summary.longest_ns, 4 * ms);
     EXPECT_EQ(summary.durations.count(), 4U);
     EXPECT_THAT(durations(event_filter()), SizeIs(4));
-    // A person puts it back; the rule may not hide it again.
+    // A person shows it again; the rule must not hide it again.
     EXPECT_EQ(must(store_->mark_dirty({{victim, false, rule_by_hand, "it is right", "ann", 8}})), 1U);
     EXPECT_EQ(must(store_->mark_dirty({{victim, true, "mad", "far off", "server", 9}})), 0U);
     summary = must(store_->summary(event_filter()));
@@ -479,7 +479,7 @@ TEST_F(RunsContract, LossesAreToldByHostAndTimeOfTheBatch) {
     const auto add_losing = [&](std::uint64_t number, const std::string& host, std::uint64_t lost,
                                 std::uint64_t at_ns) {
         BatchMaker maker(host);
-        maker.batch.runs_lost = lost;  // without a run: nothing else happened
+        maker.batch.runs_lost = lost;  // without a run, and nothing else happened
         EXPECT_EQ(must(store_->add_batch(receipt_of(number, at_ns), maker.batch)), AddOutcome::New);
     };
     EXPECT_EQ(must(store_->losses({})).runs, 0U);
@@ -530,7 +530,7 @@ TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
     EXPECT_THAT(must(store_->check()), IsEmpty());
 }
 
-// Whoever may send runs may send any names.
+// Anybody who may upload runs can use any names.
 TEST_F(RunsContract, NamesAreBounded) {
     ASSERT_TRUE(backend_
                     ->script("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)"
@@ -542,7 +542,7 @@ TEST_F(RunsContract, NamesAreBounded) {
     std::map<std::string, std::uint64_t> runs;
     for (const EventRow& row : must(store_->events({}, {}, 10, {})).events) runs[row.event] = row.runs;
     EXPECT_EQ(runs, (std::map<std::string, std::uint64_t>{{"(further names)", 2}, {"and more", 1}}));
-    // A name that is known stays so, and the same names come to the same place again.
+    // A known name stays known, and the same names get the same number again.
     ASSERT_EQ(must(store_->add_batch(receipt_of(2), maker.batch)), AddOutcome::New);
     EXPECT_EQ(must(store_->summary(event_filter("(further names)"))).counts.runs, 4U);
     EXPECT_EQ(must(store_->summary(event_filter("and more"))).counts.runs, 2U);

@@ -1,4 +1,4 @@
-// What somebody sees who sees a part of the store.
+// The view of people who may see only part of the store.
 #include <gmock/gmock.h>
 
 #include "server/store/sighted_store.hpp"
@@ -25,7 +25,8 @@ TEST(Sight, PatternsHaveStars) {
 
 class SightContract : public StoreTest {
   protected:
-    // On host alpha `open` runs in web.service and db.service, `close` in db.service; on beta `open` in db.service alone.
+    // On host alpha `open` runs in web.service and db.service, `close` in db.service; on beta only
+    // `open` in db.service.
     void add_runs() {
         BatchMaker alpha("alpha"), beta("beta");
         for (std::uint64_t i = 0; i < 4; ++i) {
@@ -213,7 +214,8 @@ TEST_F(SightContract, TeamsComeAndGo) {
     EXPECT_THAT(must(store_->teams_of("bob")), SizeIs(2));
     ASSERT_TRUE(store_->set_teams_by_groups("bob", {}).ok());
     EXPECT_THAT(must(store_->teams_of("bob")), SizeIs(1));
-    // Nobody comes to see nothing by a team's end, or everything by the last one's.
+    // The end of a team must not leave its members seeing nothing, or everything if it was the last
+    // team.
     EXPECT_EQ(store_->remove_team("shop").error().kind, ErrorKind::Busy);
     ASSERT_TRUE(store_->set_teams_by_groups("ann", {}).ok());
     EXPECT_TRUE(must(store_->remove_team("shop")));

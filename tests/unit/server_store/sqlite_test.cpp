@@ -1,4 +1,4 @@
-// What SQLite alone can do.
+// Behaviour that only the SQLite store has.
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -114,7 +114,7 @@ TEST_F(SqliteFile, KeepsNeitherPagesNorStatementsWhileItRests) {
         work();
         EXPECT_GT(writing_bytes, std::uint64_t{4} << 20);
         EXPECT_GT(reading_bytes, std::uint64_t{4} << 20);
-        // Who asks for jobs comes again and again, and changes nothing: that is rest too.
+        // Polling for jobs repeats and changes nothing, so it does not count as activity.
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (held_bytes() > 1 << 20 && std::chrono::steady_clock::now() < deadline)
             ASSERT_TRUE(database->write([](Connection&) -> Status { return success(); }));

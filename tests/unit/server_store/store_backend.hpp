@@ -1,4 +1,4 @@
-// What the contract tests of the store run against: each program of tests brings its own make_store_backend().
+// The backend of the store in contract tests: each test program has its own make_store_backend().
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class StoreBackend {
 
     // Each call is another server of the same database.
     [[nodiscard]] virtual Result<std::unique_ptr<Store>> open() = 0;
-    // Runs SQL past the store.
+    // Runs SQL directly, without the store.
     [[nodiscard]] virtual Status script(const std::string& sql) = 0;
     [[nodiscard]] virtual bool takes_several_servers() const = 0;
 };
@@ -55,7 +55,7 @@ inline constexpr std::uint64_t hour = 3600 * second;
 inline constexpr std::uint64_t day = 24 * hour;
 inline constexpr std::uint64_t monday = 20'003 * day;  // some midnight in 2024
 
-// A batch of one run each call to add(); `digest` is any 64 digits.
+// A batch of runs, one for each call to add(); `digest` is any 64 digits.
 struct BatchMaker {
     trace::RunBatch batch;
 

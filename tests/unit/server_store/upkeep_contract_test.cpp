@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 class UpkeepContract : public StoreTest {
   protected:
-    // A run every half hour of three days.
+    // A run every half hour for three days.
     void fill() {
         BatchMaker maker;
         for (std::uint64_t i = 0; i < 144; ++i)
@@ -35,7 +35,7 @@ TEST_F(UpkeepContract, RetentionByAgeRemovesWholeHours) {
     EXPECT_EQ(must(store_->size()).runs, 92U);
     EXPECT_THAT(must(store_->check()), IsEmpty());
     EXPECT_EQ(must(store_->remove_runs_before(monday + day)).runs, 0U);
-    // What comes late is taken all the same.
+    // Late runs are accepted nevertheless.
     BatchMaker late;
     late.add(monday + hour, ms);
     EXPECT_EQ(must(store_->add_batch(receipt_of(2), late.batch)), AddOutcome::New);
@@ -83,12 +83,12 @@ TEST_F(UpkeepContract, RetentionBySizeRemovesTheOldest) {
     const auto left = must(store_->runs(event_filter(), RunOrder::Newest, 1000, {})).runs;
     EXPECT_EQ(left.size() + removed.runs, 144U);
     EXPECT_EQ(left.front().begin_realtime_ns, monday + 143 * hour / 2);
-    // The newest hour stays whatever is asked.
+    // The newest hour always stays.
     static_cast<void>(must(store_->shrink_runs(0)));
     EXPECT_THAT(must(store_->runs(event_filter(), RunOrder::Newest, 1000, {})).runs, SizeIs(2));
 }
 
-// Of one day, whose room PostgreSQL gives back as a whole only.
+// Within one day, whose space PostgreSQL frees only as a whole.
 TEST_F(UpkeepContract, RetentionBySizeRemovesNoMoreThanItMust) {
     const std::uint64_t empty_bytes = must(store_->size()).bytes;
     BatchMaker maker;
@@ -100,7 +100,7 @@ TEST_F(UpkeepContract, RetentionBySizeRemovesNoMoreThanItMust) {
     EXPECT_LE(removed.runs, 3200U);
     EXPECT_LE(must(store_->size()).bytes, limit);
     EXPECT_EQ(must(store_->shrink_runs(limit)).runs, 0U);
-    // What comes into the room that is free counts.
+    // New runs in the free space count.
     BatchMaker more;
     for (std::uint64_t i = 2400; i < 4800; ++i) more.add(monday + i * hour / 200, ms);
     ASSERT_EQ(must(store_->add_batch(receipt_of(2, monday + day), more.batch)), AddOutcome::New);

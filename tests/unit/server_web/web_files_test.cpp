@@ -58,7 +58,7 @@ TEST(WebFiles, AllOfItWeighsLessThanAllowed) {
     EXPECT_LT(weight, 150'000U);
 }
 
-// The policy forbids scripts and styles within the page, so there must be none.
+// The policy forbids inline scripts and styles, so there must be none.
 TEST(WebFiles, TheIndexKeepsThePolicy) {
     const std::string page = index_page();
     EXPECT_THAT(page, Not(HasSubstr("<style")));

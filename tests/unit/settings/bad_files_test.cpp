@@ -1,5 +1,6 @@
-// Each file of tests/data/settings/bad and bad_on_machine, against the exact text that a person gets for it.
-// LAGTRAP_UPDATE_EXPECTED=1 writes the texts anew (and fails), to be read before they are committed.
+// Compares each file of tests/data/settings/bad and bad_on_machine with the exact text that a
+// person gets for it. LAGTRAP_UPDATE_EXPECTED=1 rewrites the texts (and fails); read them before
+// committing.
 #include <cstdlib>
 #include <fstream>
 

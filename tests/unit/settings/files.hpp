@@ -1,4 +1,4 @@
-// What the tests of the settings share: files of a folder, and the text of a check.
+// Shared by tests of the settings: the files of a folder, and the output of a check.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@ inline std::string content(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What a person sees of this text, under the name settings.xml.
+// The error shown for this text in a file settings.xml.
 inline std::string check(std::string_view text, BinaryCheck check) {
     const ParseOutcome outcome = parse_settings(text, check);
     return format_diagnostics("settings.xml", text, outcome.diagnostics);
 }
 
-// An event around `body`.
+// An event with `body` inside.
 inline std::string event(const std::string& body, const std::string& attributes = "") {
     return "<lagtrap version=\"1\">\n<event name=\"a\" threshold=\"50ms\" trace-length=\"4s\" " + attributes + ">\n" +
            body + "\n</event>\n</lagtrap>\n";

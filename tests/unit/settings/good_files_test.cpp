@@ -57,7 +57,7 @@ TEST(GoodFiles, TheSampleStatesTheDefaults) {
     EXPECT_EQ(sample.privacy.command_lines, defaults.privacy.command_lines);
 }
 
-// Each example is a comment; without its marks it must be settings too.
+// Each example is in a comment; uncommented, it must be valid settings.
 TEST(GoodFiles, TheExamplesOfTheSampleAreGood) {
     std::string text = content(settings_folder / "settings.xml");
     for (std::size_t at = text.find("<event "); at != std::string::npos; at = text.find("<event ", at)) {
@@ -140,7 +140,7 @@ TEST(GoodFiles, NothingIsShedWhereTheBudgetSaysSo) {
     EXPECT_THAT(outcome.settings.budget.shed, testing::IsEmpty());
 }
 
-// An element that is there without attributes has the defaults of the table; they are those of the structs.
+// An element without attributes has the defaults of the table, which equal those of the structs.
 TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     const auto outcome = parse_settings(
         "<lagtrap version='1'><recording/><unwinding/><runs/><budget/><history/><confirm/><spool/><upload "

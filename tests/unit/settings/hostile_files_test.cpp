@@ -1,4 +1,4 @@
-// Files that nobody wrote in earnest: huge, damaged, odd.
+// Files that nobody would write: huge, damaged, odd.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing_files;
 
-// A folder of its own that goes with the test.
+// A folder that is removed with the test.
 class TemporaryFolder {
   public:
     TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "lagtrap-settings-XXXXXX").string()) {
@@ -66,7 +66,8 @@ TEST(HostileFiles, PipesFoldersAndNothing) {
               "absent.xml: the file cannot be opened (No such file or directory); expected a settings file\n");
 }
 
-// Every outcome is either settings or at least one error with a place inside of the text and all its parts.
+// Every outcome is either settings or at least one error, with a position inside the text and all
+// its parts.
 void expect_sound(const std::string& text) {
     const ParseOutcome outcome = parse_settings(text, BinaryCheck::Skip);
     const LineIndex index(text);

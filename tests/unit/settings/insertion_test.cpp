@@ -1,4 +1,4 @@
-// Elements are added to settings without a change of anything else.
+// Adds elements to settings without changing anything else.
 #include "settings/insertion.hpp"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ TEST(Insertion, IsNotMisledByComments) {
         "<lagtrap version='1'>\n<!-- </lagtrap> -->\n</lagtrap>\n<!-- </lagtrap> -->\n<!-- b/> -->\n";
     EXPECT_EQ(added(text), std::string("<lagtrap version='1'>\n<!-- </lagtrap> -->\n") + event +
                                "</lagtrap>\n<!-- </lagtrap> -->\n<!-- b/> -->\n");
-    // A comment after an element that closes itself is not where it ends.
+    // A comment after a self-closing element does not end it.
     const std::string closed = added("<lagtrap version='1'/>\n<!-- b/> -->\n");
     EXPECT_TRUE(closed.starts_with("error: ") || parse_settings(closed, BinaryCheck::Skip).settings.events.size() == 1);
 }

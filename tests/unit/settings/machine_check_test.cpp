@@ -1,4 +1,5 @@
-// What is found on the machine: real programs of the distribution, a library of our own, a tracefs made of files.
+// Checks against the machine: real programs of the distribution, a library of our own, a tracefs
+// made of files.
 #include "settings/machine_check.hpp"
 
 #include <unistd.h>
@@ -116,7 +117,7 @@ class Tracepoints : public testing::Test {
         std::ofstream(folder / "id") << "1\n";
     }
 
-    // The errors of an event between two markers, and then its notes.
+    // The errors of an event between two markers, followed by its notes.
     std::string check_markers(const std::string& begin, const std::string& end, const std::string& key,
                               const OpenTraceFs& open) {
         const std::string text = event(key + "<begin " + begin + "/>\n<end " + end + "/>");
@@ -205,7 +206,7 @@ TEST_F(Tracepoints, OfAKernelWithoutTracefsAreErrors) {
                 HasSubstr("settings.xml:3:8: tracepoint a:b: fsopen tracefs: No such device"));
 }
 
-// The daemon is root: what forbids it to look is an error, and to others something that they cannot know.
+// The daemon is root, so being forbidden to look is an error; other users cannot know.
 TEST_F(Tracepoints, ThatMayNotBeLookedAtAreNotedUnlessThisIsRoot) {
     const std::string said = check_markers("tracepoint='a:b'", "tracepoint='a:c'", "",
                                            [] { return Result<TraceFs>(system_error("fsopen tracefs", EPERM)); });
@@ -276,7 +277,7 @@ TEST(Markers, AreNoMoreThanTheKernelsProgramsKnow) {
     std::string stages, events;
     for (int number = 0; number < 15; ++number)
         stages += "<stage name='s" + std::to_string(number) + "' usdt='a:s" + std::to_string(number) + "'/>";
-    // 17 markers each: 240 events have 4080, the next ones more than 4096.
+    // 17 markers each: 240 events have 4080, the next ones exceed 4096.
     for (int number = 0; number < 242; ++number)
         events += "<event name='e" + std::to_string(number) +
                   "' threshold='1s' trace-length='1s' binary='/bin/a'><begin usdt='a:b'/>" + stages +

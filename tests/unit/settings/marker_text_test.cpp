@@ -1,4 +1,4 @@
-// Markers as the settings spell them.
+// Markers as spelled in the settings.
 #include "settings/marker_text.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Further ends of an event, which say that a run failed or was cancelled.
+// Additional ends of an event, which mark a run as failed or cancelled.
 #include <string>
 
 #include <gmock/gmock.h>

@@ -19,7 +19,7 @@ class PackageFilesTest : public testing::Test {
     }
     ~PackageFilesTest() override { fs::remove_all(folder_); }
 
-    // As dpkg does: the new list takes the place of the old one.
+    // As dpkg does: the new list replaces the old one.
     void install(const std::string& list, const std::string& paths) const {
         std::ofstream(folder_ / "new") << paths;
         fs::rename(folder_ / "new", folder_ / list);

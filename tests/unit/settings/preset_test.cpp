@@ -1,4 +1,5 @@
-// <use> of presets: what events it makes, what it says of presets with errors, and of programs that lack what a preset watches.
+// <use> of presets: the events it creates, and its messages about presets with errors and programs
+// that lack something.
 #include "settings/preset.hpp"
 
 #include <cstdlib>
@@ -35,7 +36,7 @@ class Presets : public testing::Test {
                             << inside << "\n</preset>\n";
         return file;
     }
-    // Two events of one program, one with a marker in another file.
+    // Two events of one program, one of them with a marker in another file.
     void write_shop(const std::string& more = "") {
         write("shop",
               "<program path='/no/such/shop'/>\n"
@@ -139,7 +140,7 @@ TEST_F(Presets, WithoutTheirProgramAreNoted) {
     EXPECT_THAT(outcome.notes[0].text, HasSubstr("none of its programs is installed (/no/such/shop)"));
 }
 
-// This test's own program stands for one that is installed: it has no such function.
+// This test's own program stands for an installed one; it has no such function.
 TEST_F(Presets, WhoseProgramChangedSaySo) {
     const std::string own = std::filesystem::read_symlink("/proc/self/exe").string();
     const std::string name = std::filesystem::path(own).filename().string();
@@ -187,7 +188,7 @@ TEST_F(Presets, OfTheAdministratorComeFirst) {
     EXPECT_THAT(preset_names(), ElementsAre("shop"));
 }
 
-// What the machine that tests this has installed has all that the presets name.
+// The programs installed on the testing machine must have everything that presets name.
 TEST(ShippedPresets, AreGoodOnThisMachine) {
     ::setenv("LAGTRAP_PRESETS", (settings_folder / "presets").c_str(), 1);
     const auto names = preset_names();

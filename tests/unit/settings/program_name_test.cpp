@@ -26,7 +26,7 @@ TEST(ProgramName, Patterns) {
     EXPECT_TRUE(matches_pattern("**", ""));
 }
 
-// With going back for each star it would take longer than anybody waits.
+// With backtracking for each star it would take practically forever.
 TEST(ProgramName, PatternsOfManyStarsAreQuick) {
     std::string pattern;
     for (int i = 0; i < 1000; ++i) pattern += "*a";

@@ -1,4 +1,5 @@
-// What is made of the table of the vocabulary, and the manual page beside it; xmllint judges the schema.
+// The files generated from the table of attributes and elements, and the manual page; xmllint
+// checks the schema.
 #include "settings/schema.hpp"
 
 #include <sys/wait.h>
@@ -22,14 +23,14 @@ namespace {
 
 using namespace testing_files;
 
-// The schema in a file, as it is installed.
+// The schema in a file, as installed.
 struct SchemaFile {
     SchemaFile() { std::ofstream(path) << settings_schema_file(); }
     trace::TemporaryDirectory folder;
     std::filesystem::path path = folder.path() / "settings.xsd";
 };
 
-// 0: valid, 3: invalid, as xmllint's exit status has it; -1: it could not be run.
+// xmllint's exit status: 0 valid, 3 invalid; -1 if it could not be run.
 int xmllint(const std::filesystem::path& file) {
     static const SchemaFile schema;
     const pid_t child = fork();
@@ -78,7 +79,7 @@ TEST(Xmllint, RejectsWhatASchemaCanReject) {
         EXPECT_EQ(xmllint(data_folder / "bad" / (std::string(name) + ".xml")), 3) << name;
 }
 
-// The manual page's words on one attribute or element: macros and line breaks are gone.
+// The manual page's text about an attribute or element, without macros and line breaks.
 struct PageItem {
     std::string section, name, text;
 };
@@ -102,7 +103,7 @@ std::vector<PageItem> items_of_page() {
     return items;
 }
 
-// What the page must say of an attribute beside its name.
+// Text that the page must contain about an attribute besides its name.
 std::vector<std::string> facts_of(const AttributeSpec& attribute) {
     std::vector<std::string> facts;
     if (!attribute.default_text.empty()) facts.push_back("default " + std::string(attribute.default_text));
@@ -113,7 +114,7 @@ std::vector<std::string> facts_of(const AttributeSpec& attribute) {
     return facts;
 }
 
-// "default X" may be "X default" or "X (default" too.
+// Accepts "X default" or "X (default" for "default X".
 bool says(const std::string& text, const std::string& fact) {
     constexpr std::string_view word = "default ";
     if (text.find(fact) != std::string::npos) return true;

@@ -120,7 +120,7 @@ TEST_F(SpoolTest, HasFoldersForTheGroupAndOneForTheDaemon) {
         EXPECT_EQ(mode_of(spool_->folder(state)), 02770U);
 }
 
-// Runs `work` as a user with these groups alone; whether it returned true.
+// Runs `work` as a user with only these groups; returns its result.
 bool as_user(uid_t uid, const std::vector<gid_t>& groups, const std::function<bool()>& work) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -133,7 +133,7 @@ bool as_user(uid_t uid, const std::vector<gid_t>& groups, const std::function<bo
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// As packages set it up: the folder lets the readers in, the folders in it are the writers'.
+// As packages set it up: the folder admits readers, and its subfolders belong to the writers.
 TEST_F(SpoolTest, WhoMayReadItRemovesNothing) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root may give folders to groups";
     constexpr gid_t readers = 54321;
@@ -247,7 +247,7 @@ TEST_F(SpoolTest, OneUploaderAtATime) {
     EXPECT_TRUE(spool_->lock_for_sending().ok());
 }
 
-// The daemon's umask takes everything from the group; the uploader is in the group and no more.
+// The daemon's umask removes all rights of the group; the uploader is only in the group.
 TEST_F(SpoolTest, WhoeverMakesALockTheGroupMayTakeItToo) {
     const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
     const auto group_may_read = [&] {
@@ -264,7 +264,8 @@ TEST_F(SpoolTest, WhoeverMakesALockTheGroupMayTakeItToo) {
     EXPECT_TRUE(group_may_read());
 }
 
-// Whose folder it is may put anything there. Without the check, a pipe is waited for until somebody writes to it.
+// The owner of the folder can put anything there. Without the check, opening a pipe would wait for
+// a writer.
 TEST_F(SpoolTest, ALockThatIsNoPlainFileIsNotWaitedFor) {
     const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
     const auto tidied = [&] { return spool_->apply_retention({}, std::chrono::system_clock::now()); };

@@ -1,4 +1,4 @@
-// Jitdumps made by hand, as the specification has them.
+// Writes jitdumps according to the specification.
 #pragma once
 
 #include <cstdint>

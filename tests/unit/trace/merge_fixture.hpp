@@ -1,4 +1,4 @@
-// A capture to be merged, and what an independent decoder finds in its trace.
+// A capture to merge, and the result of an independent decoder of its trace.
 #pragma once
 
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ inline Output output_of(const std::string& command) {
     return output;
 }
 
-// What an independent decoder finds in the trace; a failure if it finds a fault.
+// The independent decoder's view of the trace; fails if it finds an error.
 inline json::object decoded(const std::filesystem::path& trace, const std::string& more = "100000") {
     const Output output = output_of(test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" +
                                     trace.string() + "' " + more + " 2>&1");
@@ -55,7 +55,7 @@ inline std::string text(const json::value& value) { return std::string(value.as_
 class Merge : public testing::Test {
   protected:
     void SetUp() override {
-        // A /proc of its own: no process of this machine is taken for one of the capture.
+        // A separate /proc, so that no process of this machine is mistaken for one of the capture.
         std::filesystem::create_directory(proc_.path() / "1");
         ASSERT_TRUE(write_file_durably(proc_.path() / "kallsyms",
                                        "ffffffff81000000 T do_sleep\n"
@@ -64,7 +64,7 @@ class Merge : public testing::Test {
                                        "ffffffff81000300 T bpf_trace_run4\n"
                                        "ffffffff81000400 T __traceiter_sched_switch\n"
                                        "ffffffff81000500 T last\n"));
-        // An ELF note as /sys/kernel/notes has it, after one of another owner.
+        // An ELF note as in /sys/kernel/notes, after one of another owner.
         const std::string notes(
             "\4\0\0\0\4\0\0\0\1\0\0\0Xen\0abcd"
             "\4\0\0\0\3\0\0\0\3\0\0\0GNU\0\xde\xad\x01\0",

@@ -1,4 +1,5 @@
-// The program of tests/unit/trace/programs/inlined.cpp, running: where its three functions lie in memory.
+// The running program of tests/unit/trace/programs/inlined.cpp, and the address of its three
+// functions.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +12,7 @@
 
 namespace lagtrap::trace {
 
-// Ends with the object.
+// The program ends with the object.
 class PlantedProgram {
   public:
     explicit PlantedProgram(const std::filesystem::path& program);
@@ -22,7 +23,7 @@ class PlantedProgram {
     [[nodiscard]] std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
     [[nodiscard]] std::uint64_t place() const { return place_; }
     [[nodiscard]] std::uint64_t offset() const { return place_ - start_ + offset_; }
-    // The mapping with the place, and a sample there.
+    // Records the mapping with the address, and a sample there.
     void record(SyntheticCapture& capture, const std::string& path, const std::string& build_id) const;
     // Waits until it has ended.
     void end();
@@ -33,10 +34,10 @@ class PlantedProgram {
     std::uint64_t place_ = 0, start_ = 0, end_ = 0, offset_ = 0;
 };
 
-// Raw bytes; empty where the file has none.
+// Raw bytes; empty if the file has none.
 [[nodiscard]] std::string raw_build_id(const std::filesystem::path& program);
 
-// Line of the one that ends with the comment "line of the WHICH" in the program's source.
+// The number of the source line that ends with the comment "line of the WHICH".
 [[nodiscard]] std::uint32_t line_of(const std::string& which);
 
 }  // namespace lagtrap::trace

@@ -253,15 +253,16 @@ void add_processes(SyntheticCapture& capture) {
     capture.thread(2, 2, "kthreadd");
     capture.thread(100, 100, "server");
     capture.thread(100, 101, std::string("work\x01\xff\n", 7), 1, 21, 12);  // sleeps from the start
-    capture.thread(200, 200, "client", 1, 22, 0);                           // listed asleep, but ran before
-    capture.thread(500, 500, "late", 0, 0, 0, 1);                           // made after the start, without a fork
+    capture.thread(200, 200, "client", 1, 22, 0);                           // listed as asleep, but ran before
+    capture.thread(500, 500, "late", 0, 0, 0, 1);                           // created after the start, without a fork
     capture.process(2, 0, "", "");
     capture.process(100, 1, "/usr/bin/server", "server --port 80", 2);
     capture.mapping(100, 2.5, 0x400000, 0x10000, 0x1000, "/usr/bin/server", "\xaa\xbb\xcc");
     capture.mapping(100, 2.5, 0x7f0000000000, 0x20000, 0, "/lib/libc.so.6", "\x11\x22");
     capture.process(200, 1, "/usr/bin/client", "client", 3);
     capture.mapping(200, 3, 0x400000, 0x10000, 0, "/usr/bin/client", "");
-    // 300: forked from the server, execs a shell, ends; then its number is the client's child's.
+    // 300: forked from the server, execs a shell, ends; then its number belongs to the client's
+    // child.
     capture.fork(10, 300, 300, 100, 100);
     capture.name(20, 300, 300, "sh\n\x1b[31m", true);
     capture.mapping(300, 21, 0x400000, 0x8000, 0x2000, "/bin/sh", "\x55");
@@ -285,7 +286,7 @@ void add_stacks(SyntheticCapture& capture) {
 void add_scheduling(SyntheticCapture& capture) {
     capture.switched(0.5, 1, 200, 200, 1, 0, 0, 22, 0);
     capture.sample(5, 0, 100, 100, 0, 11);
-    capture.sample(4, 0, 100, 100, 21, 11);  // a little out of order, as with several rings
+    capture.sample(4, 0, 100, 100, 21, 11);  // slightly out of order, as with several rings
     capture.waking(39, 0, 100, 200, 200);
     capture.switched(39.5, 1, 0, 0, 0, 200, 200);
     capture.switched(41, 0, 100, 100, 0, 300, 300);  // preempted: no off-CPU stack
@@ -294,7 +295,7 @@ void add_scheduling(SyntheticCapture& capture) {
     capture.sample(44, 1, 200, 200, 0, 16);
     capture.sample(90, 0, 300, 300, 0, 15);
     capture.sample(15, 0, 300, 300, 0, 13);
-    capture.sample(45, 0, 700, 701, 0, 999);  // a thread and a stack that nobody told of
+    capture.sample(45, 0, 700, 701, 0, 999);  // a thread and a stack that are not described
     capture.switched(100, 1, 200, 200, 2, 0, 0, 21, 16);
 }
 

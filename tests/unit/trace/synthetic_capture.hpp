@@ -1,4 +1,4 @@
-// Captures made by hand: records with known content, written by the writers that the daemon uses.
+// Captures with known records, written by the daemon's writers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace lagtrap::trace {
 
 inline constexpr std::uint64_t millisecond_ns = 1'000'000;
 inline constexpr std::uint64_t start_ns = 1'000'000'000'000;            // monotonic
-inline constexpr std::uint64_t boottime_offset_ns = 5'000'000'000'000;  // what the machine slept
+inline constexpr std::uint64_t boottime_offset_ns = 5'000'000'000'000;  // how long the machine slept
 
 inline std::uint64_t at_ms(double milliseconds) {
     return start_ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(milliseconds * 1e6));
@@ -40,7 +40,7 @@ class SyntheticCapture {
 
     void user_stack(double ms, std::uint64_t id, std::uint32_t pid, const std::vector<std::uint64_t>& frames,
                     std::uint8_t end = LAGTRAP_STACK_END_UNKNOWN);
-    // `memory`: the copied bytes, from `copy.sp` on.
+    // `memory` is the copied bytes, from `copy.sp` on.
     void stack_copy(double ms, lagtrap_stack_copy copy, const std::vector<std::uint64_t>& memory);
     void kernel_stack(double ms, std::uint64_t id, const std::vector<std::uint64_t>& frames);
     void sample(double ms, std::uint16_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t kernel_stack,
@@ -51,22 +51,22 @@ class SyntheticCapture {
     void waking(double ms, std::uint16_t cpu, std::uint32_t waker_tid, std::uint32_t wakee_pid,
                 std::uint32_t wakee_tid);
 
-    // The waking as it is, of as many bytes as it has with its cause.
+    // The wakeup unchanged, with the size of a record that has a cause.
     void waking(double ms, std::uint16_t cpu, lagtrap_waking record);
-    // `names`: of the path, as a record has them; empty: the file was told of before.
+    // `names` of the path, as in a record; empty: the file was described before.
     void wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record, std::string_view names);
     void written(double ms, lagtrap_written record, std::string_view names);
     void group_memory(double ms, lagtrap_group_memory record, std::string_view path);
     void history_sample(double ms, std::uint16_t cpu, lagtrap_history_sample record);
     void history_wait(double ms, std::uint16_t cpu, lagtrap_history_wait record);
 
-    // A run within one thread; change the rest in the record that `run` is given.
+    // A run within one thread; change the rest of the record before passing it to `run`.
     static lagtrap_run make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,
                                 double end_ms);
     static void add_stage(lagtrap_run& run, std::uint16_t stage, double ms);
     void run(const lagtrap_run& run);
 
-    // Writes what has gathered in all three logs.
+    // Writes buffered records to all three logs.
     void flush();
 
   private:
@@ -82,8 +82,8 @@ class SyntheticCapture {
     std::optional<LogWriter> user_, kernel_, rundown_;
 };
 
-// Several processes and threads, fork, exec and exit in the middle, names of any bytes, nested and crossing runs.
-// What it holds is written out in merge_test.cpp.
+// Several processes and threads, with fork, exec and exit in between, names of arbitrary bytes,
+// nested and crossing runs. merge_test.cpp lists the content.
 void write_busy_capture(const std::filesystem::path& directory);
 
 }  // namespace lagtrap::trace

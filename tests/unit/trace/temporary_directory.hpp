@@ -1,4 +1,4 @@
-// A folder that is gone with everything in it when the test ends.
+// A folder that is removed, with its contents, when the test ends.
 #pragma once
 
 #include <cstdlib>

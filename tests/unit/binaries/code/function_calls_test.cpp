@@ -1,4 +1,4 @@
-// What functions call, in code of each compiler.
+// Finds the calls in a function's code, for each compiler.
 #include "binaries/code/function_calls.hpp"
 
 #include <set>

@@ -1,4 +1,4 @@
-// Functions of a Go program: where calls of them begin and end, against what objdump and nm show of the same file.
+// Functions of a Go program: where calls begin and end, compared with objdump and nm.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -44,10 +44,10 @@ std::string hexadecimal_of(std::uint64_t address) {
     return text.str();
 }
 
-// What objdump shows of a function.
+// A function as objdump shows it.
 struct Shown {
-    bool begins_anew = false;  // behind a call of what moves the stack
-    bool moves_stack = false;  // an instruction before the entry changes the stack pointer, or is no part of a check
+    bool begins_anew = false;  // continues after a call that moves the stack
+    bool moves_stack = false;  // an instruction before the entry changes the stack pointer, or is not part of a check
     std::size_t returns = 0;
 };
 
@@ -154,7 +154,7 @@ TEST(GoVersions, ThatAreNotKnownAreRefused) {
     }
 }
 
-// Whatever stands in the table, nothing outside of it is read.
+// Whatever the table contains, nothing outside it is read.
 TEST(GoTables, ThatAreDamagedAreErrors) {
     const TemporaryFolder folder;
     const std::string content = content_of(stripped_program);
@@ -163,7 +163,7 @@ TEST(GoTables, ThatAreDamagedAreErrors) {
     std::mt19937 random(7);
     for (int round = 0; round < 60; ++round) {
         std::string damaged = content;
-        // The head, or what follows it.
+        // The header, or what follows it.
         const std::size_t from = table + 3, range = round % 2 == 0 ? 69 : content.size() - table - 3;
         for (int i = 0; i < 4; ++i) damaged[from + random() % range] = static_cast<char>(random());
         write(folder.path() / "damaged", damaged);

@@ -1,4 +1,4 @@
-// The jumps of procedure linkage tables for which the linker wrote no unwind information.
+// Jumps of procedure linkage tables for which the linker wrote no unwind information.
 #include "binaries/code/linkage_jumps.hpp"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ constexpr lagtrap_unwind_rule gap{};
 
 std::string jump() { return Bytes().raw("\xff\x25").u32(0x1000); }
 std::string end_branch() { return "\xf3\x0f\x1e\xfa"; }
-// The rest of an entry, and the first one, which all others jump to until they are bound.
+// The rest of an entry, and the first entry, to which all others jump until they are bound.
 std::string binding() { return Bytes().u8(0x68).u32(1).u8(0xe9).u32(0x100); }
 std::string first_entry() { return Bytes().raw("\xff\x35").u32(0x1000).raw(jump()).raw("\x0f\x1f\x40").u8(0); }
 

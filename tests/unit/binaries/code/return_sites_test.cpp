@@ -1,4 +1,4 @@
-// The places where functions are left, against what objdump shows of the same files.
+// The exits of functions, compared with objdump.
 #include "binaries/code/return_sites.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct Range {
     std::uint64_t end = 0;
 };
 
-// "f" and "f.cold", as nm has them.
+// The ranges of "f" and "f.cold" according to nm.
 std::vector<Range> ranges_of(const std::filesystem::path& path, const std::string& name) {
     std::istringstream lines(output_of("nm -S " + path.string()));
     std::vector<Range> ranges;
@@ -53,8 +53,8 @@ std::vector<Range> ranges_of(const std::filesystem::path& path, const std::strin
     return ranges;
 }
 
-// Addresses of returns, of direct jumps that lead out of the ranges, and of jumps by a pointer of the global offset
-// table (the functions that are asked for have no other pointers).
+// Addresses of returns, of direct jumps out of the ranges, and of jumps through a pointer in the
+// global offset table (the functions under test have no other pointers).
 std::set<std::uint64_t> exits_by_objdump(const Listing& listing, const std::vector<Range>& ranges) {
     static const std::regex return_text("((bnd|repz|repnz|rep) )?ret.*");
     static const std::regex jump_code("(bnd )?jmp +([0-9a-f]+).*");
@@ -66,7 +66,8 @@ std::set<std::uint64_t> exits_by_objdump(const Listing& listing, const std::vect
             const bool jumps = std::regex_match(at->second, match, jump_code);
             const std::uint64_t target = jumps ? std::stoull(match[2], nullptr, 16) : 0;
             const auto led_to = listing.find(target);
-            // After a call that never returns clang 14 jumps behind the function's end, into what fills the space there.
+            // After a call that never returns, clang 14 jumps past the function's end, into
+            // padding.
             const bool nowhere = target == range.end && led_to != listing.end() && led_to->second.starts_with("nop");
             const bool leaves =
                 jumps && !nowhere && std::none_of(ranges.begin(), ranges.end(), [&](const Range& other) {
@@ -135,7 +136,8 @@ TEST_P(ReturnSites, HaveATailCallWhereTheCompilerMadeOne) {
     EXPECT_THAT(instruction, HasSubstr(optimised ? "jmp" : "ret"));
 }
 
-// A call by a pointer of the function's own choice, after its frame is gone: where it leads to decides.
+// A call through a pointer in the function, after its frame is gone: the target decides whether it
+// is an exit.
 TEST_P(ReturnSites, HaveIndirectTailCallsByTheirTarget) {
     const auto exits = function_exits(*file_, function("exits_pointer_tail"));
     ASSERT_TRUE(exits) << exits.error().message;
@@ -195,13 +197,14 @@ INSTANTIATE_TEST_SUITE_P(Compilers, ReturnSites,
                          ::testing::Values("gcc_O0", "gcc_O2", "gcc_O2_no_plt", "gcc_O2_cet", "clang_O0", "clang_O2"),
                          [](const auto& chosen) { return chosen.param; });
 
-// The cold part of an optimised function belongs to it; without it the test would prove nothing.
+// The cold part of an optimised function belongs to it; without one this test would prove nothing.
 TEST(ColdParts, ExistWhereTheyAreTested) {
     const auto ranges = ranges_of(exits_folder / "exits_gcc_O2.so", "exits_cold");
     EXPECT_EQ(ranges.size(), 2U);
 }
 
-// Stripped of the names of its parts, the function has the same exits: unwind information tells them.
+// Without the names of its parts the function has the same exits, because unwind information has
+// them.
 TEST(ColdParts, AreToldWithoutTheirNames) {
     const TemporaryFolder folder;
     const std::string whole = (exits_folder / "exits_gcc_O2.so").string(),
@@ -232,7 +235,7 @@ TEST(ColdParts, AreNoFunctionsByTheirOwnersName) {
     EXPECT_THAT(exits.error().message, HasSubstr("is a part of another function"));
 }
 
-// A stripped program whose functions' parts nothing names.
+// A stripped program in which nothing names the functions' parts.
 TEST(ColdParts, OfRealFunctionsAreFollowed) {
     const auto file = ProgramFile::open(postgres);
     ASSERT_TRUE(file);
@@ -264,7 +267,7 @@ TEST(ExceptionsMayPass, AssumesItWhereSectionsAreGone) {
     const TemporaryFolder folder;
     const auto path = folder.path() / "sectionless";
     std::string bytes = content_of(redis_program);
-    // e_shoff of the header, and e_shnum with e_shstrndx.
+    // The header's e_shoff, and e_shnum with e_shstrndx.
     std::fill_n(bytes.begin() + 40, 8, '\0');
     std::fill_n(bytes.begin() + 60, 4, '\0');
     write(path, bytes);

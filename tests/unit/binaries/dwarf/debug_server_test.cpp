@@ -1,4 +1,4 @@
-// Against Debian's own debuginfod on the loopback interface.
+// Tests against Debian's own debuginfod on the loopback interface.
 #include "binaries/dwarf/debug_server.hpp"
 
 #include <arpa/inet.h>
@@ -31,7 +31,8 @@ sockaddr_in loopback(std::uint16_t port) {
     return address;
 }
 
-// A port with nobody behind it while the socket lives: connections are taken by the kernel and never answered.
+// A port without a server: while the socket exists, the kernel accepts connections that nobody
+// answers.
 class SilentPort {
   public:
     SilentPort() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -52,7 +53,7 @@ class SilentPort {
 
 std::uint16_t free_port() { return SilentPort().port(); }
 
-// First line of what a server answers; empty: no answer.
+// The first line of a server's answer; empty if there is none.
 std::string status_of(std::uint16_t port, const std::string& path) {
     const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_in address = loopback(port);
@@ -86,7 +87,7 @@ class Debuginfod {
     Debuginfod(const Debuginfod&) = delete;
     Debuginfod& operator=(const Debuginfod&) = delete;
 
-    // Until it has read the folder and has the file.
+    // Waits until the server has scanned the folder and has the file.
     [[nodiscard]] bool serves(const std::string& build_id) const {
         for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end;) {
             if (status_of(port_, "/buildid/" + build_id + "/debuginfo").find(" 200 ") != std::string::npos) return true;
@@ -102,7 +103,7 @@ class Debuginfod {
     pid_t child_;
 };
 
-// One program whose debug file a server has, and a cache.
+// A program whose debug file a server has, and a cache.
 class DebugServers : public ::testing::Test {
   protected:
     DebugServers() : split_(inlines("gcc_dwarf5"), folder_.path(), false), id_(build_id_of(split_.program)) {
@@ -142,7 +143,7 @@ TEST_F(DebugServers, GiveTheDebugFileOnceThenTheCacheDoes) {
     EXPECT_GT(calls, 0U);
     EXPECT_TRUE(SourceLines::open(split_.program, *found, {}));
 
-    // What no server has is no failure.
+    // A file that no server has is not an error.
     EXPECT_EQ(find_debug_file_of(std::string(40, 'a'), search), std::nullopt);
     EXPECT_THAT(failures, ::testing::IsEmpty());
 

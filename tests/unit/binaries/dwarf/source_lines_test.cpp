@@ -26,7 +26,7 @@ struct Shown {
     std::uint32_t line = 0;
 };
 
-// What a tool that prints as addr2line does says of each address, in the order of the addresses.
+// The output of a tool in addr2line's format for each address, in order.
 std::vector<std::vector<Shown>> shown_by(const std::string& tool, const std::vector<std::uint64_t>& addresses) {
     const TemporaryFolder folder;
     std::ostringstream asked;
@@ -51,7 +51,8 @@ std::vector<std::vector<Shown>> shown_by(const std::string& tool, const std::vec
     return all;
 }
 
-// The tools take the outermost name from the symbol table: it may lack from the DWARF, or have ".cold" at its end.
+// The tools take the outermost name from the symbol table; it may be missing in the DWARF, or end
+// with ".cold".
 bool same_name(const std::string& ours, const std::string& mangled) {
     const std::string whole = demangle(mangled);
     const bool is_lambda =
@@ -60,7 +61,7 @@ bool same_name(const std::string& ours, const std::string& mangled) {
            (!ours.empty() && ours == demangle_without_parameters(mangled));
 }
 
-// All frames alike.
+// Compares all frames.
 std::string difference(const std::vector<SourceFrame>& ours, const std::vector<Shown>& theirs) {
     std::ostringstream text;
     if (ours.size() != theirs.size()) text << ours.size() << " frames, not " << theirs.size();
@@ -131,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Compilers, SourceLinesOf,
 
 class SourceLinesOfGcc : public ::testing::TestWithParam<const char*> {};
 
-// Not for clang: addr2line 2.40 does not see all inlined calls in its DWARF 5.
+// Not for clang: addr2line 2.40 misses some inlined calls in its DWARF 5.
 TEST_P(SourceLinesOfGcc, AgreesWithAddr2lineOnEveryAddress) {
     const auto program = inlines(GetParam());
     expect_agreement(program, program, planted_addresses(program), "addr2line -a -f -i -e " + program.string());
@@ -140,7 +141,7 @@ TEST_P(SourceLinesOfGcc, AgreesWithAddr2lineOnEveryAddress) {
 INSTANTIATE_TEST_SUITE_P(Versions, SourceLinesOfGcc, ::testing::Values("gcc_dwarf4", "gcc_dwarf5", "gcc_zlib"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-// What stands at a place of the source.
+// The source text at this place.
 std::string source_at(const SourceFrame& frame) {
     std::istringstream text(content_of(frame.file));
     std::string line;
@@ -148,7 +149,7 @@ std::string source_at(const SourceFrame& frame) {
     return line;
 }
 
-// settle calls transfer, which calls mix: each frame has its own file, and the line of the call in it.
+// settle calls transfer, which calls mix: each frame has its own file, and the line of its call.
 TEST(SourceLines, SpellsAChainOfInlinedCalls) {
     const auto program = inlines("gcc_dwarf5");
     auto lines = SourceLines::open(program, program, {});
@@ -189,7 +190,7 @@ TEST(SourceLines, HasNothingWhereThereIsNoCode) {
     ASSERT_TRUE(lines);
     for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{64}, ~std::uint64_t{0}})
         EXPECT_TRUE(lines->frames_at(offset).empty()) << offset;
-    // thrown_out() would begin here, if its ranges were believed.
+    // thrown_out() would begin here if its ranges were used.
     for (std::uint64_t address = 0; address < 64; ++address) EXPECT_TRUE(lines->frames_at_address(address).empty());
 }
 
@@ -230,7 +231,7 @@ TEST(SourceLines, ReadsTheSeparateDebugFile) {
     auto addresses = planted_addresses(inlines("gcc_dwarf5"));
     expect_agreement(split.program, split.debug_file, addresses,
                      "addr2line -a -f -i -e " + inlines("gcc_dwarf5").string());
-    // The same by address alone, where the program is not there.
+    // The same by address only, without the program.
     auto alone = SourceLines::open(split.debug_file, split.debug_file, {});
     ASSERT_TRUE(alone);
     auto both = SourceLines::open(split.program, split.debug_file, {});
@@ -278,7 +279,7 @@ TEST_P(CompressedSections, AreUnpacked) {
 INSTANTIATE_TEST_SUITE_P(Ways, CompressedSections, ::testing::Values("zlib", "zstd"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-// dwz takes what two debug files have in common out to a third.
+// dwz moves what two debug files have in common to a third.
 struct DwzFiles {
     explicit DwzFiles(const std::filesystem::path& folder) {
         std::filesystem::create_directories(folder / "debug/.dwz");
@@ -303,7 +304,7 @@ TEST(SourceLines, FollowsDwzToItsCommonFile) {
     expect_agreement(program, files.debug_file, planted_addresses(program),
                      "addr2line -a -f -i -e " + program.string());
 
-    // By build id, and by the part of the name that every tree has, where the tree lies elsewhere.
+    // Found by build id and, if the tree was moved, by the part of the name that every tree has.
     std::filesystem::create_directories(folder.path() / "moved/deep/.dwz");
     const auto moved = folder.path() / "moved/deep/gcc_dwarf4.debug";
     std::filesystem::rename(files.debug_file, moved);
@@ -342,14 +343,15 @@ TEST(SourceLines, GivesNothingOnceTheFileWasCutOff) {
     const auto addresses = planted_addresses(program);
     ASSERT_FALSE(lines->frames_at_address(addresses.front()).empty());
     std::filesystem::resize_file(program, 4'096);
-    // The pages are still in memory, or gone: no frames, or those from before, and no signal.
+    // The pages may still be in memory or not: either no frames or the earlier ones, but never a
+    // signal.
     auto opened_after = SourceLines::open(inlines("gcc_dwarf5"), inlines("gcc_dwarf5"), {});
     ASSERT_TRUE(opened_after);
     EXPECT_FALSE(opened_after->frames_at_address(addresses.front()).empty());
     EXPECT_TRUE(lines->frames_at_address(addresses.back()).empty());
 }
 
-// A small budget makes libdw be closed and opened again, and units be dropped: the answers stay the same.
+// A small budget makes libdw reopen files and drop units, but the answers stay the same.
 TEST(SourceLines, IsAsGoodWithLittleMemory) {
     const auto program = inlines("gcc_dwarf5");
     auto addresses = planted_addresses(program);
@@ -369,7 +371,8 @@ TEST(SourceLines, IsAsGoodWithLittleMemory) {
     }
 }
 
-// Bits turned over and ends cut off, where the debug information lies: any answer will do, but one must come.
+// Flipped bits and truncation within the debug information: any answer is fine, but there must be
+// one.
 class DamagedDebugInformation : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(DamagedDebugInformation, IsSurvived) {
@@ -409,7 +412,7 @@ TEST_P(DamagedDebugInformation, IsSurvived) {
         for (std::size_t index = random() % 7; index < addresses.size(); index += 7)
             (void)lines->frames_at_address(addresses[index]);
     }
-    // Of compressed sections zlib's checksum finds nearly every damage.
+    // In compressed sections, zlib's checksum detects nearly all damage.
     EXPECT_GT(opened, std::string_view(GetParam()) == "gcc_zlib" ? 0 : count / 4);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Searches no folder of the machine.
+// Searches only these folders, and none of the machine's.
 DebugFileSearch only(std::vector<fs::path> folders) {
     DebugFileSearch search;
     search.folders = std::move(folders);
@@ -49,7 +49,7 @@ TEST(DebugFiles, OfAnotherBuildIdIsRefused) {
     run("objcopy --only-keep-debug " + inlines("gcc_other").string() + " " + build_id_place(tree, id).string());
     EXPECT_EQ(find_debug_file(split.program, only({tree})), std::nullopt);
     EXPECT_EQ(find_debug_file_of(id, only({tree})), std::nullopt);
-    // A file that is not ELF at all, a folder, a pipe that nobody writes to.
+    // A file that is not ELF, a folder, a pipe without a writer.
     for (const char* make : {"echo text > ", "mkdir ", "mkfifo "}) {
         fs::remove_all(build_id_place(tree, id));
         run(make + build_id_place(tree, id).string());
@@ -73,7 +73,7 @@ TEST(DebugFiles, FoundByDebugLink) {
     fs::rename(hidden, by_path);
     EXPECT_EQ(find_debug_file(split.program, only({tree})), by_path);
 
-    // The program as another process's root shows it.
+    // The program as seen through another process's root.
     const fs::path through_proc =
         fs::path("/proc") / std::to_string(::getpid()) / "root" / split.program.relative_path();
     EXPECT_EQ(find_debug_file(through_proc, only({tree})), by_path);
@@ -124,14 +124,14 @@ TEST(DebugFiles, FoundInAPlainFolder) {
     const auto id = build_id_of(split.program);
     const auto plain = folder.path() / "plain";
     fs::create_directories(plain / "some/where");
-    fs::copy_file(split.program, plain / "some/a-program");  // the same build id, but nothing in it
+    fs::copy_file(split.program, plain / "some/a-program");  // the same build id, but without content
     write(plain / "notes.txt", "not a program");
     const auto search = only({plain});
     EXPECT_EQ(find_debug_file_of(id, only({plain})), std::nullopt);
     fs::rename(split.debug_file, plain / "some/where/named-by-nobody");
     EXPECT_EQ(find_debug_file_of(id, search), plain / "some/where/named-by-nobody");
     EXPECT_EQ(find_debug_file(split.program, search), plain / "some/where/named-by-nobody");
-    // Read once: the answer is known, but checked again.
+    // Read once: the answer is cached, but checked again.
     fs::remove(plain / "some/where/named-by-nobody");
     EXPECT_EQ(find_debug_file_of(id, search), std::nullopt);
 }

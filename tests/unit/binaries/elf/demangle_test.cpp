@@ -35,11 +35,11 @@ TEST(Demangle, LeavesOtherNamesAlone) {
 }
 
 TEST(Demangle, GivesUpOnNamesThatGrowWithoutBound) {
-    // Each level names the one before twice: forty levels would be terabytes.
+    // Each level refers to the previous one twice, so forty levels would be terabytes.
     const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     std::string hostile = "_Z1fI1AIiiE";
     for (std::size_t level = 1; level < 40; ++level) {
-        // S_ is f; then two a level: the template, and the template with its arguments.
+        // S_ is f; each level adds two: the template, and the template with its arguments.
         const std::size_t number = 2 * level - 1;
         const std::string high = number < 36 ? "" : digits.substr(number / 36, 1);
         const std::string before = "S" + high + digits[number % 36] + "_";

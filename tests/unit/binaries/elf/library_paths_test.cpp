@@ -1,4 +1,4 @@
-// The libraries of a program, as the loader finds them.
+// The libraries of a program, as the dynamic loader finds them.
 #include "binaries/elf/library_paths.hpp"
 
 #include <fstream>
@@ -10,7 +10,8 @@
 namespace lagtrap::binaries::library_paths_test {
 namespace {
 
-// Those that the loader has mapped for this very program are found, unless they came by another way than being needed.
+// Finds the libraries that the loader mapped for this test, except those loaded in another way than
+// as dependencies.
 TEST(LibraryPaths, AreThoseOfThisProgram) {
     std::set<std::string> mapped;
     std::ifstream maps("/proc/self/maps");

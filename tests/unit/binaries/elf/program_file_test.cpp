@@ -24,7 +24,7 @@ std::set<std::string> names_of(const std::vector<Function>& functions) {
     return names;
 }
 
-// What readelf says of USDT sites: "name address semaphore arguments" of each, in order.
+// USDT sites according to readelf: "name address semaphore arguments" each, in order.
 std::vector<std::string> probes_by_readelf(const std::filesystem::path& path) {
     std::istringstream lines(output_of("readelf -nW " + path.string()));
     std::vector<std::string> probes;
@@ -68,7 +68,8 @@ TEST(ProgramFile, CountsTheArgumentsOfPostgresProbes) {
     EXPECT_EQ(named("query__start").provider, "postgresql");
     EXPECT_EQ(named("query__start").argument_count, 1U);
     EXPECT_EQ(named("query__plan__start").argument_count, 0U);
-    // PostgreSQL's documentation: fork number, block, tablespace, database, relation, backend, local.
+    // From PostgreSQL's documentation: fork number, block, tablespace, database, relation, backend,
+    // local.
     EXPECT_EQ(named("buffer__read__start").argument_count, 7U);
     EXPECT_NE(named("query__done").semaphore, 0U);
 }
@@ -100,7 +101,7 @@ TEST(ProgramFile, FindsEveryOverloadByQualifiedName) {
     EXPECT_THAT(names_of(*file->find_functions("hidden_helper")),
                 ::testing::UnorderedElementsAre("_ZL13hidden_helperi"));
     EXPECT_TRUE(file->find_functions("Store::get")->empty()) << "not the qualified name";
-    // C1 and C2 are one piece of code; a probe on both would count every call twice.
+    // C1 and C2 are the same code; probing both would count every call twice.
     EXPECT_EQ(file->find_functions("ns::Store::Store")->size(), 1U);
 }
 
@@ -128,7 +129,7 @@ TEST(ProgramFile, ReadsSymbolsOfMiniDebugInfo) {
 }
 
 TEST(ProgramFile, LeavesIndirectFunctionsOut) {
-    // libc's strlen is a resolver, which runs once in a process.
+    // libc's strlen is a resolver, which runs once per process.
     const auto line = output_of("ldconfig -p | grep -m1 'libc.so.6.*x86-64'");
     const std::string path = line.substr(line.rfind("=> ") + 3, line.rfind('\n') - line.rfind("=> ") - 3);
     auto file = ProgramFile::open(path);
@@ -184,13 +185,13 @@ TEST(ProgramFile, RefusesAFileBeyondTheLimit) {
     const TemporaryFolder folder;
     const auto path = folder.path() / "huge";
     write(path, content_of(store_folder / "libstore.so"));
-    std::filesystem::resize_file(path, (4ULL << 30) + 1);  // a hole, no blocks
+    std::filesystem::resize_file(path, (4ULL << 30) + 1);  // a hole without blocks
     const auto file = ProgramFile::open(path);
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().kind, ErrorKind::TooLarge);
 }
 
-// Asks for everything; whatever the file holds, there must be answers or errors.
+// Queries everything. Whatever the file contains, there must be answers or errors.
 void ask_everything(const std::filesystem::path& path) {
     auto file = ProgramFile::open(path);
     const auto fd = open_file(path, O_RDONLY);
@@ -218,7 +219,8 @@ TEST(ProgramFile, SurvivesTruncationAnywhere) {
             write(path, whole.substr(0, size));
             ask_everything(path);
         }
-        // The section headers lie at the end: without them nothing may be found, and it is said.
+        // The section headers are at the end. Without them nothing can be found, and the error says
+        // so.
         write(path, whole.substr(0, whole.size() - 64));
         EXPECT_FALSE(ProgramFile::open(path));
     }

@@ -124,7 +124,7 @@ TEST(SymbolTable, RefusesTablesBeyondTheLimitWhileItReads) {
         }
     }
     EXPECT_EQ(enough, 100'000U);
-    // In .gnu_debugdata, and in a debug file, as well.
+    // In .gnu_debugdata and in a debug file as well.
     const TemporaryFolder folder;
     const SplitProgram split(path, folder.path(), true);
     const auto stripped_needs = SymbolTable::of_file(store_folder / "libstore.stripped.so")->memory_bytes();
@@ -172,7 +172,7 @@ TEST(SymbolTable, SaysWhyAFileHasNone) {
     EXPECT_THAT(SymbolTable::of_file("/").error().message, HasSubstr("is a folder"));
 }
 
-// Against nm on a real program: every function that nm lists is found by every byte of it that is asked for.
+// Compares with nm on a real program: every function that nm lists is found by every byte tested.
 TEST(SymbolTable, AgreesWithNmOnAWholeProgram) {
     auto file = ProgramFile::open(redis_program);
     auto table = SymbolTable::of_file(redis_program);

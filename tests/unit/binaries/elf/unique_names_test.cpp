@@ -1,4 +1,4 @@
-// By which name a function is found alone.
+// The names that identify a function uniquely.
 #include "binaries/elf/unique_names.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ TEST(UniqueNames, AreNoneWhereEachIsShared) {
     const std::vector<Function> functions{at(1, "work"), at(2, "work"), at(3, "f"), at(4, "_Z1fi")};
     const UniqueNames names(functions);
     EXPECT_EQ(names.name_of(functions[0]), std::nullopt);
-    EXPECT_EQ(names.name_of(functions[2]), std::nullopt);  // "f" finds f(int) too
+    EXPECT_EQ(names.name_of(functions[2]), std::nullopt);  // "f" also matches f(int)
     EXPECT_THAT(names.name_of(functions[3]), Optional(Eq("f(int)")));
 }
 

@@ -1,4 +1,4 @@
-// The real process, and stand-ins for one that a hostile file has broken.
+// Tests the real reader process, and stand-ins for one that a hostile file has broken.
 #include "binaries/reader/file_reader.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ FileReaderOptions options_for(const std::string& program) {
     return options;
 }
 
-// All of this process's reading goes through a reader while it lives.
+// While it exists, this process reads all files through a reader.
 class Reading {
   public:
     explicit Reading(FileReader& reader) { read_files_by(&reader); }
@@ -87,7 +87,7 @@ TEST(FileReader, SaysWhatReadingHereSays) {
     EXPECT_EQ(reader.counts().started, 1U);
 }
 
-// The process ends with the thread that started it.
+// The reader ends with the thread that started it.
 TEST(FileReader, StaysWhenTheThreadThatAskedFirstIsGone) {
     FileReader reader(options_for(build_folder() + "/binaries/lagtrap-reader"));
     const auto file = open_regular_file(library);
@@ -116,7 +116,7 @@ TEST(FileReader, TellsWhereArgumentsAre) {
         ASSERT_EQ((*probes)[i].places.size(), (*probes_here)[i].places.size());
         for (std::size_t n = 0; n < (*probes)[i].places.size(); ++n, ++arguments) {
             const UsdtArgument& one = (*probes)[i].places[n];
-            // Some of PostgreSQL's are global variables, which are not read.
+            // Some of PostgreSQL's arguments are global variables, which are not read.
             EXPECT_TRUE(one.readable() || one.place == UsdtPlace::GlobalVariable) << (*probes)[i].arguments;
             EXPECT_EQ(std::memcmp(&one, &(*probes_here)[i].places[n], sizeof one), 0) << (*probes)[i].arguments;
         }
@@ -133,7 +133,7 @@ TEST(FileReader, TellsAnotherFileByItsBuildId) {
     EXPECT_EQ(table.error().kind, ErrorKind::Vanished);
 }
 
-// The file costs itself; the next one is read by another process.
+// A bad file costs only its own reader; the next file is read by another process.
 class BrokenReader : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -144,7 +144,7 @@ class BrokenReader : public ::testing::Test {
         std::ofstream(script_) << "#!/bin/sh\n" << what << "\n";
         ::chmod(script_.c_str(), 0755);
     }
-    // Counts after two attempts to read, where no reader comes to it.
+    // Counts after two attempts to read if no reader can be started.
     FileReaderCounts counts_without(const std::string& what) {
         write_script(what);
         FileReaderOptions options = options_for(script_);
@@ -165,9 +165,9 @@ class BrokenReader : public ::testing::Test {
         EXPECT_EQ(reader.counts().not_started, 1U);
         return reader.counts();
     }
-    // What a reader says when it is confined, here as user 7.
+    // The greeting of a sandboxed reader, here as user 7.
     const std::string greeting = "printf 'rlgt\\007\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3\n";
-    // Two files are read by a reader that does `what`.
+    // Counts after a reader that does `what` was asked for two files.
     FileReaderCounts counts_after(const std::string& what, FileReaderOptions options) {
         write_script(greeting + what);
         options.program = script_;
@@ -281,7 +281,8 @@ TEST_F(BrokenReader, ThatFailedAtAFileIsNotAskedAboutItAgain) {
 }
 
 TEST_F(BrokenReader, ThatSaysNonsense) {
-    // An answer without error, of 24 bytes that are no table; then one that announces more than is ever taken.
+    // A successful answer with 24 bytes that are not a table; then one that announces more than is
+    // ever accepted.
     const std::string zeros = "\\000\\000\\000\\000\\000\\000\\000\\000";
     const auto counts = counts_after("printf '" + zeros + "\\030\\000\\000\\000\\000\\000\\000\\000" + zeros + zeros +
                                          zeros + zeros + "\\377\\377\\377\\377\\377\\377\\377\\377' >&3; read line <&4",

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t roomy = 64 << 20;
 
-// The table of some functions; `count` of them, so that tables can differ.
+// A table of `count` functions, so that tables can differ.
 UnwindTable small_table(std::uint64_t count = 3) {
     Frames frames;
     const auto cie = frames.usual_cie();
@@ -83,7 +83,7 @@ TEST(UnwindCache, GivesBackWhatWasStored) {
     expect_same(*large_again, *large);
     EXPECT_GT(other.size_bytes(), small.size_bytes() + large->size_bytes());
     EXPECT_LT(other.size_bytes(), small.size_bytes() + large->size_bytes() + 1024);
-    // Replaced by another one.
+    // Replaced by another table.
     const auto changed = small_table(9);
     ASSERT_TRUE(cache.store("abc", changed));
     expect_same(*other.load("abc"), changed);
@@ -102,7 +102,7 @@ TEST(UnwindCache, TakesKeysAloneThatAreNames) {
     EXPECT_TRUE(cache.load(std::string(128, 'a')));
 }
 
-// Any byte of a file, in two ways: none of these files gives a table, and none stays.
+// Changes any byte of a file in two ways: none of these files gives a table, and none is kept.
 TEST(UnwindCache, ThrowsAwayAFileWithAnyByteChanged) {
     const TemporaryFolder folder;
     const auto cache = open_cache(folder.path());
@@ -142,7 +142,8 @@ TEST(UnwindCache, ThrowsAwayATornFile) {
     EXPECT_EQ(cache.load("key").error().kind, ErrorKind::Invalid);
 }
 
-// A table whose positions lead outside it, under a right checksum: as one who can write to the folder would make it.
+// A table with positions outside it but a valid checksum, as somebody who can write to the folder
+// could make it.
 TEST(UnwindCache, ChecksEveryPosition) {
     const TemporaryFolder folder;
     const auto cache = open_cache(folder.path());
@@ -208,7 +209,7 @@ TEST(UnwindCache, DropsWhatWasNotUsedForLongest) {
     set_age(folder.path() / "first.unwind", 30h);
     set_age(folder.path() / "second.unwind", 20h);
     set_age(folder.path() / "third.unwind", 10h);
-    // Neither a table of the same name that is replaced nor somebody else's file takes room.
+    // Neither a replaced table of the same name nor somebody else's file counts.
     write(folder.path() / "notes", std::string(each * 4, 'x'));
     ASSERT_TRUE(cache.store("third", table));
     EXPECT_TRUE(cache.load("first"));  // now used
@@ -262,7 +263,7 @@ TEST(UnwindCache, RefusesAFolderThatOthersMayWriteTo) {
     EXPECT_FALSE(UnwindCache::open(folder.path() / "file", roomy));
 }
 
-// Two processes replace the same two tables again and again: each load finds one of them whole.
+// Two processes keep replacing the same two tables: each load finds one of them intact.
 TEST(UnwindCache, ServesSeveralProcesses) {
     const TemporaryFolder folder;
     const auto cache = open_cache(folder.path());

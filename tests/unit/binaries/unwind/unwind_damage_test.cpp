@@ -1,4 +1,4 @@
-// Damaged and hostile unwind information: what is damaged is left out, and nothing else happens.
+// Damaged and hostile unwind information: damaged parts are skipped, without other effects.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ lagtrap_unwind_kind kind_at(const UnwindTable& table, std::uint64_t address) {
     return kind_of(find_unwind_rule(table, address));
 }
 
-// A function with these instructions between two whole ones.
+// A function with these instructions between two valid ones.
 Result<UnwindTable> table_with(const std::string& instructions) {
     Frames frames;
     const auto cie = frames.usual_cie();
@@ -36,12 +36,12 @@ TEST(DamagedUnwindInformation, LeavesOutTheFunctionAndKeepsTheOthers) {
         "\x0b",                                         // restore_state without remember_state
         Bytes().u8(0x1d),                               // no such instruction
         Bytes().u8(0x2d),                               // of another machine
-        Bytes().u8(0x0e),                               // an operand is missing
+        Bytes().u8(0x0e),                               // a missing operand
         Bytes().u8(0x04).u16(1),                        // half an operand
-        Bytes().u8(0x0f).uleb(200).u8(0x77),            // an expression that goes beyond the end
+        Bytes().u8(0x0f).uleb(200).u8(0x77),            // an expression beyond the end
         Bytes().u8(0x10).uleb(6).uleb(1ULL << 62),      //
-        Bytes().u8(0x0e).raw(std::string(11, '\x80')),  // a number without end
-        Bytes().u8(0x01).u32(0 - 0x100000U),            // a place before the function
+        Bytes().u8(0x0e).raw(std::string(11, '\x80')),  // a number without an end
+        Bytes().u8(0x01).u32(0 - 0x100000U),            // an address before the function
         deep,
     };
     for (std::size_t index = 0; index < damaged.size(); ++index) {
@@ -136,8 +136,8 @@ TEST(DamagedUnwindInformation, NeedsACfaBeforePartsOfItChange) {
     EXPECT_EQ(kind_at(*table, last), LAGTRAP_UNWIND_UNSUPPORTED);
 }
 
-// Were the instructions of a CIE run for each of its functions, or those of a function around others again after each of
-// these, this would take hours.
+// If the instructions of a CIE were executed for each of its functions, or those of an outer
+// function again after each inner one, this would take hours.
 TEST(DamagedUnwindInformation, TakesNoMoreThanLinearTime) {
     Frames frames;
     const auto cie = frames.cie("zR", Bytes().u8(0x1b), Bytes().raw(usual_start()).raw(std::string(2'000'000, '\x2e')));
@@ -154,7 +154,7 @@ TEST(DamagedUnwindInformation, TakesNoMoreThanLinearTime) {
     EXPECT_EQ(find_unwind_rule(*table, code_at + code_bytes - 1).cfa_offset, 32);
 }
 
-// Whatever comes out is laid out as the kernel side needs it.
+// Checks that every result has the layout that the kernel side needs.
 void expect_sound(const std::string& bytes, std::size_t& tables) {
     const auto image = ElfImage::from_bytes(bytes, "damaged file");
     if (!image) return;
@@ -179,7 +179,7 @@ TEST(DamagedUnwindInformation, OfRealFilesNeverGivesAnUnsoundTable) {
     std::size_t tables = 0;
     for (int round = 0; round < 3000; ++round) {
         std::string bytes = whole;
-        // One to four bytes of .eh_frame; in every fourth round of the whole file.
+        // Changes one to four bytes of .eh_frame, and in every fourth round of the whole file.
         for (std::uint64_t change = 0; change <= random() % 4; ++change) {
             const bool anywhere = round % 4 == 0;
             const auto place = anywhere ? random() % whole.size() : section->offset + random() % section->size;
@@ -198,7 +198,7 @@ TEST(DamagedUnwindInformation, RandomBytesAreNoTable) {
     for (int round = 0; round < 300; ++round) {
         Bytes bytes;
         for (int word = 0; word < 300; ++word) bytes.u64(random());
-        // Lengths that lead from entry to entry.
+        // Lengths, which lead from entry to entry.
         std::string content = bytes;
         for (std::size_t place = 0; place + 8 < content.size();) {
             const std::uint32_t length = 12 + random() % 40;

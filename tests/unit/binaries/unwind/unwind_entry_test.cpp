@@ -1,4 +1,4 @@
-// Where a file begins to run.
+// The entry point of a file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Each construct of call frame information, made byte by byte.
+// Each construct of call frame information, built byte by byte.
 #include "binaries/unwind/unwind_table.hpp"
 
 #include <zlib.h>
@@ -38,7 +38,7 @@ Result<UnwindTable> table_of_function(const std::string& instructions) {
     frames.function(frames.usual_cie(), code_at, 256, instructions);
     return table_of(frames);
 }
-// The rule that holds at its end.
+// The rule in force at its end.
 lagtrap_unwind_rule last_rule_of(const std::string& instructions) {
     const auto table = table_of_function(instructions);
     EXPECT_TRUE(table) << table.error().message;
@@ -63,7 +63,7 @@ TEST(UnwindTable, FollowsAFunctionFromPrologueToEpilogue) {
                                              .uleb(8)
                                              .u8(0xc0 | 6)  // restore rbp
                                              .u8(0x41)
-                                             .u8(0x0b));  // as remembered
+                                             .u8(0x0b));  // restore the remembered state
     ASSERT_TRUE(table) << table.error().message;
     const auto own = rows_of(*table);
     EXPECT_EQ(own.problem, "");
@@ -101,7 +101,7 @@ TEST(UnwindTable, KnowsEveryInstruction) {
         return rule;
     };
     const auto rbp_lost = with_rbp(LAGTRAP_UNWIND_RBP_UNDEFINED, 0);
-    // The data alignment of the CIE is -8.
+    // The CIE's data alignment is -8.
     const std::vector<std::pair<std::string, lagtrap_unwind_rule>> cases{
         {Bytes().u8(0x00), reg(7, 8)},
         {Bytes().u8(define_cfa).uleb(10).uleb(0), reg(10, 0)},
@@ -119,10 +119,10 @@ TEST(UnwindTable, KnowsEveryInstruction) {
         {Bytes().u8(0x15).uleb(6).sleb(2), rbp_lost},                      // val_offset_sf
         {Bytes().u8(0x16).uleb(6).block(breg(7, 8)), rbp_lost},            // val_expression
         {Bytes().u8(0x05).uleb(6).uleb(5000), rbp_lost},                   // beyond 16 bits
-        {Bytes().u8(0x05).uleb(6).uleb(4096), rbp_at(-32768)},             // just not beyond
-        {Bytes().u8(0x14).uleb(7).uleb(0), reg(7, 8)},                     // rsp is the CFA: as always
-        {Bytes().u8(0x05).uleb(12).uleb(4).u8(0x07).uleb(40), reg(7, 8)},  // registers that are not followed
-        {Bytes().u8(0x05).uleb(3).uleb(4), with_rbx(-4)},                  // rbx is followed
+        {Bytes().u8(0x05).uleb(6).uleb(4096), rbp_at(-32768)},             // just within
+        {Bytes().u8(0x14).uleb(7).uleb(0), reg(7, 8)},                     // rsp is the CFA: the default
+        {Bytes().u8(0x05).uleb(12).uleb(4).u8(0x07).uleb(40), reg(7, 8)},  // registers that are not tracked
+        {Bytes().u8(0x05).uleb(3).uleb(4), with_rbx(-4)},                  // rbx is tracked
         {Bytes().u8(0x05).uleb(3).uleb(127), with_rbx(-127)},
         {Bytes().u8(0x05).uleb(3).uleb(128), with_rbx(LAGTRAP_UNWIND_RBX_UNKNOWN)},
         {Bytes().u8(0x07).uleb(3), with_rbx(LAGTRAP_UNWIND_RBX_UNKNOWN)},
@@ -138,14 +138,14 @@ TEST(UnwindTable, KnowsEveryInstruction) {
         {Bytes().u8(define_cfa).uleb(33).uleb(0), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
         {Bytes().u8(define_cfa_offset).uleb(1ULL << 31), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
         {Bytes().u8(0x0a).u8(0x07).uleb(16).u8(0x0b), reg(7, 8)},  // remembered and restored
-        {Bytes().u8(0x0a).u8(0x0e).uleb(16).u8(0x0a).u8(0x0e).uleb(24).u8(0x0b).u8(0x0b), reg(7, 8)},  // one in another
+        {Bytes().u8(0x0a).u8(0x0e).uleb(16).u8(0x0a).u8(0x0e).uleb(24).u8(0x0b).u8(0x0b), reg(7, 8)},  // nested
     };
     for (std::size_t index = 0; index < cases.size(); ++index)
         EXPECT_THAT(last_rule_of(cases[index].first), IsRule(cases[index].second)) << "case " << index;
 }
 
 TEST(UnwindTable, EndsWithItsFunction) {
-    // What comes after it is not looked at, be it damaged.
+    // The rest is ignored, even if it is damaged.
     EXPECT_THAT(last_rule_of(Bytes().u8(0x03).u16(256).u8(define_cfa_offset).uleb(64).u8(0x1d)), IsRule(at_rsp(8)));
 }
 
@@ -164,7 +164,7 @@ TEST(UnwindTable, AdvancesByEveryWidth) {
     EXPECT_EQ(offset_at(Bytes().u8(0x03).u16(0x1234)), 0x1234U);
     EXPECT_EQ(offset_at(Bytes().u8(0x04).u32(0x2345)), 0x2345U);
     EXPECT_EQ(offset_at(Bytes().u8(0x40)), 0U);
-    // DW_CFA_set_loc, in the encoding of the CIE: relative to itself.
+    // DW_CFA_set_loc in the CIE's encoding: relative to itself.
     Frames frames;
     const auto cie = frames.usual_cie();
     const std::uint64_t place = frames_address + frames.size() + 8 + 8 + 1 + 1;
@@ -220,7 +220,7 @@ TEST(UnwindTable, UnderstandsTheExpressionsThatOccur) {
         EXPECT_THAT(last_rule_of(expression(cases[index].first)), IsRule(cases[index].second)) << "case " << index;
 }
 
-// As the unwinder of GCC does, and as libgcrypt's assembly needs it.
+// As GCC's unwinder does it and libgcrypt's assembly needs it.
 TEST(UnwindTable, ARegisterAloneAfterAnExpressionTakesTheOffsetBeforeIt) {
     const std::string before = Bytes().u8(define_cfa_offset).uleb(56);
     const std::string expressed = before + expression(breg(7, 536) + '\x06' + std::string("\x23\x38", 2));
@@ -236,7 +236,7 @@ TEST(UnwindTable, FindsRbpByExpressions) {
     const auto rbp_by = [](const std::string& operations) {
         return Bytes().u8(op_expression).uleb(6).block(operations).text();
     };
-    // gcc's frame that is aligned anew.
+    // GCC's realigned frame.
     EXPECT_THAT(last_rule_of(expression(breg(6, -8) + '\x06') + rbp_by(breg(6, 0))),
                 IsRule(rule(LAGTRAP_UNWIND_DEREFERENCE, 6, -8, LAGTRAP_UNWIND_RBP_AT_RBP, 0)));
     EXPECT_THAT(last_rule_of(rbp_by(breg(6, -24))),
@@ -244,10 +244,10 @@ TEST(UnwindTable, FindsRbpByExpressions) {
     // rsp + 40 where the CFA is rsp + 64.
     EXPECT_THAT(last_rule_of(Bytes().u8(define_cfa_offset).uleb(64).raw(rbp_by(breg(7, 40)))),
                 IsRule(rule(LAGTRAP_UNWIND_REGISTER, 7, 64, LAGTRAP_UNWIND_RBP_AT_CFA, -24)));
-    // The CFA is given to the expression.
+    // The expression starts with the CFA on its stack.
     EXPECT_THAT(last_rule_of(rbp_by(std::string("\x40\x1c", 2))),
                 IsRule(rule(LAGTRAP_UNWIND_REGISTER, 7, 8, LAGTRAP_UNWIND_RBP_AT_CFA, -16)));
-    // A place that no rule can say.
+    // A place that no rule can express.
     EXPECT_THAT(last_rule_of(rbp_by(breg(3, 0))),
                 IsRule(rule(LAGTRAP_UNWIND_REGISTER, 7, 8, LAGTRAP_UNWIND_RBP_UNDEFINED)));
     EXPECT_THAT(last_rule_of(rbp_by(breg(6, 0) + '\x06')),
@@ -278,7 +278,7 @@ TEST(UnwindTable, KnowsTheKernelsSignalFrame) {
         return kind_of(find_unwind_rule(*table, code_at + 20));
     };
     EXPECT_EQ(kind("zRS", kernel_frame(168)), LAGTRAP_UNWIND_SIGNAL);
-    // Marked, yet with another layout; the layout, yet not marked.
+    // Marked but with another layout; then that layout but not marked.
     EXPECT_EQ(kind("zRS", kernel_frame(176)), LAGTRAP_UNWIND_UNSUPPORTED);
     EXPECT_EQ(kind("zRS", kernel_frame(168, "\x23\x08")), LAGTRAP_UNWIND_UNSUPPORTED);
     EXPECT_EQ(kind("zRS", ""), LAGTRAP_UNWIND_UNSUPPORTED);
@@ -323,7 +323,7 @@ TEST(UnwindTable, ReadsEveryEncodingOfPointers) {
     EXPECT_TRUE(found("zR", 0x19, [](std::uint64_t place) {
         return Bytes().sleb(static_cast<std::int64_t>(begin_address - place)).sleb(0x80);
     }));
-    // Indirect, relative to what there is not on x86-64, and unknown forms.
+    // Indirect, relative to things that x86-64 does not have, and unknown forms.
     for (const std::uint8_t encoding : {0x9b, 0x2b, 0x4b, 0x50, 0x05, 0x0f, 0xff})
         EXPECT_FALSE(found("zR", encoding, relative32)) << int{encoding};
 }
@@ -333,13 +333,13 @@ TEST(UnwindTable, ReadsTheAugmentationsOfCompilers) {
         Frames frames;
         const auto cie = frames.cie(augmentation, data, usual_start(), version);
         const std::uint64_t place = frames_address + frames.size() + 8;
-        // As much augmentation data as a language-specific table takes.
+        // With as much augmentation data as a language-specific table takes.
         frames.function_with(cie, Bytes().u32(code_at - place).u32(64).uleb(4).u32(0x11223344), "");
         const auto table = table_of(frames);
         return table ? kind_of(find_unwind_rule(*table, code_at)) : LAGTRAP_UNWIND_GAP;
     };
     const std::string plain = Bytes().u8(0x1b);
-    // An indirect pointer to the personality routine (4 bytes), the encoding of the table, that of pointers.
+    // An indirect pointer to the personality routine; encodings of the table and of pointers.
     const std::string with_personality = Bytes().u8(0x9b).u32(0x1234).u8(0x1b).u8(0x1b);
     EXPECT_EQ(kind("zR", plain), LAGTRAP_UNWIND_REGISTER);
     EXPECT_EQ(kind("zPLR", with_personality), LAGTRAP_UNWIND_REGISTER);
@@ -349,7 +349,7 @@ TEST(UnwindTable, ReadsTheAugmentationsOfCompilers) {
     EXPECT_EQ(kind("zR", plain, 4), LAGTRAP_UNWIND_REGISTER);
     EXPECT_EQ(kind("zR", plain, 2), LAGTRAP_UNWIND_GAP);
     EXPECT_EQ(kind("zR", plain, 5), LAGTRAP_UNWIND_GAP);
-    // What says something unknown about the code is not guessed at.
+    // An unknown augmentation might change the code's meaning, so there is no guess.
     EXPECT_EQ(kind("zRX", plain), LAGTRAP_UNWIND_GAP);
     EXPECT_EQ(kind("R", plain), LAGTRAP_UNWIND_GAP);
     EXPECT_EQ(kind("zR", ""), LAGTRAP_UNWIND_GAP);
@@ -359,7 +359,7 @@ TEST(UnwindTable, ReadsTheAugmentationsOfCompilers) {
 TEST(UnwindTable, LeavesGapsBetweenFunctionsAndWholeBucketsWithoutRows) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    // Out of order; the second and third with a gap of 6 bytes; one that goes through three buckets.
+    // Out of order; the second and third with a gap of 6 bytes; one that spans three buckets.
     frames.function(cie, code_at + 0x2000, 0x900, Bytes().u8(0x03).u16(0x500).u8(define_cfa_offset).uleb(16));
     frames.function(cie, code_at + 0x410, 10, "");
     frames.function(cie, code_at + 0x420, 10, "");
@@ -390,7 +390,7 @@ TEST(UnwindTable, LeavesGapsBetweenFunctionsAndWholeBucketsWithoutRows) {
 TEST(UnwindTable, KeepsTheRowsOfABucketInOnePage) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    // Buckets of 700 rows each: one to a page.
+    // Buckets of 700 rows each, so one per page.
     for (std::uint64_t number = 0; number < 10; ++number) {
         Bytes instructions;
         for (int row = 0; row < 700; ++row) instructions.u8(define_cfa_offset).uleb(row % 2 == 0 ? 16 : 24).u8(0x41);
@@ -425,10 +425,10 @@ TEST(UnwindTable, OfFunctionsThatOverlapTheLastToBeginHolds) {
     const auto with_offset = [](std::uint64_t offset) { return Bytes().u8(define_cfa_offset).uleb(offset).text(); };
     frames.function(cie, code_at, 100, Bytes().raw(with_offset(16)).u8(0x40 | 50).raw(with_offset(24)));
     frames.function(cie, code_at + 20, 40, with_offset(32));  // inside
-    frames.function(cie, code_at + 30, 10, with_offset(40));  // inside that
+    frames.function(cie, code_at + 30, 10, with_offset(40));  // inside that one
     frames.function(cie, code_at + 90, 40, with_offset(48));  // beyond the end of the first
     frames.function(cie, code_at + 90, 4, with_offset(56));   // the same begin, shorter
-    frames.function(cie, code_at + 120, 0, with_offset(64));  // nothing
+    frames.function(cie, code_at + 120, 0, with_offset(64));  // empty
     frames.function(cie, code_at + 200, 4, with_offset(72));  // the same begin, longer
     frames.function(cie, code_at + 200, 40, with_offset(80));
     const auto table = table_of(frames);
@@ -446,8 +446,8 @@ TEST(UnwindTable, OfFunctionsThatOverlapTheLastToBeginHolds) {
 TEST(UnwindTable, TakesWhatLiesInCodeAlone) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    frames.function(cie, code_at - 16, 32, "");               // begins before it
-    frames.function(cie, code_at + code_bytes - 16, 64, "");  // goes beyond its end
+    frames.function(cie, code_at - 16, 32, "");               // begins before the code
+    frames.function(cie, code_at + code_bytes - 16, 64, "");  // extends beyond its end
     frames.function(cie, frames_address, 16, "");             // in data
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
@@ -461,14 +461,14 @@ TEST(UnwindTable, TakesWhatLiesInCodeAlone) {
 TEST(UnwindTable, FindsTheSectionByItsSegmentWhereHeadersAreStripped) {
     Frames frames;
     frames.function(frames.usual_cie(), code_at, 64, "");
-    // Behind the end lies something else.
+    // There is something else after the end.
     frames.bytes().u32(0);
     frames.function(0, code_at + 256, 64, "");
     TestFile file;
     file.sections.push_back({".eh_frame", frames.text(), frames_address, SHF_ALLOC});
     file.section_headers = false;
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::NotFound);
-    // Version 1, pointer to .eh_frame relative to itself, no table of functions.
+    // Version 1, a pointer to .eh_frame relative to itself, no table of functions.
     file.eh_frame_hdr = Bytes().u8(1).u8(0x1b).u8(0xff).u8(0xff).u32(0x1000 - 4);
     const auto table = table_of(file);
     ASSERT_TRUE(table) << table.error().message;
@@ -491,7 +491,7 @@ TestSection packed(TestSection section, std::uint64_t claimed_bytes, std::uint32
     return section;
 }
 
-// Addresses in .debug_frame are absolute, CIEs may lie behind their functions, and their number is all ones.
+// .debug_frame has absolute addresses, CIEs after their functions, and all ones to mark CIEs.
 TEST(UnwindTable, ReadsDebugFramesPlainAndPacked) {
     Frames frames(true);
     frames.function_with(24 + 4, Bytes().u64(code_at).u64(64),
@@ -500,7 +500,7 @@ TEST(UnwindTable, ReadsDebugFramesPlainAndPacked) {
     // Dropped by the linker.
     frames.function_with(28, Bytes().u64(0).u64(64), "");
     TestFile file;
-    file.second_code = 0;  // as in a library that was linked without a segment for its headers
+    file.second_code = 0;  // as in a library linked without a segment for its headers
     file.sections.push_back({".debug_frame", frames.text(), 0, 0});
     const auto plain = table_of(file);
     ASSERT_TRUE(plain) << plain.error().message;
@@ -520,7 +520,7 @@ TEST(UnwindTable, ReadsDebugFramesPlainAndPacked) {
     EXPECT_THAT(table_of(file).error().message, HasSubstr("packed by method 9"));
 }
 
-// A program of Go with parts in C: .debug_frame of the ones, .eh_frame of the others, which comes first.
+// A Go program with C parts: .debug_frame covers the Go parts, .eh_frame (read first) the rest.
 TEST(UnwindTable, FillsWhatEhFrameLeavesOutFromDebugFrame) {
     Frames eh_frames;
     const auto cie = eh_frames.usual_cie();
@@ -591,7 +591,7 @@ TEST(UnwindTable, CountsRowsTowardsItsSize) {
         builder.put(offset, at_rsp(offset % 2 == 0 ? 8 : 16));
         ++offset;
     }
-    // What is left of 64 MiB for rows beside 32 pages of buckets and one of rules.
+    // The rest of 64 MiB for rows, besides 32 pages of buckets and one of rules.
     EXPECT_EQ(offset, rows_that_fit - 33 * 1024 + 1);
 }
 

@@ -1,4 +1,4 @@
-// Every rule of the tables of real files against elfutils libdw.
+// Checks every rule of the tables of real files against libdw from elfutils.
 #include "tests/unit/binaries/unwind_witness.hpp"
 
 #include <sys/auxv.h>
@@ -32,10 +32,10 @@ const std::filesystem::path frames_folder = build_folder() + "/binaries/frames";
 struct Comparison {
     std::uint64_t places = 0;
     std::uint64_t unsupported = 0;
-    std::uint64_t start_code = 0;           // places at the entry that libdw knows nothing of
-    std::vector<std::uint64_t> ours_alone;  // other places that it knows nothing of
+    std::uint64_t start_code = 0;           // addresses at the entry that libdw does not know
+    std::vector<std::uint64_t> ours_alone;  // other addresses that it does not know
     std::uint64_t rbx_given_up = 0;
-    std::uint64_t rbp_given_up = 0;  // the caller's rbp is where no rule can say it
+    std::uint64_t rbp_given_up = 0;  // no rule can express where the caller's rbp is
     std::map<lagtrap_unwind_kind, std::uint64_t> kinds;
     std::uint64_t differences = 0;
     std::string first_difference;
@@ -77,7 +77,8 @@ void compare_at(std::uint64_t address, const UnwindTable& table, const Witness& 
         same = same && (given_up || ours.rbp == right.rbp);
         const bool rbx_given_up = rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN || kind == LAGTRAP_UNWIND_SIGNAL;
         if (rbx_given_up && kind != LAGTRAP_UNWIND_SIGNAL) ++comparison.rbx_given_up;
-        // What nothing is said of libdw takes for lost; it is the caller's, by the ABI (System V for x86-64, 3.2.1).
+        // libdw treats unspecified registers as lost. By the ABI (System V for x86-64, 3.2.1) they
+        // are the caller's.
         const bool unspecified =
             ours.rbx.form == CallerRegister::Form::Same && right.rbx.form == CallerRegister::Form::Unknown;
         same = same && (rbx_given_up || unspecified || ours.rbx == right.rbx);
@@ -89,7 +90,7 @@ void compare_at(std::uint64_t address, const UnwindTable& table, const Witness& 
     if (comparison.differences++ == 0) comparison.first_difference = text.str();
 }
 
-// At the start, in the middle and at the end of every row that either of the two knows.
+// At the start, in the middle and at the end of every row that either of the two has.
 Comparison compare(const UnwindTable& table, const Witness& witness, const std::vector<std::uint64_t>& functions) {
     Comparison comparison;
     auto starts = witness.row_starts(functions);
@@ -121,10 +122,10 @@ Comparison compare_file(const std::filesystem::path& path) {
     std::cout << path.string() << ": " << table->row_count << " rows, " << table->unsupported_rows << " unsupported, "
               << table->size_bytes() / 1024 << " KiB; " << comparison.places << " places compared, "
               << comparison.rbp_given_up << " where rbp is given up, " << comparison.rbx_given_up << " where rbx is\n";
-    // One row at most, at the file's entry, of which libdw knows nothing.
+    // At most one row, at the file's entry, which libdw does not know.
     EXPECT_LE(comparison.start_code, 3U) << path;
     EXPECT_THAT(comparison.ours_alone, IsEmpty()) << path;
-    // Of real code next to nothing may be out of reach.
+    // In real code almost nothing may be unsupported.
     EXPECT_LT(static_cast<double>(table->unsupported_rows), 0.005 * static_cast<double>(table->row_count)) << path;
     return comparison;
 }
@@ -167,7 +168,7 @@ TEST(UnwindWitness, AgreesOnProgramsOfEachCompiler) {
         EXPECT_GT(compare_file(exits_folder / ("exits_" + std::string(name) + ".so")).places, 100U) << name;
 }
 
-// Of a procedure linkage table with branch tracking the stub pushes later in its 16 bytes.
+// In a procedure linkage table with branch tracking, the stub pushes later within its 16 bytes.
 TEST(UnwindWitness, AgreesOnBothFormsOfProcedureLinkageTables) {
     for (const char* name : {"frames_lazy.so", "frames_ibt.so"}) {
         const auto comparison = compare_file(frames_folder / name);
@@ -192,20 +193,21 @@ std::vector<std::uint64_t> functions_by_name(const std::filesystem::path& path) 
     return starts;
 }
 
-// The jumps with which entries of the file's linkage table begin, as objdump shows them: bytes, then "jmp    *0x...".
+// The jumps at the start of linkage table entries, as objdump shows them: bytes, then "jmp
+// *0x...".
 std::set<std::uint64_t> bytes_of_linkage_jumps(const std::filesystem::path& path) {
     std::set<std::uint64_t> places;
     std::istringstream lines(
         output_of("objdump -d -j .plt -j .plt.got '" + path.string() + "' | grep -P '\\tff 25 .*\\tjmp +\\*'"));
     for (std::string line; std::getline(lines, line);) {
         const std::uint64_t start = std::stoull(line, nullptr, 16);
-        if (start % 8 != 0) continue;  // the first entry's, which comes after a push
+        if (start % 8 != 0) continue;  // the first entry's, which follows a push
         for (std::uint64_t place = start; place < start + 6; ++place) places.insert(place);
     }
     return places;
 }
 
-// The linker describes no linkage table where nothing else has .eh_frame.
+// The linker does not describe a linkage table if nothing else has .eh_frame.
 TEST(UnwindWitness, AgreesOnDebugFramesPlainAndPacked) {
     for (const char* name : {"frames_debug.so", "frames_debug_packed.so"}) {
         const auto path = frames_folder / name;
@@ -226,7 +228,7 @@ TEST(UnwindWitness, AgreesOnDebugFramesPlainAndPacked) {
               "");
 }
 
-// The image of the kernel's own code in every process.
+// The kernel's code that is mapped into every process.
 std::string vdso() {
     const auto start = ::getauxval(AT_SYSINFO_EHDR);
     std::ifstream maps("/proc/self/maps");

@@ -1,4 +1,4 @@
-// The forms of arguments that compilers write for sys/sdt.h on x86-64, and what is none of them.
+// The argument forms that compilers write for sys/sdt.h on x86-64, and invalid ones.
 #include "binaries/usdt/usdt_arguments.hpp"
 
 #include <gmock/gmock.h>
@@ -47,9 +47,10 @@ TEST(UsdtArgument, InARegister) {
                                                                     {"-4@%r12d", 4, true, r12},
                                                                     {"2@%r15w", 2, false, r15},
                                                                     {"1@%r15b", 1, false, r15},
-                                                                    // A part of what the register has.
+                                                                    // Part of a register.
                                                                     {"4@%rax", 4, false, rax},
-                                                                    // Of a register's part no more is read than that.
+                                                                    // Reads no more than the named
+                                                                    // part of a register.
                                                                     {"8@%eax", 4, false, rax},
                                                                     {"%rdx", 8, false, rdx}})
         check(expected, UsdtPlace::Register);
@@ -183,7 +184,7 @@ TEST(UsdtArguments, OneThatIsNotReadHarmsNoOther) {
     EXPECT_EQ(parsed[2].number, -3);
 }
 
-// What another process sends is believed only if this process could have made it.
+// Accepts from another process only what this process could have produced.
 TEST(UsdtArguments, OutOfBoundsIsNotSound) {
     const UsdtArgument good = parse_usdt_argument("8@-8(%rax,%rbx,8)");
     ASSERT_TRUE(is_sound(good));

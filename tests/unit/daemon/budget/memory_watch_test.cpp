@@ -1,4 +1,5 @@
-// How much memory a group may use and does, by either version of the interface, and what is given up near the limit.
+// Memory limit and use of a control group, in either version of the interface, and what is shed
+// near the limit.
 #include "daemon/budget/memory_watch.hpp"
 
 #include <gmock/gmock.h>
@@ -76,7 +77,7 @@ TEST_F(Groups, VersionOneIsRead) {
     write(folder / "memory.usage_in_bytes", limited_to(60 * mib));
     write(folder / "memory.stat", "active_file 7\ntotal_active_file 1048576\ntotal_inactive_file 1048576\n");
     write(folder / "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
-    // The group around it says "no limit" by a number.
+    // The parent group expresses "no limit" as a number.
     write("memory/memory.limit_in_bytes", "9223372036854771712\n");
     write("memory/memory.usage_in_bytes", "1\n");
     write("memory/memory.stat", "\n");
@@ -122,7 +123,7 @@ TEST(MemoryBudget, WhatIsGivenUpComesBackWhenThereIsHalfAsMuchAgain) {
     EXPECT_EQ(budget.look(std::nullopt), (MemoryShed{false, false}));
 }
 
-// The watch with a group whose files change under it.
+// A watch on a group whose files change.
 class Watch : public Groups {
   protected:
     void SetUp() override { use(10 * mib); }
@@ -130,7 +131,7 @@ class Watch : public Groups {
         write_unit("unit", limited_to(256 * mib), used_bytes);
         write("unit/memory.events", "low 0\noom_kill " + std::to_string(killed_) + "\n");
     }
-    // Begins anew: the first look is at once.
+    // Starts again; the first check is immediate.
     MemoryWatch begin() {
         const auto say = [this](const std::string& line) { said_.push_back(line); };
         return {context_, MemoryGroup::find("0::/unit\n", root_),
@@ -171,7 +172,7 @@ TEST_F(Watch, TellsOfProcessesThatTheKernelEnded) {
     EXPECT_EQ(watch.status().killed, 0U) << "those before the daemon are not counted";
     killed_ = 3;
     use(250 * mib);
-    // The next look comes by the timer.
+    // The timer triggers the next check.
     while (watch.status().killed == 0 && context_.run_one() > 0) {
     }
     EXPECT_EQ(watch.status().killed, 1U);

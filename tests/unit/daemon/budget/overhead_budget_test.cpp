@@ -1,4 +1,4 @@
-// What is given up of watching, in which order, and when it comes back.
+// Shedding by the budget: in which order, and when it ends.
 #include "daemon/budget/overhead_budget.hpp"
 
 #include <gmock/gmock.h>
@@ -104,7 +104,7 @@ TEST(OverheadBudget, TheDaemonsOwnUseCountsForHalfAtMost) {
     EXPECT_THAT(steps_of(budget.look(use_of({event_taking(6)}, 80), second)), ElementsAre(Pair(Action::WatchPart, 0)));
 }
 
-// 9.5 % of 10 % is no reason; with what else counted it is.
+// 9.5 % of 10 % is within the budget, but not together with the rest.
 TEST(OverheadBudget, TheReasonNamesAllThatCounted) {
     OverheadBudget budget(budget_of(10), 2);
     const EventUse nine_and_a_half{24'000, 95 * cpu_percent / 10, 0, true};
@@ -118,7 +118,7 @@ TEST(OverheadBudget, TheReasonNamesAllThatCounted) {
                 HasSubstr("lagtrapd itself 80 % (of which 5 % count)"));
 }
 
-// Probes leave the kernel one by one, and are hit until then.
+// Probes are removed one by one, and are hit until then.
 TEST(OverheadBudget, WhatIsLeftOfAnEventThatWentIsNotChargedToOthers) {
     OverheadBudget budget(budget_of(10), 2);
     ASSERT_THAT(steps_of(budget.look(use_of({event_taking(40), event_taking(6)}), second)),
@@ -142,7 +142,7 @@ TEST(OverheadBudget, ComesBackAfterAPauseThatDoubles) {
     EXPECT_EQ(budget.again_ns(0), now + 120 * second);
 }
 
-// Twice what there is for it: one look on, one off, without a pause that grows.
+// Twice its share: watched in every second interval, without a growing pause.
 TEST(OverheadBudget, WhatIsNotFarTooDearIsWatchedAPartOfTheTime) {
     OverheadBudget budget(budget_of(10), 2);
     const EventUse quiet{0, 0, 0, true};
@@ -235,7 +235,7 @@ TEST(OverheadBudget, AnEventThatGoesIsCountedWhereItsBeginsFit) {
     EXPECT_TRUE(steps[0].counted);
     EXPECT_THAT(budget.look(use_of({event_with(7, 0, 6), event_taking(3)}), 3 * second), IsEmpty());
     EXPECT_EQ(budget.used_ppm(), 90'000) << "counting costs too";
-    // Others need the room: the count goes, not they.
+    // Others need the room, so the count is stopped instead of them.
     const auto full = budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 5 * second);
     ASSERT_THAT(steps_of(full), ElementsAre(Pair(Action::StopCount, 0)));
     EXPECT_FALSE(budget.counts_all(0));
@@ -251,7 +251,7 @@ TEST(OverheadBudget, WhereItsBeginsDoNotFitThatIsSaid) {
     EXPECT_THAT(steps[0].reason, HasSubstr("counting its begins alone would take 40 %"));
 }
 
-// A count between two turns does not make the turns fewer.
+// Counting between turns does not reduce the number of turns.
 TEST(OverheadBudget, BetweenTurnsAnEventIsCountedWhereThatCostsNoTurn) {
     for (const auto& [count_percent, counted] : {std::pair(4U, true), std::pair(9U, false), std::pair(0U, false)}) {
         OverheadBudget budget(budget_of(10), 1);
@@ -292,7 +292,8 @@ TEST(OverheadBudget, AnEventThatWasNeverArmedIsLeftAlone) {
     EXPECT_THAT(budget.look(use_of({EventUse{1000, 50 * cpu_percent, 0, false}}), second), IsEmpty());
 }
 
-// An event of users whose hits take so much each, in percent of a CPU: those that are paired, and those that pass.
+// An event of users whose hits take these percentages of a CPU: hits that are paired, and hits that
+// are only passed.
 struct UserShare {
     std::uint32_t uid = 0;
     std::uint64_t paired = 0, passed = 0;
@@ -385,7 +386,7 @@ TEST(OverheadBudget, SharesAreWrittenShort) {
     EXPECT_EQ(percent_of_ppm(15'000), "1.5 %");
 }
 
-// Nobody's event or stack goes for what only explains more.
+// No event or stack is shed for the sake of the history, which only adds explanations.
 TEST(OverheadBudget, TheHistoryGoesFirstAndComesBack) {
     OverheadBudget budget(settings::Budget{}, 1);
     WatchUse use = use_of({event_taking(8)}, 0, true);
@@ -403,7 +404,8 @@ TEST(OverheadBudget, TheHistoryGoesFirstAndComesBack) {
     EXPECT_EQ(budget.history_again_ns(), 0U);
 }
 
-// Layer by layer: the window and early recordings, then the times of runs, then stacks, then events.
+// Layer by layer: the window and early recordings, then the times of runs, then stacks, then
+// events.
 TEST(OverheadBudget, GivesUpLayerByLayerInTheOrderOfTheSettings) {
     OverheadBudget budget(settings::Budget{}, 1);
     WatchUse use = use_of({event_taking(20)}, 0, true);
@@ -423,7 +425,7 @@ TEST(OverheadBudget, GivesUpLayerByLayerInTheOrderOfTheSettings) {
     EXPECT_EQ(budget.times_again_ns(), 0U);
 }
 
-// Where a marker takes many times the share, what explains more goes for nothing.
+// If a marker takes many times its share, shedding explanations would not help.
 TEST(OverheadBudget, WhatWouldHelpNobodyStays) {
     OverheadBudget budget(settings::Budget{}, 1);
     WatchUse use = use_of({event_taking(90)}, 0, true);

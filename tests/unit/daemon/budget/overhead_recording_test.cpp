@@ -1,4 +1,4 @@
-// What a recording gives up, in which order.
+// Shedding by a recording, and its order.
 #include "daemon/budget/overhead_recording.hpp"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t ms = 1'000'000;
 
-// Looks at a recording on two CPUs every 250 ms.
+// Checks a recording on two CPUs every 250 ms.
 class Looker {
   public:
     explicit Looker(std::vector<Shed> shed, bool scheduling = true) {
@@ -23,7 +23,7 @@ class Looker {
         use_.at_ns = 1000;
         budget_.begin(budget, recording, 2, use_);
     }
-    // Of the 500 ms of both CPUs.
+    // The use in the 500 ms that both CPUs have.
     std::optional<RecordingBudget::Step> after(std::uint64_t samples_ms, std::uint64_t switches_ms,
                                                std::uint64_t others_ms = 0, std::uint64_t elapsed_ms = 250) {
         use_.at_ns += elapsed_ms * ms;

@@ -1,4 +1,4 @@
-// Trees of what the programs in the kernel wrote.
+// Builds call trees from what the programs in the kernel wrote.
 #include "daemon/calls/call_engine.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace lagtrap::daemon::call_engine_test {
 namespace {
 
-// All of its time on a CPU; `end_ns` 0: no event of its own ended it.
+// All of its time is on a CPU. `end_ns` 0: no end of its own was recorded.
 lagtrap_call_node node(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns, std::uint64_t end_ns,
                        std::uint32_t end = LAGTRAP_CALL_RETURNED) {
     lagtrap_call_node made{};

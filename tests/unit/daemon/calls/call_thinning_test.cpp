@@ -1,4 +1,4 @@
-// What is called too often is no longer watched.
+// Functions that are called too often are detached.
 #include "daemon/calls/call_thinning.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ class CallThinningTest : public ::testing::Test {
         hits_.resize(4);
         (void)thinning_.look(now_, hits_, functions_);
     }
-    // So many calls more in the next 20 ms.
+    // This many more calls in the next 20 ms.
     std::vector<std::uint32_t> after(const std::vector<std::uint64_t>& more) {
         now_ += milliseconds(20);
         if (cpu_) *cpu_ += cpu_of_look_;
@@ -70,7 +70,8 @@ TEST_F(CallThinningTest, AsManyGoAsNeeded) {
     EXPECT_EQ(out, (std::vector<std::uint32_t>{2, 1}));
 }
 
-// A quarter of a CPU is all that the program gets, nearly all of which is probes: without them the others are hit far more often.
+// The program gets a quarter of a CPU, nearly all of it for probes: without them, the other
+// functions are hit far more often.
 TEST_F(CallThinningTest, ProgramThatWaitsForCpusIsNotTakenForFast) {
     cpu_ = std::chrono::seconds(5);
     cpu_of_look_ = milliseconds(5);
@@ -94,8 +95,8 @@ TEST_F(CallThinningTest, ShortBurstTakesNothingOut) {
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(after({1, 100, 100, 0}).empty());
 }
 
-// A program that does nothing but call its functions in turn, whose probes cost three times what was measured. Gives the time from
-// which on it was nearly as fast as without any.
+// A program that only calls its functions in turn, with probes three times as expensive as
+// measured. Returns when it became nearly as fast as without probes.
 std::chrono::milliseconds time_until_fast(std::size_t count, double own_ns, double share) {
     constexpr double measured_ns = 1'000, true_ns = 3'000;
     CallThinning thinning(share);
@@ -113,7 +114,7 @@ std::chrono::milliseconds time_until_fast(std::size_t count, double own_ns, doub
     for (milliseconds at{20}; at < std::chrono::seconds(10); at += milliseconds(20)) {
         now += milliseconds(20);
         const double rounds = 20e6 / (static_cast<double>(count) * own_ns + probed * true_ns);
-        // Functions are not quite alike, so that they go one after the other.
+        // Functions differ slightly, so that they are detached one after the other.
         for (std::size_t i = 0; i < count; ++i)
             if (!out[i]) hits[i] += static_cast<std::uint64_t>(rounds * (1 + static_cast<double>(i) / 1e4) + 0.5);
         for (const calls::TakenOut& one : thinning.look(now, hits, functions)) {
@@ -122,7 +123,7 @@ std::chrono::milliseconds time_until_fast(std::size_t count, double own_ns, doub
         }
         const double speed =
             static_cast<double>(count) * own_ns / (static_cast<double>(count) * own_ns + probed * true_ns);
-        // As fast as the share allows, by what probes really cost.
+        // As fast as the share allows, by the true cost of probes.
         if (speed < 1 - share * true_ns / measured_ns) slow_until = at;
     }
     return slow_until;
@@ -145,7 +146,8 @@ TEST_F(CallThinningTest, NextLookIsUrgentAtFirstAndWhileMuchIsOwed) {
     EXPECT_FALSE(thinning_.is_urgent());
 }
 
-// Looks of 20 ms until a thousand functions that are hit ten times in each are too many; the process has so much CPU time in each.
+// Number of 20 ms checks until a thousand functions with ten hits in each are too many, if the
+// process has this much CPU time in each.
 int looks_at_a_thousand(milliseconds cpu_of_look) {
     CallThinning thinning(0.1);
     std::vector<calls::Function> functions(1000);
@@ -166,7 +168,7 @@ int looks_at_a_thousand(milliseconds cpu_of_look) {
 }
 
 TEST(ColdThinningTest, ProbesOfManyFunctionsOweWhatTheyTakeWithColdCaches) {
-    // 10 ms as measured are 30 ms with cold caches, of which 20 ms can be.
+    // 10 ms as measured are 30 ms with cold caches, of which 20 ms are possible.
     EXPECT_EQ(looks_at_a_thousand(milliseconds(20)), 2);
 }
 

@@ -1,4 +1,4 @@
-// How much longer things take because they are interrupted.
+// How much longer things take because of interruptions.
 #include "daemon/calls/interruptions.hpp"
 
 #include <gtest/gtest.h>

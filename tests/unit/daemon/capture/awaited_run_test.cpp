@@ -1,4 +1,4 @@
-// Whether the run that started a recording goes on.
+// Whether the run that started a recording is still open.
 #include "daemon/capture/awaited_run.hpp"
 
 #include <gtest/gtest.h>

@@ -84,7 +84,7 @@ TEST(CaptureLogs, what_came_before_there_was_a_folder_is_held_and_given_once) {
     EXPECT_THAT(times_in(folder.path(), LogKind::Kernel), ElementsAre(7));
 }
 
-// Each page of it is touched once, however much comes.
+// Each page of the buffer is touched once, however much arrives.
 TEST(CaptureLogs, what_is_held_is_not_moved_as_it_grows) {
     RecordBuffer held;
     held.reserve(1 << 20);

@@ -26,7 +26,7 @@
 namespace lagtrap::daemon::code_rundown_test {
 namespace {
 
-// A real process that does something, says that it is done, and waits to be ended.
+// A real process that does something, reports that it is done, and waits to be ended.
 class Child {
   public:
     explicit Child(const std::function<void()>& work, unsigned long namespaces = 0) {
@@ -108,7 +108,7 @@ class CodeRundownTest : public testing::Test {
         name.by_exec = 1;
         rundown_->take(&name.header);
     }
-    // Contents of the copies of one process, the oldest first.
+    // Contents of the copies of one process, oldest first.
     std::vector<std::string> copies(std::uint32_t pid, trace::CodeFileKind kind = trace::CodeFileKind::PerfMap) {
         std::map<std::uint64_t, std::string> found;
         if (std::filesystem::exists(folder_ / "code"))
@@ -163,7 +163,7 @@ TEST_F(CodeRundownTest, CopiesTheMapOfEachProgramOfAProcess) {
     ASSERT_TRUE(child.ready());
     clean_up(child);
     seen(child.pid());
-    began_program(child.pid(), 1);  // before that mapping, told late
+    began_program(child.pid(), 1);  // before that mapping, but reported late
     EXPECT_EQ(copies(child.pid()), Texts{});
     began_program(child.pid(), monotonic_ns());
     write(child.map(), "1000 10 of the second\n");
@@ -183,7 +183,7 @@ TEST_F(CodeRundownTest, FollowsNobodyWithoutCodeOfItsOwn) {
     EXPECT_EQ(rundown_->counts().lost(), 0U);
 }
 
-// The scan of the processes tells of the mapping, as in a capture.
+// The process scan reports the mapping, as in a capture.
 TEST_F(CodeRundownTest, CopiesAJitdumpThoughItIsDeleted) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root may open what other processes have mapped";
     const auto dump = folder_ / "jit-77.dump";
@@ -271,13 +271,13 @@ TEST_F(CodeRundownTest, HoldsNoDescriptorOfProcessesThatAreGone) {
         EXPECT_GT(open_descriptors(), before);
         child.end();
         exited(child.pid(), child.pid());
-        seen(child.pid());  // told late: there is no such process
+        seen(child.pid());  // reported late: there is no such process
         EXPECT_EQ(open_descriptors(), before);
     }
     EXPECT_EQ(rundown_->counts().lost(), 0U);
 }
 
-// Its files lie where nobody answers.
+// The process's files are on a file system that does not answer.
 class SilentCopier : public DirectCodeFileCopier {
   public:
     Result<std::uint64_t> copy(Owner, int, int to, std::uint64_t) override {
@@ -307,7 +307,7 @@ class CodeRundownNamespaces : public CodeRundownTest {
         if (::geteuid() != 0) GTEST_SKIP() << "only root may make namespaces everywhere";
         CodeRundownTest::SetUp();
     }
-    // In the child: a file system of its own at /tmp, which others do not see.
+    // In the child: mounts its own file system at /tmp, invisible to others.
     static void mount_tmp(const char* file_system) {
         if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) ::_exit(1);
         if (::mount("own", "/tmp", file_system, 0, nullptr) != 0) ::_exit(1);

@@ -5,7 +5,8 @@
 namespace lagtrap::daemon::stack_id_test {
 namespace {
 
-// As two workers of one program have them, which differ in their number and in where they are in the innermost function.
+// Like two workers of one program, which differ in their process number and in their address within
+// the innermost function.
 TEST(StackId, ProcessesWhoseNumbersAndAddressesDifferByTheSameBitsHaveTheirOwn) {
     constexpr __u64 callers[] = {0x40624e, 0x406260, 0x4028d0};
     for (__u64 bits = 1; bits < 4096; ++bits) {

@@ -1,4 +1,4 @@
-// Lines between the thread that says them and the connection that sends them.
+// Passes lines from the thread that writes them to the connection that sends them.
 #include "daemon/control/answer_stream.hpp"
 
 #include <gtest/gtest.h>

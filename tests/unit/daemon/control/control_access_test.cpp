@@ -10,7 +10,7 @@ namespace {
 
 using settings::Callers;
 
-constexpr gid_t members = 0;  // the group of the settings, root's own: it is there on every machine
+constexpr gid_t members = 0;  // the group of the settings: root's own, which exists on every machine
 constexpr gid_t others = 65'500;
 
 struct Command {
@@ -76,7 +76,7 @@ TEST(ControlAccess, IsRootsAloneByDefault) {
     EXPECT_EQ(access->socket_mode(), 0600U);
 }
 
-// Members of the group may not look into memory unless the settings say so.
+// Members of the group may not look into memory unless the settings allow it.
 TEST(ControlAccess, TracingIsNoPartOfChanging) {
     settings::Control control;
     control.group = "root";

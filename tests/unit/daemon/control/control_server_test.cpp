@@ -54,7 +54,7 @@ class ControlServerTest : public ::testing::Test {
         thread_ = std::thread([this] { context_.run(); });
     }
 
-    // Sends `text` and reads until the server hangs up.
+    // Sends `text` and reads until the server closes the connection.
     std::string ask(const std::string& text) {
         const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
         sockaddr_un address{};
@@ -83,7 +83,7 @@ class ControlServerTest : public ::testing::Test {
         EXPECT_TRUE(changed.get_future().get());
     }
 
-    // The same by a user without rights.
+    // As ask(), by a user without rights.
     void ask_as_nobody(const std::string& text) {
         const pid_t child = ::fork();
         if (child == 0) ::_exit(::setresuid(65534, 65534, 65534) == 0 && ask(text).starts_with("{\"ok\":true") ? 0 : 1);

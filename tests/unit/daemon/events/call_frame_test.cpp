@@ -24,7 +24,8 @@ TEST(CallFrameTest, IsAliveWhileItsReturnAddressIsThere) {
               FrameState::Alive);
 }
 
-// A caller that catches, and goes on to sleep: what it calls has the place of the call that was left.
+// A caller that catches an exception and then sleeps: its next call occupies the place of the
+// abandoned one.
 TEST(CallFrameTest, IsGoneWhereAnotherCallHasItsPlace) {
     EXPECT_EQ(state_of_call(call, {.word_at_frame = 0x405678, .stack_pointer = inner}), FrameState::Gone);
     EXPECT_EQ(state_of_call(call, {.word_at_frame = 0x405678}), FrameState::Gone) << "a thread that computes";
@@ -44,7 +45,7 @@ TEST(CallFrameTest, IsGoneWhereTheStackIsLessDeep) {
     EXPECT_EQ(state_of_call(call, caught_further_out), FrameState::Gone);
 }
 
-// A signal's handler on a stack of its own, or another fiber.
+// A signal handler on its own stack, or another fiber.
 TEST(CallFrameTest, AnotherStackFurtherUpProvesNothing) {
     EXPECT_EQ(state_of_call(call, {.word_at_frame = call.return_address, .stack_pointer = outer}), FrameState::Alive);
 }

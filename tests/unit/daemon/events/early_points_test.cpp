@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t millisecond = 1'000'000;
 
-// Tells it of `count` runs a second of one duration, for a minute.
+// Reports `count` runs per second of one duration, for a minute.
 void run(EarlyPoints& points, std::size_t event, std::uint64_t duration_ns, std::uint64_t count,
          EarlyPoints::Histogram counted = {}) {
     for (std::uint64_t at = 1; at <= 60; ++at) {
@@ -45,7 +45,7 @@ TEST(EarlyPoints, lie_above_what_many_runs_take) {
 
 TEST(EarlyPoints, go_down_to_what_few_runs_take) {
     EarlyPoints points({100ms}, 20'000);
-    // Each costs about 30 ms, so that one in three seconds takes 1 %.
+    // Each costs about 30 ms, so one every three seconds takes 1 %.
     EarlyPoints::Histogram counted{};
     for (std::uint64_t at = 1; at <= 60; ++at) {
         points.learn(0, counted, at * second);
@@ -89,7 +89,7 @@ TEST(EarlyBudget, saves_up_and_runs_out) {
     EXPECT_FALSE(budget.has_room(2 * second));
     EXPECT_FALSE(budget.has_room(50 * second));
     EXPECT_TRUE(budget.has_room(60 * second));
-    // No more is saved than two seconds.
+    // At most two seconds can be saved up.
     EXPECT_TRUE(budget.has_room(100'000 * second));
     budget.pay(2 * second);
     EXPECT_FALSE(budget.has_room(100'000 * second));

@@ -1,4 +1,5 @@
-// Whether a goroutine still makes the call that it made: of a goroutine's structure and stack in this process's own memory.
+// Whether a goroutine is still in a call, judged by its structure and stack in this process's own
+// memory.
 #include "daemon/events/goroutine_frame.hpp"
 
 #include <unistd.h>
@@ -24,8 +25,8 @@ class GoroutineFrameTest : public testing::Test {
         waits_in({60, 40, 20});
     }
 
-    // Waits in calls whose return addresses lie at these words of the stack, the outermost first. Each has its caller's
-    // frame pointer below its return address.
+    // The goroutine waits in calls whose return addresses are at these words of the stack,
+    // outermost first. Below each return address is the caller's frame pointer.
     void waits_in(const std::vector<std::size_t>& calls) {
         std::uint64_t frame = 0;
         for (const std::size_t word : calls) {
@@ -41,7 +42,7 @@ class GoroutineFrameTest : public testing::Test {
     [[nodiscard]] std::uint64_t address_of(std::size_t word) const {
         return reinterpret_cast<std::uint64_t>(stack_.data() + word);
     }
-    // The call whose return address lies at this word.
+    // The call whose return address is at this word.
     [[nodiscard]] GoroutineFrame call_at(std::size_t word) const {
         const std::uint64_t depth = (stack_.size() - word) * 8;
         return {static_cast<std::uint32_t>(::getpid()),
@@ -76,7 +77,7 @@ TEST_F(GoroutineFrameTest, AGoroutineThatEndedIsGone) {
     status(dead);
     EXPECT_EQ(state_of_goroutine(call_at(40), memory_), FrameState::Gone);
     waits_in({60, 40});
-    put(number_offset, 35);  // another one has its structure
+    put(number_offset, 35);  // another goroutine has its structure
     EXPECT_EQ(state_of_frame(call_at(40), memory_), FrameState::Gone);
 }
 
@@ -103,7 +104,7 @@ TEST_F(GoroutineFrameTest, WhatCannotBeReadIsUnknown) {
     EXPECT_EQ(state_of_frame(frame, memory_), FrameState::Alive);
 }
 
-// The program may write anything there.
+// The program can write anything there.
 TEST_F(GoroutineFrameTest, FramesThatLeadNowhereEnd) {
     for (const std::uint64_t pointer :
          std::array<std::uint64_t, 6>{address_of(19), ~0ULL, ~0ULL - 7, address_of(39), 1, 0}) {

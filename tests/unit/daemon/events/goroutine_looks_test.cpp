@@ -12,14 +12,14 @@ namespace {
 
 using Looks = GoroutineLooks;
 
-// A program whose memory answers when it is let.
+// A program whose memory can be read when the test allows it.
 class Memory : public DirectInspector {
   public:
     Result<std::string> read_memory(std::uint32_t, std::uint64_t, std::uint64_t bytes) override {
         may_answer.wait();
         std::string structure(bytes, '\0');
         structure[bytes - 8] = static_cast<char>(number.load());
-        structure[bytes - 16] = 2;  // it runs
+        structure[bytes - 16] = 2;  // it is running
         return structure;
     }
     std::shared_future<void> may_answer;

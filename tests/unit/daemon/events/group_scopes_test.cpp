@@ -12,7 +12,7 @@
 namespace lagtrap::daemon::group_scopes_test {
 namespace {
 
-// Folders in the place of control groups.
+// Folders stand in for control groups.
 class GroupScopesTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -31,7 +31,7 @@ class GroupScopesTest : public ::testing::Test {
         events[0].scope.groups.unit = unit;
         return events;
     }
-    // Watches of this process's inotify descriptors.
+    // The watches of this process's inotify descriptors.
     static std::size_t watches() {
         std::size_t count = 0;
         for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
@@ -65,7 +65,7 @@ TEST_F(GroupScopesTest, AUserLeavesRoomAndWatchesForOthers) {
     const ScopedGroups scoped = scopes.of(0);
     EXPECT_EQ(scoped.groups, 1U);
     EXPECT_EQ(scoped.problem, "user 1000 has too many control groups");
-    // The root, the slice, the unit and the user's manager are root's; the user has 2048.
+    // The root, the slice, the unit and the user's manager belong to root; the user has 2048.
     EXPECT_EQ(watches() - before, 4U + 2048U);
 }
 

@@ -22,7 +22,7 @@ settings::Marker function(const std::string& name, settings::FunctionSide side =
     return marker;
 }
 
-// As an event of this program has it that begins and ends so.
+// The plan of an event of this program with these begin and end markers.
 Result<EventPlan> plan_of(const settings::Marker& begin, const settings::Marker& end) {
     settings::Event event;
     event.begin = begin;

@@ -90,7 +90,7 @@ TEST_F(OpenRunsTest, AnEndAndALookAtOnceTellOfADelayOnce) {
     constexpr int rounds = 2000;
     std::atomic<int> round{0}, ended{0};
     int told_by_end = 0;
-    // Takes the deadline away as end_run() does.
+    // Removes the deadline as end_run() does.
     std::thread ending([&] {
         for (int number = 1; number <= rounds; ++number) {
             while (round.load() != number) std::this_thread::yield();
@@ -143,7 +143,8 @@ TEST_F(OpenRunsTest, GivesUpRunsOfThreadsThatAreGone) {
 }
 
 TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
-    // A thread that sleeps deep in its stack: the frame of `alive` is above its stack pointer, that of `gone` below.
+    // A thread that sleeps deep in its stack: the frame of `alive` is above its stack pointer, that
+    // of `gone` below.
     std::uint32_t tid = 0;
     char frame = 0;
     std::uint64_t alive = 0;
@@ -177,7 +178,7 @@ TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
     sleeper.join();
 }
 
-// Whatever the thread does now: this one runs, and shows no stack pointer.
+// Whatever the thread is doing: this one is running, and has no known stack pointer.
 TEST_F(OpenRunsTest, GivesUpCallsWhosePlaceAnotherCallHas) {
     std::uint64_t word = 0x401234;
     for (const std::size_t index : {17, 18}) {
@@ -242,7 +243,7 @@ TEST_F(OpenRunsTest, SweepsBeforeTheDeadlineToo) {
     EXPECT_EQ(runs_->count(now_ns_).at(0).open, 1U);
 }
 
-// Its process was killed: the recording that it began has what was known of it.
+// Its process was killed. The recording that it triggered has what was known about it.
 TEST_F(OpenRunsTest, ADelayThatWasToldIsKnownWhenNobodyIsLeftToEndIt) {
     open(17, 0, now_ns_ - 1).trace_text_bytes = 7;
     open(21, 0, now_ns_ + 500).run.begin_tid = 0x3ffffff;
@@ -337,11 +338,11 @@ TEST_F(OpenRunsTest, ARunThatIsBeingEndedIsNoLongerThere) {
     EXPECT_EQ(tag(17), LAGTRAP_TAG_TAKEN) << "its slot belongs to who ends it";
 }
 
-// Of an event with more open runs than may well be, those go that are open for very long.
+// If an event has more open runs than is plausible, the very old ones are dropped.
 TEST_F(OpenRunsTest, StaleRunsGoWhereThereAreMany) {
     const auto open_many = [&](std::uint32_t event, std::size_t count, std::size_t from, std::uint64_t age_ns) {
         for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t index = from + i + i / LAGTRAP_BUCKET_TAGS;  // passes over the spill counts
+            const std::size_t index = from + i + i / LAGTRAP_BUCKET_TAGS;  // skips the spill counts
             const std::uint64_t begin_ns = now_ns_ - age_ns;
             open(index, event, begin_ns + 1'000'000).run.begin_hit_ns = begin_ns;
         }

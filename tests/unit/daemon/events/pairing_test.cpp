@@ -1,4 +1,5 @@
-// What is said of begins and ends that do not belong together, and when a run that passes its threshold is believed to be slow.
+// Warnings about begins and ends that do not match, and when a run over its threshold counts as
+// slow.
 #include "daemon/events/pairing.hpp"
 
 #include <gmock/gmock.h>

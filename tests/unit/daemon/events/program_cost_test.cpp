@@ -1,4 +1,4 @@
-// What one run of a marker program is taken for, from the times of some.
+// Estimates the cost of a marker program from the times of some executions.
 #include "daemon/events/program_cost.hpp"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ TEST(ProgramCost, BeginsAndEndsOfDifferentCostAreAveraged) {
     EXPECT_NEAR(static_cast<double>(*program_cost_ns(counts)), 400, 50);
 }
 
-// On a loaded machine one of five programs was preempted for milliseconds, others by interrupts: the mean of all of them would
-// be a thousand times what the program takes.
+// On a loaded machine, one of five executions was preempted for milliseconds and others were
+// interrupted. Their mean would be a thousand times the real cost.
 TEST(ProgramCost, WhatWasInterruptedDoesNotCount) {
     CostCounts quiet{}, loaded{};
     add(quiet, 250, 1000);

@@ -27,7 +27,7 @@ struct Programs {
     }
     [[nodiscard]] RunTakeover::Table table() const { return {tags_fd.get(), slots_fd.get()}; }
 
-    // Where a run with this tag lies; -1: nowhere.
+    // The index of a run with this tag, or -1.
     [[nodiscard]] int find(std::uint64_t tag) const {
         for (const std::uint32_t bucket : {lagtrap_first_bucket(tag), lagtrap_second_bucket(tag)})
             for (std::uint32_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place)
@@ -38,7 +38,7 @@ struct Programs {
     lagtrap_slot& begin(std::uint32_t event, std::uint32_t tid, std::uint8_t depth = 0) {
         return open(event, tid, depth, lagtrap_run_tag(tid, 0, event, depth));
     }
-    // The same, of a call that its frame tells apart.
+    // As begin(), for a call identified by its frame.
     lagtrap_slot& begin_by_frame(std::uint32_t event, std::uint32_t tid) {
         lagtrap_slot& slot = open(event, tid, 0, lagtrap_run_tag(frame, tid, event, 0));
         slot.by_frame = 1;

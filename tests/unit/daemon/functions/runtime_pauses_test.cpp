@@ -19,7 +19,7 @@ TEST(RuntimePausesTest, WhatCostsMoreIsInForItsShareOfTheTime) {
     RuntimePauses pauses;
     std::uint64_t spent_ns = 0;
     bool in = true;
-    // Half of a CPU while they are in.
+    // They use half of a CPU while attached.
     for (std::uint64_t at = 1; at <= 10'000; ++at) {
         if (in) spent_ns += 5 * ms;
         in = pauses.look(at * 10 * ms, spent_ns, 0.1);

@@ -38,7 +38,7 @@ TEST(BlockAllocator, GivesNothingOutAgainBeforeItHasRested) {
     EXPECT_EQ(blocks.allocate(4, 4, now + 1s), 0U);
 }
 
-// Against a list of who has which block.
+// Compares with a list of each block's owner.
 TEST(BlockAllocator, NeverGivesABlockToTwo) {
     std::mt19937 random(1);
     BlockAllocator blocks(10ms);

@@ -1,4 +1,4 @@
-// The merge helper is a shell script here, which does what a test needs of it.
+// Here the merge helper is a shell script that does what a test needs.
 #include "daemon/merges/merge_job.hpp"
 
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ const std::string bundle_name = "0f8fad5b-d9cb-469f-a165-70867728950e-aaaaaaaaaa
 class MergeJobTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        // What other tests of this process left.
+        // Left over from other tests of this process.
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
         folder_ = fs::path(::testing::TempDir()) / ("merge-job-" + std::to_string(::getpid()));
@@ -78,8 +78,8 @@ TEST_F(MergeJobTest, SaysWhetherNamesAreWanted) {
 }
 
 TEST_F(MergeJobTest, EndsOneThatTakesTooLong) {
-    task_.limit = 2s;  // in which it begins on a busy machine too
-    // A helper of the helper has its output too, and goes with it.
+    task_.limit = 2s;  // long enough to start even on a busy machine
+    // A child of the helper has its output too, and is killed with it.
     const auto merged = run("echo begun; sleep 1000 & sleep 1000");
     ASSERT_FALSE(merged);
     EXPECT_EQ(merged.error().kind, ErrorKind::Timeout);
@@ -100,7 +100,7 @@ TEST_F(MergeJobTest, LeavesNoChildWhereItCanNotBeWatched) {
     const std::string program = helper("sleep 1000");
     const int first_free = ::dup(0);
     ::close(first_free);
-    // Room for the pipe alone.
+    // Room for the pipe only.
     const rlimit tight{static_cast<rlim_t>(first_free) + 2, before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
     const auto started = MergeJob::start(context, program, task_, [](const auto&) { FAIL() << "nothing was started"; });

@@ -1,4 +1,4 @@
-// The merge helper is a shell script here, which does what a test needs of it.
+// Here the merge helper is a shell script that does what a test needs.
 #include "daemon/merges/merge_queue.hpp"
 
 #include <sys/stat.h>
@@ -23,7 +23,8 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Writes down which capture it got, and answers as lagtrap-merge does. $2 is the folder of bundles; before it may come an option.
+// Records which capture it got and answers like lagtrap-merge. $2 is the folder of bundles; an
+// option may precede it.
 const std::string merge_it =
     "bundle=\"$2/0f8fad5b-d9cb-469f-a165-70867728950e-$(printf 'a%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 "
     "16).lagtrap.tar.zst\"\n"
@@ -55,7 +56,7 @@ class MergeQueueTest : public ::testing::Test {
         options.first_pause = 1ms;
         return {context_, *spool_, options};
     }
-    // A capture with a session, and `bytes` beside it; each is made a second after the one before.
+    // A capture with a session and `bytes` beside it, each made a second after the previous one.
     fs::path capture(const std::string& name, std::size_t bytes = 0) {
         const fs::path path = spool_->captures() / name;
         fs::create_directories(path);
@@ -66,7 +67,7 @@ class MergeQueueTest : public ::testing::Test {
         fs::last_write_time(path, fs::file_time_type::clock::now() - 1h + ++made_ * 1s);
         return path;
     }
-    // The captures that the helper was started for, and whether without names.
+    // The captures for which the helper was started, and whether without names.
     std::vector<std::string> calls() const {
         std::vector<std::string> found;
         std::ifstream file(folder_ / "calls");
@@ -113,7 +114,7 @@ TEST_F(MergeQueueTest, TriesAgainUntilItSucceeds) {
 
 TEST_F(MergeQueueTest, AMergeThatTakesTooLongIsRepeatedWithoutNamesThenSetAside) {
     auto queue = this->queue("exec sleep 1000\n");
-    queue.set_limits(2s, UINT64_MAX);  // in which the helper begins on a busy machine too
+    queue.set_limits(2s, UINT64_MAX);  // long enough for the helper to start even on a busy machine
     const fs::path path = capture("slow");
     queue.add({path, "session", "query"});
     context_.run();

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Lets the keeper look, again and again, until its problem is one that `wanted` likes.
+// Lets the keeper check repeatedly until `wanted` accepts its problem.
 template <typename Wanted>
 bool look_until(SpoolKeeper& keeper, std::atomic<int>& clock_s, Wanted wanted) {
     const auto deadline = std::chrono::steady_clock::now() + 60s;

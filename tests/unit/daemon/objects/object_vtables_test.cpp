@@ -8,7 +8,7 @@
 namespace lagtrap::daemon::object_vtables_test {
 namespace {
 
-// Memory of a process that there is not.
+// Memory of a fictitious process.
 class Memory : public ProcessInspector {
   public:
     Result<InspectedProcess> read(std::uint32_t, Code, const InspectionLimits&) override { return none(); }
@@ -54,7 +54,7 @@ Memory shop() {
     memory.put(0x8080, {0x9000, 0x4000, 0x80a0});  // of Gadget, whose base is Item
     memory.put(0x80a0, {0x9000, 0x4100});          // of Item
     memory.put(0x80c0, {0x9000, 0x4200});
-    memory.put(0x8000, {0, 0x8080, 0x1010, 0x1020});  // the table of Gadget comes first
+    memory.put(0x8000, {0, 0x8080, 0x1010, 0x1020});  // Gadget's table comes first
     memory.put(0x8020, {0, 0x80a0, 0x1010, 0x1030, 0x1040});
     memory.put(0x8050, {0, 0x80c0, 0x1050});
     return memory;

@@ -1,4 +1,4 @@
-// What a probe is taken for by the instruction it lies on.
+// The estimated cost of a probe by the instruction it is on.
 #include "daemon/probes/overhead_probes.hpp"
 
 #include <gmock/gmock.h>

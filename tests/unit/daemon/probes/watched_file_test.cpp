@@ -55,7 +55,7 @@ TEST_F(WatchedFileOfSomebody, IsChangedThoughItsTimesAreSetBack) {
     const timespec times[2] = {{0, UTIME_OMIT}, {file->identity().modified_s, file->identity().modified_ns}};
     ASSERT_EQ(::utimensat(AT_FDCWD, path_.c_str(), times, 0), 0);
     ASSERT_EQ(*FileIdentity::at(path_), file->identity());
-    // Times are taken from a clock that ticks: until then nothing tells the two moments apart.
+    // File times come from a coarse clock; until it ticks, the two times are equal.
     while (file->unchanged()) ASSERT_EQ(::chmod(path_.c_str(), 0644), 0);
     SUCCEED();
 }

@@ -17,7 +17,7 @@
 namespace lagtrap::daemon::write_guard_test {
 namespace {
 
-// A file of this user's.
+// A file of this user.
 class GuardedFile : public testing::Test {
   protected:
     void SetUp() override {
@@ -70,7 +70,8 @@ TEST_F(GuardedFile, IsLetGoWithTheGuard) {
     EXPECT_EQ(::fcntl(file->fd(), F_GETLEASE), F_UNLCK);
 }
 
-// Where no signal can be queued the kernel sends SIGIO, which ends a process that does not expect it.
+// If no signal can be queued, the kernel sends SIGIO, which kills a process that does not expect
+// it.
 TEST_F(GuardedFile, IsLeftWithoutRoomForASignal) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_SIGPENDING, &before), 0);

@@ -1,4 +1,5 @@
-// Follows paths in a folder of its own, with links that lead out of it and mounts that may not be entered.
+// Walks paths in its own folder, with links that lead out of it and mounts that must not be
+// entered.
 #include "daemon/processes/careful_walk.hpp"
 
 #include <fcntl.h>
@@ -29,7 +30,7 @@ class CarefulWalk : public testing::Test {
     }
     void TearDown() override { fs::remove_all(folder_); }
 
-    // What was reached, by the name that the kernel has for it.
+    // The path that was reached, according to the kernel.
     Result<fs::path> reach(const std::string& path) {
         const auto may_enter = [this](int place) -> Status {
             entered_.push_back(name_of(place).filename().string());

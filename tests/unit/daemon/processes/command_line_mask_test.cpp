@@ -83,7 +83,7 @@ TEST(CommandLines, AreShownAsTheSettingsSay) {
     EXPECT_EQ(shown_command_line("", CommandLines::Program), "");
 }
 
-// What a program writes over its arguments may be anything.
+// A program can write anything over its arguments.
 TEST(CommandLines, OfAnyBytesAreMasked) {
     std::string bytes;
     constexpr std::string_view alphabet("\"'=:/@-p{}&; \0tokenpassword", 28);

@@ -27,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A child that does what a helper does, or not.
+// A child that behaves like a helper, or not.
 Result<InspectorHelper> start(void (*serve)(int)) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return system_error("socketpair");
@@ -131,7 +131,7 @@ TEST(InspectorPool, GoesOnWithoutAHelperThatIsHeldUp) {
     EXPECT_EQ(again.error().kind, ErrorKind::Busy);
     EXPECT_EQ(pool.counts().held_up, 1U);
     EXPECT_EQ(pool.counts().refused, 1U);
-    // Of another process a new helper is asked, be it in time or not.
+    // For another process a new helper is asked, whether or not it is in time.
     (void)pool.read(static_cast<std::uint32_t>(::getpid()), ProcessInspector::Code::Left, {});
     EXPECT_EQ(pool.counts().started, 2U);
 }
@@ -168,7 +168,8 @@ TEST(InspectorPool, AHelperThatCanBeKilledIsNotStuck) {
                         .limits = {.stuck = 0, .reserved_stuck = 1},
                         .deadline = 50ms});
     EXPECT_EQ(pool.read(1, ProcessInspector::Code::Left, {}).error().kind, ErrorKind::Timeout);
-    // As soon as it has ended it takes nobody's room: there is none for another beside it.
+    // Once the killed helper has ended it no longer takes room; there is no room for a second one
+    // beside it.
     while (pool.counts().started < 2)
         (void)pool.read(static_cast<std::uint32_t>(::getpid()), ProcessInspector::Code::Left, {});
     EXPECT_EQ(pool.counts().stuck, 0U);
@@ -204,7 +205,7 @@ TEST(InspectorPool, ReadsMemoryInOnePiece) {
     EXPECT_FALSE(pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()), std::uint64_t{1} << 40));
 }
 
-// Helpers, readers and calls that file systems never let go, and the threads that there always are.
+// Helpers, readers and calls that a file system never releases, plus the permanent threads.
 TEST(InspectorPool, WhatMayBeStuckFitsIntoTheTasksOfTheUnit) {
     const auto unit = read_file(source_folder() + "/packaging/systemd/lagtrapd.service", 64 * 1024);
     ASSERT_TRUE(unit);
@@ -219,7 +220,7 @@ TEST(InspectorPool, WhatMayBeStuckFitsIntoTheTasksOfTheUnit) {
               tasks);
 }
 
-// Without it the test would last for an hour.
+// Without this the test would last an hour.
 TEST(InspectorPool, AThreadThatGivesUpWaitsNoLonger) {
     InspectorPool pool({.start = start_stuck, .deadline = 1h});
     std::atomic<bool> given_up{false};

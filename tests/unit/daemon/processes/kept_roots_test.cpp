@@ -28,7 +28,8 @@ TEST(RootAge, IsAskedForAgainWhereItMayHaveBecomeAnother) {
     EXPECT_EQ(due, 9) << "a process that stays as it is is asked for less and less often";
 }
 
-// Of a process in a view of its own that there seems to be in a /proc made of files. Opens nothing of it itself.
+// Roots of a process that appears to be in its own mount namespace, by a /proc made of files. Opens
+// nothing in it.
 class Roots : public DirectInspector {
   public:
     Result<UniqueFd> open_root(std::uint32_t pid) override {

@@ -19,7 +19,7 @@ TEST(LookBudget, LetsShortLooksPass) {
     EXPECT_TRUE(budget.limited().empty());
 }
 
-// Of a long time no user gets more than its share, whatever it does.
+// Over a long time no user gets more than its share, whatever it does.
 TEST(LookBudget, HoldsAUserToItsShare) {
     LookBudget budget;
     auto used = 0ms;

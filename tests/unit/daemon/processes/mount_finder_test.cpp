@@ -1,4 +1,4 @@
-// Which mount a descriptor lies on, with real mounts in a namespace of this test's own.
+// Which mount a descriptor is on, with real mounts in the test's own namespace.
 #include "daemon/processes/mount_finder.hpp"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ TEST(MountFinder, AKernelsOwnFileSystemIsNot) {
     EXPECT_FALSE(finder.check_local(file->get(), process));
 }
 
-// On a thread, whose namespace ends with it.
+// Runs on a thread whose namespace ends with it.
 class MountFinderNamespaces : public testing::Test {
   protected:
     void SetUp() override {
@@ -80,7 +80,7 @@ TEST_F(MountFinderNamespaces, KnowsAMountThatIsNewerThanTheLastLook) {
     });
 }
 
-// The kernel gives the number of a mount out again at once.
+// The kernel reuses a mount's number immediately.
 TEST_F(MountFinderNamespaces, IsNotMisledByTheMountThatHadTheNumberBefore) {
     in_namespace([this] {
         MountFinder finder;

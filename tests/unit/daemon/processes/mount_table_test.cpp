@@ -32,7 +32,7 @@ TEST(MountTable, FindsTheMountOfAPathByItsNameAlone) {
     EXPECT_EQ(table.holding("/remote/program")->id, 30U);
     EXPECT_EQ(table.holding("/remoteness/program")->id, 22U);
     EXPECT_EQ(table.holding("/media/joe/with blank/a")->id, 31U);
-    EXPECT_EQ(table.holding("/data/covered/a")->id, 34U);  // the later one covers the other
+    EXPECT_EQ(table.holding("/data/covered/a")->id, 34U);  // the later mount covers the other
 }
 
 TEST(MountTable, WhereSetUidDoesNotCountAFilesOwnerIsNotBelieved) {
@@ -51,10 +51,10 @@ TEST(MountTable, AnOverlayIsLocalIfItsLayersAre) {
     EXPECT_FALSE(overlay("rw,lowerdir=/data/a:/remote/b,upperdir=/data/c"));
     EXPECT_FALSE(overlay("rw,lowerdir=/data/a,upperdir=/remote/c"));
     EXPECT_FALSE(overlay("rw,lowerdir+=/data/a,lowerdir+=/remote/b"));
-    EXPECT_TRUE(overlay("rw,lowerdir=l/ABC:l/DEF,upperdir=u"));  // by names that only who made it can follow
+    EXPECT_TRUE(overlay("rw,lowerdir=l/ABC:l/DEF,upperdir=u"));  // by names that only its creator can resolve
 }
 
-// A rootless container's, whose layers only its own namespace has.
+// An overlay of a rootless container, whose layers exist only in its own namespace.
 TEST(MountTable, LayersAreLookedUpInTheMountsOfWhoMadeTheOverlay) {
     const auto own = MountTable::parse(machine);
     const std::string layers = " - overlay overlay rw,lowerdir=/srv/layer:/data/a\n";
@@ -71,7 +71,7 @@ TEST(MountTable, LayersAreLookedUpInTheMountsOfWhoMadeTheOverlay) {
     EXPECT_FALSE(
         is_local("51 49 0:51 / /srv rw - overlay overlay rw,lowerdir=/srv/below/a\n"
                  "52 51 0:52 / /srv/below rw - fuse some rw\n"));
-    // The machine has mounted it itself, so its paths are the machine's, whatever lies there in the container.
+    // The machine mounted it, so its paths are the machine's, whatever the container has there.
     const auto with_overlay = MountTable::parse(std::string(machine) + "90 22 0:50 / /run/top rw" + layers);
     const auto container =
         MountTable::parse("49 1 0:50 / / rw" + layers + "51 49 0:51 / /srv rw - nfs server:/ rw\n", &with_overlay);

@@ -52,10 +52,10 @@ TEST(ProcessParty, WordsSayWhatItIs) {
     EXPECT_EQ(party_text(unknown_party), "unknown users");
 }
 
-// A child that goes on living, in namespaces, until it is told to end.
+// A child that lives in namespaces until it is told to end.
 class Child {
   public:
-    // Gives whether it is where it was to be; a process that `enter` forks ends with the pipe, too.
+    // Checks whether it entered them. A process forked by `enter` ends with the pipe too.
     explicit Child(const std::function<bool()>& enter) {
         std::array<int, 2> ready{}, end{};
         if (::pipe2(ready.data(), O_CLOEXEC) != 0 || ::pipe2(end.data(), O_CLOEXEC) != 0) return;
@@ -113,7 +113,7 @@ TEST_F(RealParty, OfThisProcessIsRoot) { EXPECT_EQ(*read_party("/proc/self"), ro
 TEST_F(RealParty, ANamespaceOfAUserIsThatUser) {
     const Child child([] { return ::setresuid(1234, 1234, 1234) == 0 && ::unshare(CLONE_NEWUSER) == 0; });
     if (!child.entered()) GTEST_SKIP() << "this machine gives users no namespaces";
-    // With a range of subordinate users, as newuidmap(1) maps it, of which it becomes one.
+    // With a range of subordinate users, mapped like newuidmap(1) does; it becomes one of them.
     ASSERT_TRUE(map_users(child.folder(), "0 100000 65536"));
     EXPECT_EQ(*read_party(child.folder()), 1234U);
     EXPECT_EQ(read_party(child.folder(), 100000), 1234U);
@@ -130,7 +130,8 @@ TEST_F(RealParty, RootOfANamespaceThatRootMadeIsNotTheMachines) {
 
 TEST_F(RealParty, NamespacesInsideCountAsTheOutermost) {
     const Child child([] {
-        // Who is nobody in the outer one may make none in it. Itself it may map, if it may be dumped.
+        // A user that is unmapped in the outer namespace cannot create an inner one. It can map
+        // itself if it is dumpable.
         return ::setresgid(1234, 1234, 1234) == 0 && ::setresuid(1234, 1234, 1234) == 0 &&
                ::unshare(CLONE_NEWUSER) == 0 && ::prctl(PR_SET_DUMPABLE, 1) == 0 &&
                map_users("/proc/self", "0 1234 1") && write_to("/proc/self/setgroups", "deny") &&

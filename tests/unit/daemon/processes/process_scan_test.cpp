@@ -107,13 +107,13 @@ TEST(ProcessScan, TellsByWhichNameAProgramWasStarted) {
     std::string text;
     scan.records().for_each(
         [&](const lagtrap_record* record) { text = text_of(reinterpret_cast<const lagtrap_process*>(record)); });
-    // What /proc says comes first: code is found by it.
+    // The path from /proc comes first, because code is found by it.
     EXPECT_TRUE(text.starts_with((proc / "root/usr/bin/check").string() + '\0')) << text;
     EXPECT_TRUE(text.ends_with(std::string("\0/usr/bin/server", 16))) << text;
     std::filesystem::remove_all(proc);
 }
 
-// Forty processes of one user with as many names as there can be: they are cut, and another's are not.
+// Forty processes of one user with as many names as possible: they are cut, another user's are not.
 TEST(ProcessScan, HoldsNoMoreThanItsLimitAndAQuarterOfOneUser) {
     const std::filesystem::path proc = std::filesystem::path(::testing::TempDir()) / fmt::format("many-{}", ::getpid());
     const auto add = [&](std::uint32_t pid, std::uint32_t uid, int mappings) {
@@ -166,7 +166,7 @@ TEST(RecordBuffer, TakesNothingButWholeRecords) {
     EXPECT_FALSE(copy.assign(bytes.substr(0, bytes.size() - 8)));
     EXPECT_FALSE(copy.assign(bytes.substr(0, bytes.size() - 3)));
     std::string wrong = bytes;
-    wrong[0] = 0;  // a record of no bytes
+    wrong[0] = 0;  // a record of zero bytes
     EXPECT_FALSE(copy.assign(wrong));
     EXPECT_TRUE(copy.assign("") && copy.empty());
     std::string longer_path = bytes;

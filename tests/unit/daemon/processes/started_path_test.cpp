@@ -1,4 +1,5 @@
-// By which of its file's names a program was started, and what the log says of who began a run; of a /proc made of files.
+// The name of a file by which a program was started, and what the log says about the process that
+// began a run; with a /proc made of files.
 #include "daemon/processes/started_path.hpp"
 
 #include <unistd.h>

@@ -11,7 +11,7 @@ TEST(UserShares, AUserHasAQuarterAndRootAll) {
     EXPECT_FALSE(shares.take(7, 1));
     EXPECT_TRUE(shares.take(8, 100));
     EXPECT_TRUE(shares.take(0, 650));
-    EXPECT_FALSE(shares.take(8, 1));  // nobody has room any more
+    EXPECT_FALSE(shares.take(8, 1));  // nobody has room left
     EXPECT_EQ(shares.used_bytes(), 1000U);
     EXPECT_EQ(shares.left_out(), (LeftOut{{7, 1}, {8, 1}}));
 }

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint64_t s = 1'000'000'000;
 
-// The clocks at `monotonic` after so much sleep, with the wall clock set forward by so much.
+// The clocks at `monotonic` after sleeping for `slept`, with the wall clock set forward by
+// `stepped`.
 ClockSnapshot clocks(std::uint64_t monotonic, std::uint64_t slept = 0, std::int64_t stepped = 0) {
     return {monotonic, monotonic + slept,
             static_cast<std::uint64_t>(static_cast<std::int64_t>(1000 * s + monotonic + slept) + stepped)};

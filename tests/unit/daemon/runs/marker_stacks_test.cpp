@@ -16,12 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// Two looks at the clock begin and end a look at a process.
+// Each process inspection reads the clock twice, at its begin and end.
 std::chrono::steady_clock::time_point clock_now;
 std::chrono::milliseconds look_takes;
 std::chrono::steady_clock::time_point now() { return clock_now += look_takes; }
 
-// /proc with one process.
+// A /proc with one process.
 class MarkerStacksOfAProcess : public testing::Test {
   protected:
     static constexpr std::uint32_t pid = 7;
@@ -44,7 +44,7 @@ class MarkerStacksOfAProcess : public testing::Test {
             maps << fmt::format("{:08x}-{:08x} r-xp 00000000 08:01 42 /bin/program\n", (piece + 1) * 0x2000,
                                 (piece + 1) * 0x2000 + 0x1000);
     }
-    // The only frame of a stack in this process, as it is told.
+    // The only frame of a stack in this process, as it is reported.
     MarkerPlace place_of(std::uint64_t address) {
         std::vector<std::uint64_t> memory(sizeof(lagtrap_stack) / 8 + 2);
         auto& stack = *reinterpret_cast<lagtrap_stack*>(memory.data());

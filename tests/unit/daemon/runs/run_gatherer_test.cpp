@@ -26,7 +26,7 @@ settings::Event event_named(const std::string& name, std::vector<std::string> st
     return event;
 }
 
-// This very process is whose runs these are.
+// The runs are those of this process.
 class Gatherer : public testing::Test {
   protected:
     void SetUp() override {
@@ -122,7 +122,7 @@ TEST_F(Gatherer, StagesAreInOrderAndInside) {
     hit(record, 3, 1'300'000);
     hit(record, 0, 1'200'000);  // another thread's, written later
     hit(record, 0, 9'000'000);
-    hit(record, 77, 1'250'000);  // no stage of the event
+    hit(record, 77, 1'250'000);  // not a stage of the event
     take(record);
     const trace::RunBatch batch = gatherer_.close("").batch;
     const auto& stages = batch.runs.at(0).stages;
@@ -185,7 +185,7 @@ TEST_F(Gatherer, StacksArePlacesInFilesAndEachIsTakenOnce) {
     EXPECT_EQ(gathered.batch.runs[0].end_stack, 0U);
     EXPECT_EQ(gathered.batch.runs[1].stages[0].stack, 1U);
     ASSERT_EQ(gathered.modules.size(), 1U);
-    // A new batch has it again, though it is told of once.
+    // A new batch contains it again, though it was reported once.
     take(record);
     EXPECT_EQ(gatherer_.close("").batch.stacks.size(), 1U);
 }
@@ -285,7 +285,7 @@ TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
         writer.put(gathered);
         while (writer.totals().written == 0) std::this_thread::yield();
         EXPECT_EQ(writer.totals().written_runs, 3U);
-        // At once: the writer still looks into it.
+        // Immediately, while the writer still uses it.
         std::filesystem::rename(spool->folder(spool::EntryState::Ready), root / "gone");
         writer.put(gathered);
         while (writer.totals().failed == 0) std::this_thread::yield();
@@ -385,7 +385,7 @@ TEST(FrameNames, NamesThisProgramWithItsLines) {
     ASSERT_EQ(gathered.batch.stacks.size(), 1U);
     const trace::RunFrame& frame = gathered.batch.stacks[0].back();
     EXPECT_THAT(frame.function, testing::HasSubstr("lagtrap::daemon::piece_of"));
-    // Lines are there where the build has debug information.
+    // There are lines if the build has debug information.
     EXPECT_THAT(frame.file, testing::AnyOf("", testing::EndsWith("daemon/runs/batch_writer.cpp")));
 }
 

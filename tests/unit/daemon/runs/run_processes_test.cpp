@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* program = "/proc/self/exe";
 
-// A folder in which no process is.
+// A folder without any process.
 class RunProcessesTest : public testing::Test {
   protected:
     RunProcessesTest() {
@@ -49,7 +49,7 @@ TEST_F(RunProcessesTest, a_process_that_has_ended_is_named_by_its_program_if_tha
     EXPECT_EQ(found.build_id.size(), 40U);
 }
 
-// What it belongs to is read where it is read who it is.
+// Unit and container are read together with the process's identity.
 TEST_F(RunProcessesTest, units_and_containers_are_named) {
     const std::string id(64, 'c');
     std::filesystem::create_directories(empty_ / "31");
@@ -72,7 +72,7 @@ TEST_F(RunProcessesTest, a_process_of_a_program_that_nobody_knows_has_none) {
     EXPECT_EQ(found.executable + found.build_id, "");
 }
 
-// Its number is another process's by now, or it became another program.
+// Its number now belongs to another process, or it became another program.
 TEST_F(RunProcessesTest, what_the_kernel_said_counts_more_than_who_has_the_number_now) {
     RunProcesses processes;
     processes.expect({"/bin/sh"});

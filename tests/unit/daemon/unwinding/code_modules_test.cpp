@@ -23,7 +23,7 @@
 namespace lagtrap::daemon::code_modules_test {
 namespace {
 
-// Which table a mapping of the process has; and whether it is there.
+// Which table a mapping of the process has, and whether the table is there.
 class SharedTables : public SpacesFixture {
   protected:
     SharedTables() {
@@ -101,7 +101,7 @@ TEST_F(SharedTables, AFileThatChangedIsAnother) {
 
 class UnreadTables : public SharedTables {
   protected:
-    // A process that has the file mapped, though nobody has looked at it: this one and a child of it.
+    // Maps the file into this process and a child, without reporting that.
     static void* map_here(const std::filesystem::path& path) {
         const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         return ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
@@ -136,7 +136,7 @@ TEST_F(UnreadTables, AFileThatIsUnlinkedBeforeItsTurnIsReadThroughItsMapping) {
     ASSERT_NE(mapped, MAP_FAILED);
     note_mapping(pid, mapped, path, inode_of(path));
     publish();
-    std::filesystem::remove(path);  // which changes what the file was when it was looked at
+    std::filesystem::remove(path);  // changes the file's state since it was checked
     make_all();
     ASSERT_EQ(states(), std::vector{ModuleState::Waiting});
     look_again();
@@ -156,7 +156,7 @@ TEST_F(UnreadTables, AFileIsReadThroughAnotherProcessIfTheOneThatCameFirstIsGone
     }
     const auto other = static_cast<std::uint32_t>(::getpid()), first = static_cast<std::uint32_t>(child);
     const std::uint64_t inode = inode_of(path);
-    // In this order: the job that is queued is to read it through the child.
+    // In this order, so that the queued job reads it through the child.
     note_mapping(first, mapped, path, inode);
     publish();
     note_mapping(other, mapped, path, inode);
@@ -172,7 +172,8 @@ TEST_F(UnreadTables, AFileIsReadThroughAnotherProcessIfTheOneThatCameFirstIsGone
 }
 
 TEST_F(SharedTables, TheTablesOfWhoHasManyGiveWay) {
-    // Each of another content: the third user's are the room of two, and there is room for three.
+    // Each with different content: the third user's need the room of two, and there is room for
+    // three.
     std::vector<std::string> programs{"/usr/bin/true", "/usr/bin/ls", "/usr/bin/sort", "/usr/bin/cp"};
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -195,14 +196,14 @@ TEST_F(SharedTables, TheTablesOfWhoHasManyGiveWay) {
     map_file(3, small);
     EXPECT_GE(modules.totals().given_up[1000], 1U);
     EXPECT_FALSE(modules.totals().given_up.contains(1001));
-    // What was given up has room for it when spaces were written and it has rested.
+    // There is room for the dropped table once spaces are written and it has rested.
     modules.sweep(CodeModules::Clock::now() + std::chrono::seconds(2));
     make_all();
     publish();
     EXPECT_EQ(memory.states.at(table_of(3)), LAGTRAP_UNWIND_TABLE_READY);
 }
 
-// What a watched program will map, found by its path; nobody has it mapped.
+// A library that a watched program will map, found by its path; no process maps it yet.
 class WatchedTables : public SharedTables {
   protected:
     void watch(const std::set<std::string>& programs) {
@@ -265,7 +266,7 @@ TEST_F(WatchedTables, OthersGiveWayToThem) {
     modules.add_watched(inspector.identify({mapping}).front().value(), mapping, 0);
     modules.end_watched();
     make_all();
-    // It takes the half of all room at most, which this one is more than.
+    // At most half of all the room may be used for it, and this one needs more.
     EXPECT_EQ(memory.states.at(table_of(1)), LAGTRAP_UNWIND_TABLE_READY);
     memory.table_room_bytes = 2 * memory.table_bytes + 100;
     modules.sweep(CodeModules::Clock::now() + std::chrono::seconds(2));

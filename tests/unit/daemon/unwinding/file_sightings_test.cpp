@@ -63,7 +63,7 @@ class FileSightingsTest : public testing::Test {
         take(records);
     }
 
-    std::map<std::uint32_t, Party> parties;  // by process; of the others root
+    std::map<std::uint32_t, Party> parties;  // by process; the others belong to root
     FileSightings sightings{FileSightings::Limits{4, 2}, [this](std::uint32_t pid) -> std::optional<Party> {
                                 const auto found = parties.find(pid);
                                 return found == parties.end() ? root_party : found->second;
@@ -73,7 +73,7 @@ class FileSightingsTest : public testing::Test {
 TEST_F(FileSightingsTest, FilesOfTheNamesThatAreWanted) {
     EXPECT_TRUE(sightings.want({"/usr/bin/app", "*/lib*.so", "build-id:0707070707070707"}));
     map(1, "/usr/bin/app");
-    map(1, "/opt/other/app");  // a file of that name, for those who ask why nothing is watched
+    map(1, "/opt/other/app");  // a file with that name, for people who ask why nothing is watched
     map(2, "/usr/lib/libx.so", 9);
     map(3, "/any/thing", 7);
     map(4, "/usr/bin/other", 9);
@@ -95,7 +95,7 @@ TEST_F(FileSightingsTest, AForkHasWhatItsParentHas) {
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
     ASSERT_THAT(sightings.all(), SizeIs(1));
     EXPECT_THAT(sightings.all().front().pids, ElementsAre(2));
-    EXPECT_EQ(sightings.all().front().mapping.mapping.pid, 2);  // by whom the file can be opened now
+    EXPECT_EQ(sightings.all().front().mapping.mapping.pid, 2);  // the process through which the file can be opened now
     execute(2, "other");
     EXPECT_THAT(sightings.all(), IsEmpty());
 }
@@ -121,7 +121,7 @@ TEST_F(FileSightingsTest, ProgramsStartedByAnotherName) {
     EXPECT_FALSE(seen[0].perhaps_started_as);
 }
 
-// Anybody may make such a link to a program of everybody's.
+// Anybody can make such a link to a program that is open to all.
 TEST(StartedBeside, ALinkElsewhereDoesNotCount) {
     const auto texts = [](const std::string& started) {
         std::string all = "/usr/bin/python3";
@@ -186,7 +186,7 @@ TEST_F(FileSightingsTest, RoomIsGivenBackWithTheLastProcessOfAFile) {
     EXPECT_EQ(sightings.used_bytes(), of_one + FileSightings::process_bytes) << "they share the file";
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
     EXPECT_EQ(sightings.used_bytes(), of_one);
-    execute(2, "app");  // becomes another program: what it maps next is told
+    execute(2, "app");  // becomes another program: what it maps next is reported
     EXPECT_GT(sightings.used_bytes(), 0U);
     change(LAGTRAP_RECORD_EXIT, 2, 2, 0);
     EXPECT_EQ(sightings.used_bytes(), 0U);

@@ -125,7 +125,7 @@ TEST_F(ProcessSpacesTest, AScanTakesThePlaceOfEverything) {
 }
 
 TEST_F(ProcessSpacesTest, WhatTheKernelSideAddedByItselfGoesWithAScan) {
-    memory.processes[77] = 0;  // a child that began while a capture ran; its fork was lost
+    memory.processes[77] = 0;  // a child that began during a capture; its fork was lost
     spaces.begin_scan();
     spaces.end_scan();
     EXPECT_TRUE(memory.processes.empty());
@@ -158,7 +158,7 @@ TEST_F(ProcessSpacesTest, ProcessesAreDescribedWithWhatIsKnownOfTheirCode) {
     EXPECT_EQ(paths[1], both);
     EXPECT_EQ(paths[2], both);
     EXPECT_EQ(paths[3], (std::map<std::uint64_t, std::string>{{0x4000, "/gone/since"}}));
-    publish();  // the file is nowhere to be found, its name is known all the same
+    publish();  // the file cannot be found, but its name is known
     RecordBuffer again;
     EXPECT_EQ(spaces.describe(200, again), 0U);
     bool named = false;
@@ -222,7 +222,7 @@ TEST_F(ProcessSpacesTest, NoRoomForASpaceIsCountedAndTriedAgain) {
     EXPECT_EQ(memory.seen(1), "1000-2000");
 }
 
-// The files of this very process: every table gets made, or it is known why not.
+// The files of this process: each gets a table, or there is a known reason why not.
 TEST_F(ProcessSpacesTest, TheFilesOfARealProcessGetTables) {
     take_scan_of(static_cast<std::uint32_t>(::getpid()));
     publish();
@@ -245,7 +245,7 @@ TEST_F(ProcessSpacesTest, WhoWaitsForAProcessIsToldWhenItsTablesAreThere) {
     const auto all = spaces.files_to_come(pid);
     ASSERT_TRUE(all);
     EXPECT_GT(*all, 1U);
-    publish();  // at once: no other process keeps it waiting
+    publish();  // at once: no other process makes it wait
     EXPECT_EQ(spaces.files_to_come(pid), *all);
     const auto job = next_job();
     ASSERT_TRUE(job);
@@ -312,7 +312,7 @@ TEST_F(ProcessSpacesTest, TablesWithoutRoomComeInWhenOthersAreGivenUp) {
     EXPECT_EQ(job->module, module);
 }
 
-// A compiler at run time that maps and unmaps all day: nobody tells what is unmapped.
+// A just-in-time compiler that maps and unmaps all day; unmapping is not reported.
 TEST_F(ProcessSpacesTest, CodeAtEverNewPlacesTakesNoMoreThanItsLimit) {
     for (std::uint64_t i = 1; i <= 200'000; ++i) map(1, 0x10000 * i, 0x10000 * i + 0x1000);
     EXPECT_LE(spaces.totals().bytes, limits.pieces * CodePiece{}.cost_bytes());
@@ -339,7 +339,7 @@ TEST_F(ProcessSpacesTest, CodeAtEverNewPlacesTakesNoMoreThanItsLimit) {
 TEST_F(ProcessSpacesTest, AProgramIsChargedToTheUserWhoBeganIt) {
     users[2] = 7;
     map(1, 0x1000, 0x2000);
-    fork(2, 1);  // root's still
+    fork(2, 1);  // still root's
     exec(2);
     for (std::uint64_t i = 1; i <= 5000; ++i) map(2, 0x10000 * i, 0x10000 * i + 0x1000);
     EXPECT_EQ(spaces.totals().pieces_left_out, (LeftOut{{7, 5000 - limits.pieces}}));
@@ -420,7 +420,7 @@ TEST_F(ProcessSpacesTest, OneUsersMappingsLeaveRoomForOthers) {
     EXPECT_EQ(spaces.totals().bytes, CodePiece{}.cost_bytes());
 }
 
-// Children share what their parent has; told of each of them it is as much once more.
+// Children share their parent's mappings, but a report repeats them for each child.
 TEST_F(ProcessSpacesTest, ACaptureIsToldOfSoMuchAtMostAndOfWatchedProgramsFirst) {
     users[1] = 7;
     users[5000] = 8;

@@ -20,7 +20,7 @@ class TableQueueTest : public testing::Test {
         job.key = key;
         queue.add(std::move(job));
     }
-    // The next one's key, after which it took so long; "" where there is none.
+    // The next table's key, made in `took`; "" if there is none.
     std::string make(TableQueue::Clock::duration took = 1ms) {
         const auto job = queue.next(now);
         if (!job) return {};

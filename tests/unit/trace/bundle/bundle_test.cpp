@@ -28,7 +28,7 @@ using testing::HasSubstr;
 
 const std::string session_id = "0f8fad5b-d9cb-469f-a165-70867728950e";
 
-// An archive as somebody else might make it.
+// An archive made by somebody else.
 class Forgery {
   public:
     explicit Forgery(const std::filesystem::path& path) : handle_(archive_write_new()) {
@@ -65,7 +65,7 @@ class Forgery {
     archive* handle_;
 };
 
-// A header of a tar file, with fields as asked and a checksum that is right.
+// A tar header with these fields and a correct checksum.
 std::string tar_header(const std::string& name, const std::string& size = "00000000000", char kind = '0',
                        const std::string& end_of_header = "") {
     std::string header(512, '\0');
@@ -84,7 +84,7 @@ std::string tar_header(const std::string& name, const std::string& size = "00000
     return header;
 }
 
-// `begin`, then `piece` so many times, packed with zstd.
+// `begin`, then `piece` this many times, compressed with zstd.
 std::string packed(const std::string& begin, const std::string& piece = "", std::size_t times = 0,
                    int window_log = 20) {
     const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
@@ -108,8 +108,8 @@ std::string packed(const std::string& begin, const std::string& piece = "", std:
     return whole;
 }
 
-// How much memory a process holds at the most that reads the bundle, and no more than is due to any process.
-constexpr std::uint64_t allowed_peak_bytes = (is_sanitized ? 1024 : 192) << 20;  // sanitizers keep what is freed
+// The peak memory of a process that reads the bundle, beyond what any process needs.
+constexpr std::uint64_t allowed_peak_bytes = (is_sanitized ? 1024 : 192) << 20;  // sanitizers keep freed memory
 std::uint64_t peak_bytes_of_reading(const std::filesystem::path& path) {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(read_bundle(path).ok() ? 0 : 1);
@@ -149,7 +149,7 @@ TEST_F(Bundle, GivesBackWhatWasPacked) {
     EXPECT_EQ(content->system_xml, "<system/>");
     EXPECT_EQ(content->settings_xml, "<settings/>");
     EXPECT_EQ(read_bundle_system_file(info->path).value(), "<system/>");
-    // Nothing but the bundle is left.
+    // Only the bundle is left.
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(output_.path()), {}), 1);
 }
 
@@ -249,7 +249,7 @@ TEST_F(Bundle, AMillionEntriesEndAtTheFirstStranger) {
 }
 
 TEST_F(Bundle, SparseFilesAreRefusedWithoutTheirMaps) {
-    // GNU tar's old form: the map of a sparse file goes on in as many blocks as it likes.
+    // GNU tar's old format: the map of a sparse file continues in any number of blocks.
     const std::string entry("00000000000\00000001000000", 24);
     const std::string begin = tar_header("system.xml", "00000010000", 'S', entry + entry + entry + entry + "\1");
     std::string block(512, '\0');
@@ -286,7 +286,7 @@ TEST_F(Bundle, ZerosThatUnpackToGigabytesAreRefused) {
     ASSERT_TRUE(write_file_durably(forged(), packed(head, std::string(1 << 20, '\0'), 1024)));
     EXPECT_THAT(complaint(2ULL << 30), HasSubstr("unpacks to more than 256 times its size"));
     EXPECT_LT(peak_bytes_of_reading(forged()), allowed_peak_bytes);
-    // What is announced and does not come costs nothing.
+    // Announced bytes that never arrive cost nothing.
     ASSERT_TRUE(write_file_durably(forged(), packed(head, "x", 1)));
     EXPECT_THAT(complaint(2ULL << 30), HasSubstr("trace.pftrace is cut short"));
 }
@@ -311,7 +311,7 @@ TEST_F(Bundle, BundlesWithinBundlesAreRefused) {
 }
 
 TEST_F(Bundle, LargeWindowsAreRefused) {
-    // zstd takes as much memory as a file asks for, which may be 2 GiB.
+    // zstd uses as much memory as a file requests, up to 2 GiB.
     ASSERT_TRUE(write_file_durably(forged(), packed(tar_header("system.xml"), std::string(1 << 20, 'a'), 300, 27)));
     EXPECT_THAT(complaint(), HasSubstr("too much memory"));
     EXPECT_LT(peak_bytes_of_reading(forged()), allowed_peak_bytes);

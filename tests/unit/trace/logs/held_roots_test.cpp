@@ -45,7 +45,7 @@ TEST_F(HeldRootsTest, WhatMakesNoSenseHoldsNothing) {
     }
 }
 
-// Nobody has the file mapped any more, and its path leads elsewhere.
+// No process has the file mapped any more, and its path leads elsewhere.
 TEST_F(HeldRootsTest, FilesAreFoundBelowThem) {
     const auto root = folder_.path() / "root";
     std::filesystem::create_directories(root / "opt");
@@ -57,7 +57,7 @@ TEST_F(HeldRootsTest, FilesAreFoundBelowThem) {
     ASSERT_EQ(::stat((root / "opt" / "gone-elsewhere").c_str(), &facts), 0);
     module.inode = facts.st_ino;
     module.device = std::uint64_t{major(facts.st_dev)} << 32 | minor(facts.st_dev);
-    module.users = {{4'194'304, 0x1000, 0x2000}};  // beyond the numbers of processes
+    module.users = {{4'194'304, 0x1000, 0x2000}};  // beyond valid process numbers
     EXPECT_FALSE(find_module_file(module, "/proc"));
     EXPECT_TRUE(find_module_file(module, "/proc", HeldRoots{::getpid(), {{4'194'304, held.get()}}}));
 }
@@ -76,7 +76,7 @@ TEST_F(HeldRootsTest, TheOpenerGivesWhatIsNamedBelowThemAlone) {
          {"/proc/77/fd/5", "/proc/77/fd/5/", "/proc/77/fd/6/opt/app", "/proc/77/fd/05/opt/app",
           "/proc/77/fd/5/etc/shadow", "/proc/78/fd/5/opt/app", "/proc/77/fd/5opt/app", "/proc/77/mem"})
         EXPECT_EQ(named->access(path), ProgramAccess::Refused) << path;
-    // Of a daemon that is no more the descriptors mean nothing.
+    // The descriptors of a daemon that has ended mean nothing.
     EXPECT_EQ(NamedFiles::of_capture(folder_.path(), 78)->access("/proc/77/fd/5/opt/app"), ProgramAccess::Refused);
     EXPECT_EQ(NamedFiles::of_capture(folder_.path())->access("/proc/77/fd/5/opt/app"), ProgramAccess::Refused);
 }

@@ -39,7 +39,7 @@ std::vector<char> mapping_record(const std::string& path) {
 
 const lagtrap_record* as_record(const void* bytes) { return static_cast<const lagtrap_record*>(bytes); }
 
-// Time stamps of all records that a log gives; the reader's verdict goes to `summary`.
+// Time stamps of all records in a log; stores the reader's verdict in `summary`.
 std::vector<std::uint64_t> times_in(const std::filesystem::path& path, LogSummary* summary = nullptr) {
     std::vector<std::uint64_t> times;
     auto reader = LogReader::open(path);
@@ -261,7 +261,7 @@ TEST(Log, GoesOnAfterAFailedWrite) {
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-    // Room for a part of the next block's header: the write is torn, as on a full disk.
+    // Room for part of the next block's header: the write is torn, as on a full disk.
     rlimit tight = before;
     tight.rlim_cur = writer->size_bytes() + sizeof(LogBlockHeader) + 10 + sizeof(LogBlockHeader);
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);

@@ -1,4 +1,4 @@
-// One bundle of one capture, whatever came between.
+// Each capture gives one bundle, whatever interrupts the merge.
 #include "trace/merge/capture_bundle.hpp"
 
 #include <fstream>
@@ -49,7 +49,7 @@ TEST_F(CaptureBundleTest, MergedOnceHoweverOftenItIsAskedFor) {
         name = made->bundle.path.filename().string();
         EXPECT_THAT(output(), ElementsAre(name));
     }
-    // What the next merge finds is another machine: its bundle would have another digest.
+    // The next merge finds another state of the machine, so a new bundle would have another digest.
     std::ofstream(capture_.path() / "settings.xml") << "<lagtrap/>";
     const auto again = claim_capture(capture_.path(), output_.path());
     ASSERT_TRUE(again.ok()) << again.error().message;

@@ -1,4 +1,4 @@
-// The trace of calls of a capture (calls.jsonl) becomes slices by thread.
+// A capture's trace of calls (calls.jsonl) becomes slices by thread.
 #include <fstream>
 
 #include "calls/call_stream.hpp"
@@ -60,7 +60,7 @@ class MergeCalls : public Merge {
 };
 
 TEST_F(MergeCalls, EachCallIsASliceOfItsThread) {
-    // Of two threads at once; the second is told first, as it ended first.
+    // Two threads at once; the second is written first because it ended first.
     say(calls::to_json(tree(502, 60, {call(0, calls::no_parent, 0, 10), call(1, 0, 2, 4)})));
     say(calls::to_json(
         tree(501, 50, {call(0, calls::no_parent, 0, 30), call(1, 0, 1, 6), call(1, 1, 2, 3), call(1, 0, 6, 9)})));
@@ -91,7 +91,7 @@ TEST_F(MergeCalls, WhatIsCutOffOrMakesNoSenseIsLeftOut) {
 }
 
 TEST_F(MergeCalls, CallsThatEndWithTheirCallerDoNotReachBeyondIt) {
-    // The inner call was left by an exception: its end is not its own.
+    // An exception left the inner call, so its end is inferred.
     auto left = call(1, 0, 5, 10);
     left.end = calls::CallEnd::Left;
     say(calls::to_json(tree(501, 50, {call(0, calls::no_parent, 0, 10), left, call(1, 0, 7, 9)})));

@@ -1,4 +1,5 @@
-// The trace of functions of a capture (functions.jsonl) becomes slices by thread, and counts in the system file.
+// A capture's trace of functions (functions.jsonl) becomes slices by thread, and counts in the
+// system file.
 #include <fstream>
 
 #include "calls/function_stream.hpp"

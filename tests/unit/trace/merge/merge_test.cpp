@@ -32,7 +32,7 @@ TEST_F(Merge, WritesEverythingOnce) {
     EXPECT_EQ(count(found, "samples"), 7);
     EXPECT_EQ(count(found, "switches"), 5);
     EXPECT_EQ(count(found, "wakings"), 1);
-    // Three that blocked and the one that slept from the start; the client ran before it was listed.
+    // Three that blocked, and one that slept from the start; the client ran before it was listed.
     EXPECT_EQ(count(found, "off_cpu"), 4);
     EXPECT_EQ(count(found, "uuid"), 1);
     EXPECT_EQ(count(found, "system_info"), 1);
@@ -47,13 +47,13 @@ TEST_F(Merge, ResolvesStacksAtTheirTime) {
     ASSERT_TRUE(merge());
     const json::object found = decoded(trace());
     const json::object& stacks = found.at("stacks").as_object();
-    // Outermost first; return addresses less one; user frames, then the kernel's.
+    // Outermost first; return addresses minus one; user frames, then the kernel's.
     const std::string user = "/lib/libc.so.6+0x20;/usr/bin/server+0x1100;/usr/bin/server+0x1010";
     EXPECT_TRUE(stacks.contains("100:" + user)) << json::serialize(stacks);
     EXPECT_TRUE(stacks.contains("100:" + user + ";do_syscall_64;do_sleep")) << json::serialize(stacks);
     EXPECT_TRUE(stacks.contains("300:/usr/bin/server+0x1010"));  // forked, before its exec
     EXPECT_TRUE(stacks.contains("300:/bin/sh+0x2010"));          // after it; gone when the recording ended
-    EXPECT_TRUE(stacks.contains("300:/usr/bin/client+0x10"));    // the number's next process
+    EXPECT_TRUE(stacks.contains("300:/usr/bin/client+0x10"));    // the next process with that number
     EXPECT_TRUE(stacks.contains("200:[unknown]+0xdead0000"));
     const json::object& off_cpu = found.at("off_cpu_stacks").as_object();
     EXPECT_TRUE(off_cpu.contains("101:/usr/bin/server+0x1200;/lib/libc.so.6+0x100;do_syscall_64;do_sleep"));
@@ -73,7 +73,7 @@ TEST_F(Merge, PutsRunsWhereTheyNest) {
     EXPECT_FALSE(run_at(found, 5, 100).at("own_track").as_bool());
     EXPECT_FALSE(run_at(found, 40, 5).at("own_track").as_bool());
     EXPECT_FALSE(run_at(found, 40, 2).at("own_track").as_bool());
-    EXPECT_TRUE(run_at(found, 25, 10).at("own_track").as_bool());  // over the border of two stages
+    EXPECT_TRUE(run_at(found, 25, 10).at("own_track").as_bool());  // crosses the border between two stages
     const json::object crossing = run_at(found, 12, 10);
     EXPECT_TRUE(crossing.at("own_track").as_bool());
     EXPECT_EQ(crossing.at("key").to_number<int>(), 77);
@@ -102,7 +102,7 @@ TEST_F(Merge, NamesAreTextWhateverTheyWere) {
     const json::object& processes = found.at("processes").as_object();
     EXPECT_EQ(json::serialize(processes.at("100").as_object().at("cmdline")), R"(["server","--port","80"])");
     EXPECT_EQ(json::serialize(processes.at("2").as_object().at("cmdline")), R"(["kthreadd"])");
-    // The second process of that number, as its parent called itself.
+    // The second process with that number, with its parent's name.
     EXPECT_EQ(processes.at("300").as_object().at("ppid").to_number<int>(), 200);
 }
 
@@ -134,7 +134,7 @@ TEST_F(Merge, SystemFileListsTheDelays) {
     ASSERT_EQ(delay.stages.size(), 2U);
     EXPECT_EQ(delay.stages[1].name, "execute");
     EXPECT_EQ(delay.stages[1].offset_ns, 25 * millisecond_ns);
-    // By id of its slice.
+    // By the id of its slice.
     const json::object slice = decoded(trace()).at("runs").as_object().at(std::to_string(delay.run_id)).as_object();
     EXPECT_EQ(slice.at("duration_ns").to_number<std::uint64_t>(), delay.duration_ns);
     ASSERT_EQ(file.modules.size(), 5U);
@@ -148,7 +148,8 @@ TEST_F(Merge, CountsHowGoodTheStacksAre) {
     write_busy_capture(capture_.path());
     ASSERT_TRUE(merge());
     const StackQuality stacks = system().stacks;
-    // Samples: 11, 11 with kernel, 14, 16, 15, 13 and 999, which no log has; off-CPU: 12 (at the start), 14, 16.
+    // Samples: 11, 11 with kernel, 14, 16, 15, 13 and 999, which no log has; off-CPU: 12 (at the
+    // start), 14, 16.
     EXPECT_EQ(stacks.user_stacks, 10U);
     EXPECT_EQ(stacks.user_stacks_complete, 2U);
     EXPECT_EQ(stacks.on_cpu.stacks, 7U);
@@ -162,7 +163,7 @@ TEST_F(Merge, CountsHowGoodTheStacksAre) {
     EXPECT_EQ(stacks.naming.modules_gone, 4U);
 }
 
-// After a crash of the machine the next boot merges what there is: its kernel lies elsewhere.
+// After a crash, the next boot merges what there is: its kernel is at other addresses.
 TEST_F(Merge, FunctionsOfAnotherBootsKernelAreNotNamed) {
     write_busy_capture(capture_.path());
     Session session = synthetic_session();
@@ -241,7 +242,7 @@ TEST_F(Merge, TheTracersOwnFramesAreTakenOff) {
     EXPECT_EQ(json::serialize(decoded(trace()).at("off_cpu_stacks")), R"({"100:do_syscall_64;do_sleep":1})");
 }
 
-// The task's own state of a dead thread has a bit that the tracepoint uses for kernel threads without work.
+// The state of a dead task has a bit that the tracepoint uses for idle kernel threads.
 TEST_F(Merge, TellsThreadsThatEndedFromThoseThatWait) {
     {
         SyntheticCapture capture(capture_.path(), synthetic_session());
@@ -261,7 +262,7 @@ TEST_F(Merge, SwitchesThatAreMissingAreCounted) {
         for (const std::uint32_t tid : {100U, 101U, 102U}) capture.thread(tid, tid, "thread");
         capture.switched(2, 0, 100, 100, 1, 101, 101);
         capture.switched(3, 1, 0, 0, 0, 100, 100);
-        capture.switched(4, 0, 102, 102, 1, 0, 0);  // nobody saw 102 come
+        capture.switched(4, 0, 102, 102, 1, 0, 0);  // 102's arrival was not recorded
         capture.switched(5, 1, 100, 100, 1, 0, 0);
         capture.flush();
     }
@@ -269,7 +270,7 @@ TEST_F(Merge, SwitchesThatAreMissingAreCounted) {
     EXPECT_EQ(system().quality.switches_lost, 1U);
 }
 
-// As the init process of some virtual machines is: no iterator shows its threads.
+// Like the init process of some virtual machines: no iterator lists its threads.
 TEST_F(Merge, AProcessWithoutListedThreadsHasTheNameThatItsCommandLineSays) {
     {
         SyntheticCapture capture(capture_.path(), synthetic_session());
@@ -359,7 +360,7 @@ TEST_F(Merge, TornLogsAreMergedAsFarAsTheyGo) {
             std::filesystem::resize_file(torn.path() / log_file_name(kind), length);
             auto merged = merge_capture(torn.path(), options_);
             ASSERT_TRUE(merged.ok()) << merged.error().message;
-            // A log that was never written to is whole; anything else is torn.
+            // A log that was never written is intact; anything else is torn.
             EXPECT_EQ(merged->partial, length != 112) << log_file_name(kind) << " " << length;
             decoded(torn.path() / "trace.pftrace");
         }
@@ -395,12 +396,12 @@ std::string build_id_of(const std::string& hexadecimal) {
 
 }  // namespace
 
-// Known to the dynamic linker, so that a stripped build names it too.
+// Visible to the dynamic linker, so that a stripped build can name it too.
 extern "C" __attribute__((noinline, visibility("default"))) int lagtrap_test_function(int value) { return value * 3; }
 
 namespace {
 
-// The executable mapping of this program over `address`.
+// The executable mapping of this program that contains `address`.
 struct OwnMapping {
     std::uint64_t start = 0, end = 0, offset = 0;
 };

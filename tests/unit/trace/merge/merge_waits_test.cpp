@@ -14,7 +14,7 @@ TEST_F(Merge, KeepsWhatEndedWaits) {
     lagtrap_waking record{};
     record.waker_pid = record.waker_tid = 100;
     record.wakee_pid = record.wakee_tid = 200;
-    capture.waking(10, 0, record);  // as recorders wrote it before there were causes
+    capture.waking(10, 0, record);  // as recorders wrote it before causes existed
     record.cause = LAGTRAP_WAKE_THREAD;
     capture.waking(11, 0, record);
     record.cause = LAGTRAP_WAKE_TIMEOUT;
@@ -78,7 +78,7 @@ TEST_F(Merge, KeepsTheFilesOfWaits) {
     EXPECT_EQ(json::serialize(decoded(trace()).at("wait_files")), json::serialize(wanted));
 }
 
-// Of one that stops, and of one that slept when the recording began.
+// Of a thread that stops, and of one that slept when the recording began.
 TEST_F(Merge, KeepsTheOtherEndsOfSockets) {
     SyntheticCapture capture(capture_.path(), synthetic_session());
     capture.thread(200, 200, "thread");
@@ -94,7 +94,7 @@ TEST_F(Merge, KeepsTheOtherEndsOfSockets) {
     add(11, LAGTRAP_FILE_DATAGRAM_PEER, {{127, 0, 0, 1}, 53, AF_INET, IPPROTO_UDP, 0});
     add(12, LAGTRAP_FILE_CONNECTING, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 80, AF_INET6, IPPROTO_TCP, 0});
     add(13, LAGTRAP_FILE_PEER, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, 8}, 81, AF_INET6, IPPROTO_TCP, 0});
-    add(14, LAGTRAP_FILE_PEER, {{10, 0, 0, 7}, 5432, AF_INET, IPPROTO_TCP, 0}, 23);  // cut off
+    add(14, LAGTRAP_FILE_PEER, {{10, 0, 0, 7}, 5432, AF_INET, IPPROTO_TCP, 0}, 23);  // truncated
     record.kind = LAGTRAP_FILE_LOCAL_PEER;
     record.file += 1;
     capture.wait_file(15, 0, record, std::string_view("/run/app\x1b\0", 10));
@@ -210,7 +210,7 @@ TEST_F(Merge, KeepsWhatThreadsWaitFor) {
     EXPECT_EQ(json::serialize(found), "[[300,88],[200,77]]");
 }
 
-// Those who were there before the recording began, and perhaps are not any more.
+// Threads that existed before the recording began, and may have ended.
 TEST_F(Merge, KeepsTheHistory) {
     Session session = synthetic_session();
     session.history_length_ns = 5'000'000'000;
@@ -255,7 +255,7 @@ TEST_F(Merge, KeepsTheHistory) {
     EXPECT_EQ(waits[1].at(2).at("of_waker"), 1);
 }
 
-// As the sampler finds it on a machine that starts programs all the time.
+// As the sampler encounters it on a machine that starts programs all the time.
 TEST_F(Merge, AThreadThatBeganBeforeTheFirstRecordIsToldOfBeforeItsSample) {
     Session session = synthetic_session();
     session.history_length_ns = 5'000'000'000;

@@ -62,7 +62,7 @@ TEST(Jitdump, CountsWhatIsDamaged) {
     writer.other(0, "too short for a load");
     writer.other(0, std::string(40, '\1') + "name without its end");
     writer.other(1, "too short for a move");
-    writer.move(1, 0, 0x1000, 1, 42);  // of code that nobody loaded
+    writer.move(1, 0, 0x1000, 1, 42);  // of code that was never loaded
     writer.load(1, 0x1000, 1, "", "no name");
     writer.load(1, 0x1000, 1, "no code", "");
     writer.load(1, ~std::uint64_t{0}, 1, "over the end", "xx");

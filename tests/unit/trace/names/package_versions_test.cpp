@@ -42,7 +42,7 @@ Architecture: all
 Version: 7
 )";
 
-// A machine with dpkg's files below a folder, and programs that are this test's own.
+// A machine with dpkg's files below a folder, and programs that belong to this test.
 class PackageVersionsTest : public ::testing::Test {
   protected:
     void SetUp() override {

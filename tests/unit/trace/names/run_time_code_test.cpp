@@ -26,8 +26,8 @@ class RunTimeCode : public testing::Test {
         for (const std::uint32_t pid : {10U, 20U}) {
             capture.process(pid, 1, "/usr/bin/node", "node", 1);
             capture.mapping(pid, 1, 0x400000, 0x10000, 0, "/usr/bin/node", "\x01\x02");
-            capture.mapping(pid, 1, 0x700000, 0x10000, 0, "", "");        // as /proc/PID/maps has it
-            capture.mapping(pid, 1, 0x800000, 0x10000, 0, "//anon", "");  // as perf events have it
+            capture.mapping(pid, 1, 0x700000, 0x10000, 0, "", "");        // as in /proc/PID/maps
+            capture.mapping(pid, 1, 0x800000, 0x10000, 0, "//anon", "");  // as in perf events
         }
         capture.flush();
         auto rundown = RecordStream::open(directory_.path() / "rundown.log", 100);
@@ -50,7 +50,7 @@ class RunTimeCode : public testing::Test {
         std::ofstream(directory_.path() / "code" / to_text({pid, at_ms(ms), kind})) << content;
     }
     RunTimeNaming name() { return name_run_time_code(stacks_, directory_.path(), start_ns); }
-    // "module:name" of each frame, innermost first; where it has no name, "module+offset".
+    // "module:name" of each frame, innermost first; "module+offset" if it has no name.
     std::vector<std::string> frames(std::uint64_t id) {
         std::vector<std::string> texts;
         for (const FrameId frame_id : stacks_.frames_of(*stacks_.find(id))) {
@@ -74,7 +74,7 @@ class RunTimeCode : public testing::Test {
 TEST_F(RunTimeCode, IsNamedByEachProcessesOwnMap) {
     write_file(10, 200, CodeFileKind::PerfMap, "700000 100 JS:*hot /srv/app.js:2:22\n800000 100 JS:~cold\x1b[31m\n");
     write_file(20, 200, CodeFileKind::PerfMap, "700000 100 of another process\n");
-    // The second frame is a return address at the very end of its piece: the call before it is meant.
+    // The second frame is a return address at the very end of its piece; the call before it counts.
     add_stack(1, 10, 5, {0x700010, 0x800100, 0x400011, 0x700101, 0x900000});
     add_stack(2, 20, 5, {0x700010, 0x800010});
     const RunTimeNaming naming = name();
@@ -140,7 +140,7 @@ TEST_F(RunTimeCode, FilesThatAreBadAreCountedAndHarmNothing) {
 TEST(RunTimeCodeMerge, NamesTheFramesAndCountsWhatIsMissing) {
     const TemporaryDirectory directory;
     Session session = synthetic_session();
-    session.quality.code_files_lost = 2;  // as the daemon counted
+    session.quality.code_files_lost = 2;  // as counted by the daemon
     SyntheticCapture capture(directory.path(), session);
     capture.process(10, 1, "/usr/bin/node", "node", 1);
     capture.mapping(10, 1, 0x700000, 0x10000, 0, "//anon", "");

@@ -44,7 +44,7 @@ class Symbolizer : public testing::Test {
         std::filesystem::copy_file(build_folder() + "/trace/trace_planted_program", program());
         build_id_ = raw_build_id(program());
         ASSERT_FALSE(build_id_.empty());
-        // Debug files of this machine would say where the C library was compiled.
+        // This machine's debug files would name the folder in which the C library was compiled.
         options_.symbols.debug_files.folders = {folder_.path() / "debug"};
     }
     [[nodiscard]] std::filesystem::path program() const { return folder_.path() / "planted"; }
@@ -136,7 +136,7 @@ TEST_F(Symbolizer, AnotherFileOfTheSamePathIsNotUsed) {
 
 TEST_F(Symbolizer, WhatIsNoProgramIsCountedAsDamaged) {
     const PlantedProgram planted(program());
-    // The notes with the build id lie near the file's beginning, the section headers at its end.
+    // The notes with the build id are near the file's beginning, the section headers at its end.
     const std::filesystem::path torn = folder_.path() / "torn";
     std::filesystem::copy_file(program(), torn);
     std::filesystem::resize_file(torn, std::filesystem::file_size(torn) / 2);
@@ -185,7 +185,7 @@ TEST_F(Symbolizer, TheKernelsOwnImageIsNamed) {
         records.flush();
     }
     EXPECT_THAT(functions_of(only_stack(merge())), testing::HasSubstr("clock_gettime"));
-    // Of another boot it may be another image.
+    // In another boot it may be a different image.
     options_.symbols.this_boot = false;
     EXPECT_THAT(functions_of(only_stack(merge())), StartsWith("[vdso]+0x"));
     EXPECT_EQ(system().stacks.naming.modules_gone, 1U);

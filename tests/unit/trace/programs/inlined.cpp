@@ -1,5 +1,5 @@
-// A place with three functions: prints "ADDRESS START END OFFSET", the place and the mapping it lies in, then stays until
-// standard input ends.
+// An address in three inlined functions: prints "ADDRESS START END OFFSET", the address and the
+// mapping it is in, then stays until standard input ends.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>

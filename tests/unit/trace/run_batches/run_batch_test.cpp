@@ -81,7 +81,7 @@ std::string unpacked(const std::string& bytes) {
     return message;
 }
 
-// A message that is right but for what `add` adds to it.
+// A message that is valid except for what `add` adds.
 template <typename Add>
 std::string message_with(Add add) {
     std::string message = unpacked(*write_run_batch(sample_batch()));
@@ -125,7 +125,7 @@ TEST(RunBatch, WaitsOfUnknownClassesAreOfNoClass) {
     EXPECT_EQ(parts.total_ns(), 55U);
 }
 
-// The clock of a marker may be read before a preemption that is counted on the other side of the marker.
+// A marker's clock may be read before a preemption that is counted on the marker's other side.
 TEST(TimeParts, NoneIsBelowZero) {
     lagtrap_time_parts record{};
     record.on_cpu_ns = 1000;
@@ -140,7 +140,7 @@ TEST(RunBatch, MakesTextsPrintable) {
     RunBatch batch = sample_batch();
     batch.runs[0].thread = std::string("evil\n\x1b[2J\0\xff", 11);
     batch.runs[0].process = std::string(5000, 'x') + "\xc3\xa4";
-    batch.runs[1].process = std::string(4095, 'x') + "\xc3\xa4";  // the limit falls into the character
+    batch.runs[1].process = std::string(4095, 'x') + "\xc3\xa4";  // the limit falls within the character
     const auto read = read_run_batch(*write_run_batch(batch));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->runs[0].thread, "evil\\x0a\\x1b[2J\\x00\\xff");
@@ -270,7 +270,7 @@ TEST(RunBatch, ReaderBoundsWhatAFewBytesUnpackTo) {
     std::string frames;
     for (int i = 0; i < 1000; ++i) protozero::pbf_writer(frames).add_message(fields::stack::frame, std::string());
     EXPECT_THAT(many([&](auto& w) { w.add_message(fields::batch::stack, frames); }, 201), HasSubstr("frames; at most"));
-    // Text 1 is a long one, named by every frame.
+    // Text 1 is long, and every frame refers to it.
     std::string frame;
     protozero::pbf_writer(frame).add_uint64(fields::frame::function, 1);
     std::string long_frames;

@@ -37,7 +37,7 @@ class CopiedStack : public testing::Test {
         copy_.sp = copy_.copied_from = stack_start;
         code_[0x9000] = rule(LAGTRAP_UNWIND_END, 0, 0);
     }
-    // Functions of 4 KiB each, by where they begin.
+    // Functions of 4 KiB each, by their start address.
     ContinuedStack walk(const std::vector<std::uint64_t>& memory, std::size_t frames_before = 1) {
         std::vector<char> record(sizeof(lagtrap_stack_copy) + memory.size() * sizeof(memory[0]));
         copy_.copied_bytes = static_cast<__u32>(memory.size() * sizeof(memory[0]));
@@ -74,7 +74,7 @@ TEST_F(CopiedStack, LooksUpTheCallAndNotWhatFollowsIt) {
 }
 
 TEST_F(CopiedStack, FollowsFramePointersAndSavedRegisters) {
-    // Saves rbp and rbx; its caller's frame is found by the one, the next by the other.
+    // Saves rbp and rbx; its caller's frame is found with the one, the next with the other.
     code_[0x1000] = rule(LAGTRAP_UNWIND_REGISTER, rsp, 24, LAGTRAP_UNWIND_RBP_AT_CFA, -16, -3);
     code_[0x2000] = rule(LAGTRAP_UNWIND_REGISTER, rbp, 16, LAGTRAP_UNWIND_RBP_UNDEFINED);
     code_[0x3000] = rule(LAGTRAP_UNWIND_REGISTER, rbx, 8);
@@ -85,7 +85,7 @@ TEST_F(CopiedStack, FollowsFramePointersAndSavedRegisters) {
 
 TEST_F(CopiedStack, OtherRegistersAreKnownOfTheFirstFrameAlone) {
     code_[0x1000] = rule(LAGTRAP_UNWIND_DEREFERENCE, r10, 0);
-    copy_.registers[7] = stack_start;  // r10, of struct pt_regs
+    copy_.registers[7] = stack_start;  // r10 of struct pt_regs
     EXPECT_EQ(walk({stack_start + 16, 0x9004}).end, LAGTRAP_STACK_END_UNSUPPORTED);
     copy_.known = LAGTRAP_COPY_HAS_REGISTERS;
     const auto stack = walk({stack_start + 16, 0x9004});
@@ -99,7 +99,7 @@ TEST_F(CopiedStack, GivesBackReturnAddressesThatProbesReplaced) {
     code_[0x1000] = by_stack_pointer(8);
     code_[0x2000] = by_stack_pointer(8);
     copy_.return_count = 2;
-    copy_.returns[0] = {stack_start - 8, 0x3000};  // of a frame that was left behind
+    copy_.returns[0] = {stack_start - 8, 0x3000};  // of a frame that was left
     copy_.returns[1] = {stack_start, 0x2010};
     const auto stack = walk({0x7fff'ffff'e000, 0x9004});
     EXPECT_THAT(stack.frames, ElementsAre(0x2010, 0x9004));
@@ -159,7 +159,7 @@ TEST_F(CopiedStack, HasNoMoreFramesThanOthers) {
     EXPECT_EQ(stack.end, LAGTRAP_STACK_END_TOO_DEEP);
 }
 
-// What a hostile program has there: offsets and addresses at the ends of what numbers can say.
+// A hostile stack: offsets and addresses at the limits of their types.
 TEST_F(CopiedStack, BelievesNothing) {
     for (const std::uint64_t word : std::vector<std::uint64_t>{0, 1, 0x1004, stack_start, ~0ULL, ~7ULL, 1ULL << 63})
         for (const int offset : {-(1 << 23), -16, -1, 0, 1, 8, 17, (1 << 23) - 1})

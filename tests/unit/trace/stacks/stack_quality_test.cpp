@@ -91,7 +91,7 @@ TEST_F(StackQualityTest, StopsBeyondTheListAreSummed) {
     EXPECT_EQ(system().stacks.other_stops.on_cpu, 10U);
 }
 
-// JIT code needs no file: its frames are found by frame pointers.
+// JIT code needs no file: frame pointers lead through its frames.
 TEST_F(StackQualityTest, StacksThatCameLateAreWholeAndSaidToBeLate) {
     constexpr std::uint64_t stack_start = 0x7000'0000;
     {

@@ -105,7 +105,7 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     const std::string text = write_system_file(full_file());
     auto read = read_system_file(text);
     ASSERT_TRUE(read.ok()) << read.error().message;
-    // Every field is in the text once more, so equal texts mean equal files.
+    // All fields are in the text again, so equal texts mean equal files.
     EXPECT_EQ(write_system_file(*read), text);
     EXPECT_EQ(read->cpu_model, "A <CPU> & \"more\"");
     EXPECT_EQ(read->quality.daemon_cpu_ns, 9U);
@@ -162,7 +162,7 @@ TEST(SystemFile, FunctionsAreCheckedToo) {
     EXPECT_FALSE(read_system_file(write_system_file(without)).value().functions);
 }
 
-// As written before walks of stacks said why they ended.
+// As written before stack walks recorded why they ended.
 TEST(SystemFile, QualityOfStacksMayBeMissing) {
     std::string text = write_system_file(full_file());
     text.erase(text.find("<stacks"), text.find("</stacks>") + 9 - text.find("<stacks"));

@@ -1,4 +1,4 @@
-// Which texts are ids of traces, by the W3C's recommendation Trace Context.
+// Which texts are trace ids by the W3C recommendation Trace Context.
 #include "trace/system_file/trace_context.hpp"
 
 #include <gtest/gtest.h>

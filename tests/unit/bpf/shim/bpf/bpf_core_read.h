@@ -1,5 +1,6 @@
-/* Reads of the kernel's structures. libbpf moves the fields of a type `task_struct___x` to where struct task_struct has
- * them; here each such type is an object of its own beside the task (native_programs.c). */
+/* Reads of kernel structures. libbpf relocates the fields of a type `task_struct___x` to those
+ * of struct task_struct; here each such type is a separate object beside the task
+ * (native_programs.c). */
 #pragma once
 
 #include <bpf/bpf_helpers.h>
@@ -22,7 +23,7 @@ void* native_same(const void* object);
         default: native_same)(object))
 /* clang-format on */
 
-/* 0 where a pointer on the way is NULL, as the kernel's reads have it. */
+/* 0 if a pointer on the way is NULL, like reads in the kernel. */
 #define NATIVE_READ_1(from, a)                              \
     ({                                                      \
         typeof(from) native_1_ = (from);                    \

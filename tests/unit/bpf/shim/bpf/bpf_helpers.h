@@ -1,5 +1,5 @@
-/* What BPF programs get from libbpf's header of this name, for programs that are compiled for this machine. It is found
- * before that one, and answered by native_kernel.cpp and native_programs.c. */
+/* Replaces libbpf's header of this name for programs compiled for this machine: found before it,
+ * and implemented by native_kernel.cpp and native_programs.c. */
 #pragma once
 
 #include <linux/bpf.h>
@@ -17,10 +17,10 @@
 #undef __noinline
 #define __noinline __attribute__((noinline))
 
-/* An attribute of BPF's alone. */
+/* An attribute that only the BPF target has. */
 #define preserve_access_index
 
-/* Where another CPU may come in between. What the test has prepared for that moment happens here. */
+/* A point where another CPU may intervene. Runs what the test has prepared for it. */
 void native_before_exchange(void);
 void native_at_barrier(void);
 #define __sync_val_compare_and_swap(place, old, new) \
@@ -29,7 +29,7 @@ void native_at_barrier(void);
 #define barrier() native_at_barrier()
 #define barrier_var(variable) asm volatile("" : "+r"(variable))
 
-/* Of the BPF machine's language in usdt_argument.bpf.h. */
+/* Replaces BPF assembly in usdt_argument.bpf.h. */
 #define LOAD_REGISTER(value, ctx, name) (value) = (ctx)->name
 
 struct task_struct;
@@ -53,18 +53,18 @@ long bpf_get_current_comm(void* comm, __u32 size);
 __u64 bpf_get_current_task(void);
 struct task_struct* bpf_get_current_task_btf(void);
 void* bpf_task_pt_regs(struct task_struct* task);
-/* Weak, as libbpf has it: the programs ask whether it is there. */
+/* Weak as in libbpf, because the programs check whether it exists. */
 void* bpf_rdonly_cast(const void* object, __u32 type) __attribute__((weak));
 
 long bpf_probe_read_kernel(void* to, __u32 size, const void* from);
 long bpf_probe_read_user(void* to, __u32 size, const void* from);
 long bpf_probe_read_user_str(void* to, __u32 size, const void* from);
 
-/* Without walks of stacks nothing of these is reached. */
+/* Only used by stack walks, which never run here. */
 #define bpf_copy_from_user_task(to, size, from, task, flags) (-1)
 #define bpf_find_vma(task, place, step, context, flags) (-1)
 
-/* A macro, as the steps of a loop have contexts of different types. */
+/* A macro, because the steps of loops have contexts of different types. */
 #define bpf_loop(count, step, context, flags)                              \
     do {                                                                   \
         for (__u32 native_i_ = 0; native_i_ < (__u32)(count); native_i_++) \

@@ -1,4 +1,4 @@
-/* Entries of programs. Those of tracepoints are functions of their arguments here. */
+/* Entry points of programs. Tracepoint programs are functions of their arguments here. */
 #pragma once
 
 #include <bpf/bpf_helpers.h>
