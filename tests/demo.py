@@ -1,8 +1,9 @@
 """The main job from marker to report, shown step by step: ./dev demo runs it.
 
-A server and the daemon start in a temporary folder; a program with a planted delay runs (a thread waits 300 ms for a
-lock that another thread holds, among 2,000 fast runs); the recording is merged, uploaded and explained.
-The build directory is the argument; needs root. Exits with 0, or with 1 and what went wrong.
+A server and the daemon start in a temporary folder. A program with a planted delay runs (a
+thread waits 300 ms for a lock that another thread holds, among 2,000 fast runs). The recording
+is merged, uploaded and explained. The build directory is the argument; needs root. Exits with 0,
+or with 1 and the reason.
 """
 
 import json

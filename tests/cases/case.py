@@ -1,7 +1,8 @@
-"""What a case is: a program with a planted cause, the event that watches it, and what the report must say of it.
+"""A case: a program with a planted cause, the event that watches it, and what the report must
+say about it.
 
-Each file in planted/ and debian/ has one, as CASE. What is expected follows from what was planted, never from what a
-report said.
+Each file in planted/ and debian/ has one, as CASE. The expectations follow from what was
+planted, never from a report.
 """
 
 import dataclasses
@@ -20,12 +21,12 @@ PROGRAMS = BUILD_DIR / "tests" / "cases" / "programs"
 class Expected:
     cause: str  # pattern of the report's cause
     guilty: str  # pattern of a function
-    # Pattern of "THREAD of PROCESS, PID/TID", for who held up the run: it must be named, and no other may be. Empty: nobody, a
-    # timer or device at most. A function gets the world.
+    # Pattern of "THREAD of PROCESS, PID/TID" for what held up the run: it must be named, and
+    # nothing else may be. Empty: nobody, at most a timer or device. A function gets the world.
     holder: str | typing.Callable = ""
-    # Others who rightly take part and may be named too, as the threads of a chain.
+    # Others that are rightly involved and may be named too, such as the threads of a chain.
     others: str = ""
-    # On a machine whose CPUs are busy, where that differs: work then waits for a CPU as well.
+    # The cause if all CPUs are busy and it differs: work then waits for a CPU as well.
     busy_cause: str = ""
 
 
@@ -34,17 +35,18 @@ class Case:
     about: str  # the planted cause, for the table
     program: str  # for the table
     event: typing.Callable  # World -> settings of the event
-    provoke: typing.Callable  # World -> nothing: the slow run, begun and ended
+    provoke: typing.Callable  # World -> None: makes the slow run, from begin to end
     expected: Expected
-    least_ms: int  # the slow run takes at least so long, by what was planted
-    prepare: typing.Callable = lambda world: None  # World -> nothing: starts what there is before the daemon
+    least_ms: int  # minimum duration of the slow run, by what was planted
+    prepare: typing.Callable = lambda world: None  # World -> None: starts what must exist before the daemon
     slow: typing.Callable = lambda world, delay: True  # whether a delay (of the report's JSON) can be the planted one
     name: str = ""
     from_debian: bool = False
 
 
 class World:
-    """What one case needs while it runs: a folder, the programs that it started, and the daemon once that runs."""
+    """The resources of a running case: a folder, the programs it started, and the daemon once it
+    runs."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-case-"))
@@ -54,7 +56,7 @@ class World:
         self.ends = []
 
     def watched(self, *command, **options):
-        """A program that says "ready" and waits for "go"."""
+        """A program that prints "ready" and waits for "go"."""
         program = Watched(*command, **options)
         self.started.append(program.process)
         return program
@@ -67,7 +69,7 @@ class World:
         return process
 
     def run(self, *command, **options):
-        """A program's output, once it has ended."""
+        """Runs a program to its end; returns its output."""
         done = subprocess.run([str(part) for part in command], **{"capture_output": True, "text": True, "timeout": 120,
                                                                   "stdin": subprocess.DEVNULL, **options})
         check(done.returncode == 0, f"{command[0]}: {done.stderr or done.stdout}")
@@ -96,13 +98,14 @@ def call_event(function, binary, threshold="100ms", more="", attributes=""):
 
 
 def marker_event(begin, end, binary="", threshold="100ms", more="", attributes=""):
-    """A run lasts from one marker to another; `begin` and `end` are the attributes of their elements."""
+    """A run lasts from one marker to another; `begin` and `end` are the attributes of their
+    elements."""
     watched = f'binary="{pathlib.Path(binary).resolve()}"' if binary else ""
     return (f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {watched} {attributes}>{more}'
             f'<begin {begin}/><end {end}/></event>')
 
 
-# Longer than the slow runs, on a busy machine too, where they take some times as long.
+# Longer than the slow runs, even on a busy machine, where they take several times as long.
 TRACE_LENGTH = "4s"
 
 
@@ -110,7 +113,7 @@ ANONYMOUS = "(anonymous namespace)::"
 
 
 def planted(program, function, about, expected, least_ms, arguments=lambda world: (), event=None):
-    """A case of a program in programs/: what it does between "go" and its end has the slow run."""
+    """A case of a program in programs/: its slow run is between "go" and its end."""
 
     def prepare(world):
         world.program = world.watched(PROGRAMS / program, *arguments(world))

@@ -1,4 +1,4 @@
-"""Processes that keep all CPUs busy beside a case and have no part in it."""
+"""Processes that keep all CPUs busy beside a case and are not involved in it."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ SOURCE = "#include <map>\n#include <regex>\n#include <string>\nint main() { retu
 
 
 class Innocents:
-    """As many processes that compute as there are CPUs, and a compiler that is started again and again."""
+    """One computing process for each CPU, and a compiler that is started again and again."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="lagtrap-innocents-")

@@ -1,4 +1,4 @@
-"""Whether a report says what is true of a case."""
+"""Judges whether a report says what is true of a case."""
 
 import dataclasses
 import re
@@ -18,7 +18,7 @@ class Verdict:
 
 
 def judge(expected, reading, busy):
-    """`expected` with patterns alone; `busy`: all CPUs had other work too."""
+    """`expected` with only patterns; `busy`: all CPUs had other work too."""
     verdict = Verdict(caught=True)
     cause = (busy and expected.busy_cause) or expected.cause
     holders = [name for name in reading.named if expected.holder and re.search(expected.holder, name)]
@@ -27,7 +27,7 @@ def judge(expected, reading, busy):
         verdict.why.append(f"the cause is \"{reading.cause}\", expected {cause}")
     if expected.holder and not holders:
         verdict.why.append(f"{expected.holder} is not named, but {reading.named}")
-    # What a holder did meanwhile stands in the sentences.
+    # The sentences say what a holder did meanwhile.
     shown = reading.functions + (reading.sentences if expected.holder else [])
     verdict.guilty_found = any(re.search(expected.guilty, line) for line in shown)
     if not verdict.guilty_found:

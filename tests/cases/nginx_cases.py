@@ -1,4 +1,5 @@
-"""What the cases with nginx share: a request is known by its address, from its head to its release."""
+"""Shared by the cases with nginx: a request is identified by its address, from its head to its
+release."""
 
 from case import marker_event
 from servers import NGINX

@@ -1,4 +1,4 @@
-"""What the cases with PostgreSQL share."""
+"""Shared by the cases with PostgreSQL."""
 
 from case import Case, marker_event
 from servers import POSTGRES_BIN, Postgres

@@ -1,4 +1,4 @@
-"""What a person finds in the text of `lagtrap report`."""
+"""Extracts findings from the text of `lagtrap report`, like a reader."""
 
 import dataclasses
 import re
@@ -9,9 +9,9 @@ FUNCTION_LINES = 5
 @dataclasses.dataclass
 class Reading:
     cause: str  # the sentence that says what took longest, of what is known
-    sentences: list  # all of the cause
-    functions: list  # the first lines below "Functions", as they are
-    named: list  # "THREAD of PROCESS, PID/TID" of everyone who is said to have ended a wait, or to have been waited for
+    sentences: list  # all sentences about the cause
+    functions: list  # the first lines below "Functions", unchanged
+    named: list  # "THREAD of PROCESS, PID/TID" of everything that is said to have ended a wait, or to have been waited for
 
 
 def sections_of(text):
@@ -30,7 +30,8 @@ def section(sections, start):
 
 
 def first_known(sentences):
-    """What had passed when the recording began is of the past; any other sentence is what the report makes of the delay."""
+    """Skips sentences about time that had passed before the recording began; any other is the
+    report's conclusion."""
     return next((sentence for sentence in sentences if "had passed before the recording began" not in sentence
                  and not sentence.startswith("The rest: ")), "")
 
@@ -40,20 +41,21 @@ def name_of(who):
 
 
 def named_in_causes(cause):
-    """Whom the sentences name as held up by: not those who had a CPU."""
+    """Those named as holding up the run, without those that had a CPU."""
     told = [sentence for sentence in cause["sentences"] if not sentence.startswith("The rest: ")]
     for part in cause["parts"][:len(told)]:
-        # A wait that is followed names the one at the chain's head, else who ended most of it.
+        # For a wait that is followed, the head of the chain is named; otherwise what ended most of
+        # it.
         links = part["chain"] or (part.get("wakers", [])[:1] if part.get("ended_by") == "thread" else [])
         yield from (name_of(who) for who in links if who["tid"])
 
 
 def read(text, delay):
-    """`delay` is the same delay in the report's JSON, which says whose names they are."""
+    """`delay` is the same delay in the report's JSON, which tells whose names they are."""
     wakers = [name_of(waker) for waker in delay["wakers"] if waker["share"] >= 0.02 and not waker["interrupt"]]
     sentences = delay["cause"]["sentences"]
     shown = " ".join(line.strip() for line in section(sections_of(text), "Cause"))
-    for sentence in sentences:  # the same words, whatever the width of the lines
+    for sentence in sentences:  # the same words at any line width
         if re.sub(r"\s", "", sentence) not in re.sub(r"\s", "", shown):
             raise ValueError(f"the text does not say \"{sentence}\" but \"{shown}\"")
     return Reading(first_known(sentences), sentences, section(sections_of(text), "Functions")[:FUNCTION_LINES],

@@ -1,8 +1,9 @@
-"""Runs the cases and checks their reports: ./dev cases [NAME...] [--busy] [--write] [--keep FOLDER]
+"""Runs the cases and checks their reports: ./dev cases [NAME...] [--busy] [--write] [--keep
+FOLDER]
 
-Each case has its own daemon, and the verdict depends only on what `lagtrap report` prints. --busy keeps all CPUs busy with
-other work. --write writes docs/cases.md from the last idle and the last busy run. Exits with 0 if all chosen cases passed,
-else with 1.
+Each case has its own daemon, and the verdict depends only on what `lagtrap report` prints.
+--busy keeps all CPUs busy with other work. --write writes docs/cases.md from the last idle and
+the last busy run. Exits with 0 if all chosen cases passed, otherwise with 1.
 """
 
 import argparse
@@ -39,7 +40,7 @@ def load_cases():
 
 
 def cpu_times():
-    """Of all CPUs since the start: user, nice, system, idle, waiting for disks, and others."""
+    """Totals of all CPUs since boot: user, nice, system, idle, waiting for disks, and others."""
     return [int(word) for word in pathlib.Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]]
 
 
@@ -54,14 +55,16 @@ def the_event(daemon):
 
 
 def await_recording(daemon):
-    """Until the delay is recorded, if it is noticed; its merge need not have the CPUs busy, which only takes long."""
+    """Waits until the delay is recorded, if it is noticed. Its merge does not need busy CPUs,
+    which would only make it slow."""
     with contextlib.suppress(TestFailure):
         wait_for(lambda: the_event(daemon)["delays"] > 0, "the delay to be noticed", 10)
         daemon.wait_until_recorded()
 
 
 def slow_run(daemon, world, case):
-    """Bundle, number and JSON of the planted delay, once its recording is merged; nothing where it was not noticed."""
+    """Bundle, number and JSON of the planted delay once its recording is merged; nothing if it
+    was not noticed."""
     def settled():
         status = daemon.status()
         check(status["captures"]["failed"] == 0, f"a capture failed: {daemon.log()}")
@@ -85,7 +88,7 @@ def run_case(case, busy, keep):
             with Innocents() if busy else contextlib.nullcontext():
                 before = cpu_times()
                 case.provoke(world)
-                # "Idle" is how the machine was meant to be; others may use it too.
+                # "Idle" is only the intention; others may use the machine too.
                 crowded = busy or idle_share(before, cpu_times()) < 0.2
                 await_recording(daemon)
             found = slow_run(daemon, world, case)
@@ -123,7 +126,7 @@ def main():
         begun = time.monotonic()
         try:
             verdict = run_case(case, options.busy, options.keep)
-        except Exception as failure:  # a case may fail in any way; the others shall run
+        except Exception as failure:  # a case may fail in any way, but the others must run
             traceback.print_exc()
             verdict = Verdict(why=[f"the case itself failed: {failure}"])
         verdicts[case.name] = verdict

@@ -1,4 +1,5 @@
-"""Servers of Debian's packages, each with data of its own in the folder of a case, reached by a socket in it."""
+"""Servers from Debian's packages, each with its own data in a case's folder, reached through a
+socket in it."""
 
 import pathlib
 import shutil
@@ -25,7 +26,7 @@ class Redis:
 
 
 class Session:
-    """A client that is given statements one after the other, and holds its transaction meanwhile."""
+    """A client that gets statements one after the other, and holds its transaction meanwhile."""
 
     def __init__(self, world, command):
         self.process = world.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/")
@@ -60,7 +61,8 @@ class Postgres:
         return ["runuser", "-u", "postgres", "--", *words]
 
     def run(self, *words):
-        # pg_ctl leaves its output to the server that it starts: no pipe, which would never end.
+        # pg_ctl passes its output to the server it starts, so there must be no pipe, which would
+        # never end.
         self.world.run(*self.as_postgres(*words), capture_output=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
 
     def ask(self, statement):
@@ -94,7 +96,7 @@ class MariaDb:
         return Session(self.world, self.client())
 
 
-# The thread of this connection, as the kernel counts.
+# The thread id of this connection, as the kernel counts.
 MARIADB_TID = "select tid from information_schema.processlist where id = connection_id();"
 
 SLOW_WEB_SERVER = """
@@ -122,7 +124,7 @@ server.serve_forever()
 
 
 class SlowWebServer:
-    """A process that computes 400 ms before it answers to /slow."""
+    """A process that computes for 400 ms before it answers /slow."""
 
     def __init__(self, world):
         self.process = world.start(PYTHON, "-c", SLOW_WEB_SERVER, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,5 @@
-"""What the fault tests share: programs with faults injected (core/fault_point.hpp), and what must arrive in the end."""
+"""Shared by the fault tests: programs with injected faults (core/fault_point.hpp), and what must
+arrive in the end."""
 
 import collections
 import contextlib
@@ -25,7 +26,7 @@ ERRORS = ("EIO", "ENOSPC", "EDQUOT", "EROFS")
 
 @contextlib.contextmanager
 def environment(**variables):
-    """What is started within has these; None: has it not."""
+    """Sets these environment variables within the block; None unsets one."""
     before = {name: os.environ.get(name) for name in variables}
 
     def put(values):
@@ -48,7 +49,7 @@ class Point(collections.namedtuple("Point", "name by_suffix can_fail")):
 
 
 def points_of(program):
-    """The fault points that were linked into a program, as it says itself."""
+    """The fault points linked into a program, as it lists them."""
     done = subprocess.run([program], env={**os.environ, "LAGTRAP_FAULT": "list"}, capture_output=True, text=True)
     check(done.returncode == 0 and done.stdout, f"{program} lists no fault points: built without LAGTRAP_FAULT_POINTS?")
     points = []
@@ -87,7 +88,7 @@ def is_partial(server, row):
 
 
 def upload(spool, url, fault=None, log=None):
-    """lagtrap-uploader --once: how it ended, and what it said."""
+    """Runs lagtrap-uploader --once; returns how it ended and its output."""
     with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log):
         done = subprocess.run([UPLOADER, "--spool", spool, "--url", url, "--once"], capture_output=True, text=True,
                               timeout=300)
@@ -106,7 +107,7 @@ def make_spool(folder):
 
 
 def add_bundle(spool, seed=0):
-    """A real bundle in ready/; its session."""
+    """Adds a real bundle to ready/; returns its session."""
     session = str(uuid.uuid4())
     make_bundle(spool / "ready", seed, session=session)
     return session
@@ -141,7 +142,8 @@ def children_of(pid):
 
 
 class RecordingDaemon(Daemon):
-    """A daemon that records each slow run for a short time, and can be started with a fault in it or in its next merge."""
+    """A daemon that records each slow run briefly, and can be started with a fault in it or in
+    its next merge."""
 
     def __init__(self, trace_length="100ms", spool=None, spool_attributes="", started=True):
         self.started = started
@@ -152,7 +154,7 @@ class RecordingDaemon(Daemon):
         self.wrapper.chmod(0o755)
         self.options = ("--merge-program", str(self.wrapper))
         self.begun = set()  # sessions
-        self.cut_short = set()  # those of them that a daemon did not bring to their end
+        self.cut_short = set()  # those that a daemon did not finish
         if spool is not None:
             self.spool = spool
             self.write_settings(library_event("work", PLANTED, "50ms", trace_length))
@@ -167,7 +169,7 @@ class RecordingDaemon(Daemon):
         super().__exit__(*exception)
 
     def hurry_merges(self):
-        """Merges step back for the machine's own work, which on a busy machine would make these tests long."""
+        """Merges run at low priority, which would make these tests slow on a busy machine."""
         while not self.ended.wait(0.05):
             for child in children_of(self.process.pid) if self.process else ():
                 with contextlib.suppress(OSError):
@@ -179,14 +181,14 @@ class RecordingDaemon(Daemon):
         self.settings_path.write_text(text.replace("<spool ", f"<spool {self.spool_attributes} "))
 
     def start_with(self, fault=None, log=None):
-        """Whether it came up; a fault may be met before that."""
+        """Returns whether it started; it may meet a fault before that."""
         with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log):
             try:
                 self.start()
             except (TestFailure, OSError):
                 if fault is None:
                     raise
-                # It may have come up and met the fault since, or still be on its way into death.
+                # It may have started and met the fault since, or may still be dying.
                 wait_for(lambda: self.process.poll() is not None, f"the daemon's end at {fault}")
                 return False
         return True
@@ -203,7 +205,7 @@ class RecordingDaemon(Daemon):
         return self.process.poll() == -signal.SIGKILL
 
     def note_begun(self):
-        """Every capture that has its session lies in captures/ until its bundle is in ready/."""
+        """Every capture with a session is in captures/ until its bundle is in ready/."""
         for path in (self.spool / "captures").glob("*/session.json"):
             self.begun.add(path.parent.name.removeprefix(".").removesuffix(".done"))
         for name in in_spool(self.spool, "ready", "sending", "sent", "rejected"):
@@ -211,7 +213,8 @@ class RecordingDaemon(Daemon):
         return self.begun
 
     def note_cut_short(self):
-        """After a daemon's death: what it was recording has its session, which says that it is not finished."""
+        """After a daemon's death: its current recording has a session, which says that it is not
+        finished."""
         for path in (self.spool / "captures").glob("[!.]*/session.json"):
             if not json.loads(path.read_text())["finished"]:
                 self.cut_short.add(path.parent.name)
@@ -229,8 +232,8 @@ class RecordingDaemon(Daemon):
 
 
 def check_all_arrived_once(daemon, server):
-    """Uploads what lies in the spool; the server must have each session that was begun once, and marked as partial where it
-    was cut short. Its rows."""
+    """Uploads the spool's content. The server must have each started session once, marked as
+    partial if it was cut short. Returns its rows."""
     daemon.note_begun()
     code, said = upload(daemon.spool, server.url)
     check(code == 0 and not in_spool(daemon.spool, "ready", "sending", "rejected"), f"not all was delivered: {said}")

@@ -1,7 +1,9 @@
-"""kill -9 and I/O errors at every step by which the daemon and its merge helper write a capture and its bundle.
+"""kill -9 and I/O errors at every step in which the daemon and its merge helper write a capture
+and its bundle.
 
-The steps come from the programs: one whole life of a capture is logged, and each step passed in it is then the place of a
-death and of an error. What was begun arrives at the server, once each, whatever came between.
+The programs provide the steps: the test logs one whole life of a capture, and then kills, and
+injects an error, at each step passed. Everything that was begun must arrive at the server
+exactly once, whatever happens in between.
 """
 
 import collections
@@ -12,15 +14,16 @@ from fault_world import (ERRORS, LAGTRAPD, MERGE, RecordingDaemon, can_fail, che
 from lagtrap_server import Server
 from lagtrap_test import run
 
-# Passed as often as the recording is long: the first pass stands for all.
+# Passed more often the longer the recording is: the first pass stands for all.
 FIRST_PASS_ONLY = ("log.torn", "log.flushed")
-# Of a thread that goes over the spool now and then; test_spool.py has it.
+# In a thread that walks the spool now and then; test_spool.py covers it.
 ELSEWHERE = ("retention.",)
 figures = collections.Counter()
 
 
 def lives(daemon, log, count):
-    """The steps of `count` captures, each in a daemon of its own: of the daemon, and of the merge helper."""
+    """The steps of `count` captures, each in a separate daemon: of the daemon, and of the merge
+    helper."""
     by_daemon, by_merge = [], []
     for _ in range(count):
         log.unlink(missing_ok=True)
@@ -41,7 +44,7 @@ def lives(daemon, log, count):
 
 
 def steps_in(passes, wanted):
-    """(name, which pass) of what every life has passed."""
+    """(name, number of the pass) of what every life has passed."""
     steps = []
     for name in sorted(set.intersection(*map(set, passes))):
         if name.startswith(ELSEWHERE):
@@ -53,8 +56,9 @@ def steps_in(passes, wanted):
 
 
 def check_none_forgotten(names):
-    """Each point that these two programs have, but for those of other programs' steps, was passed."""
-    # A merge that takes too long is what tests/integration/test_merge.py has, a kernel that lacks something test_single_probes.py.
+    """Each fault point of these two programs was passed, except those for other programs' steps."""
+    # tests/integration/test_merge.py covers merges that take too long, test_single_probes.py
+    # kernels that lack something.
     others = ("spool.", "transfer.", "server.", "retention.", "renewal.", "kernel.")
     points = {point for program in (LAGTRAPD, MERGE) for point in points_of(program)}
     forgotten = sorted(point.name for point in points
@@ -108,7 +112,8 @@ def kills():
 
 
 def errors():
-    """An error at each step costs at most its own capture, is counted and told, and the daemon records the next."""
+    """An error at each step costs at most its own capture, is counted and reported, and the
+    daemon records the next."""
     with temporary_folder() as folder, RecordingDaemon(started=False) as daemon:
         of_daemon, of_merge = lives(daemon, folder / "passes", 2)
         points = check_none_forgotten({name for name, _ in of_daemon + of_merge})

@@ -1,6 +1,8 @@
-"""Daemon, merge helper, uploader and server at work, and one of them killed at any moment, again and again.
+"""Daemon, merge helper, uploader and server at work, while one of them is killed at any time,
+again and again.
 
-LAGTRAP_RANDOM_KILLS says how often (20), LAGTRAP_RANDOM_SEED when and whom.
+LAGTRAP_RANDOM_KILLS is the number of kills (20), LAGTRAP_RANDOM_SEED determines their times and
+victims.
 """
 
 import collections
@@ -23,12 +25,13 @@ SEED = int(os.environ.get("LAGTRAP_RANDOM_SEED", str(time.time_ns() % 1_000_000)
 VICTIMS = ("daemon", "daemon", "merge", "uploader", "server")
 
 
-# The load waits where more captures than this do: it should keep all programs at work and not fill the disk.
+# The load pauses while more captures than this wait: it should keep all programs at work without
+# filling the disk.
 CAPTURES_WAITING = 6
 
 
 class Load:
-    """Slow runs without a break, as long as it lives."""
+    """Slow runs without a break while it exists."""
 
     def __init__(self, daemon):
         self.daemon = daemon
@@ -66,7 +69,8 @@ class System:
                 self.uploader = subprocess.Popen([UPLOADER, "--spool", self.daemon.spool, "--url", self.server.url], stderr=log)
 
     def merge_helper(self):
-        """Not a child of another kind: the daemon reads the files of others in processes of their own too."""
+        """Finds the merge helper among the daemon's children; the daemon also reads others'
+        files in child processes."""
         for child in children_of(self.daemon.process.pid):
             with contextlib.suppress(OSError):
                 name, state = pathlib.Path(f"/proc/{child}/stat").read_text().split()[1:3]
@@ -107,7 +111,7 @@ def random_kills():
         load = Load(daemon)
         try:
             for victim in victims:
-                # Any moment: this is what the test is about.
+                # Any time: that is the point of this test.
                 time.sleep(random.uniform(0, 0.7))
                 system.kill(victim)
                 system.start_what_is_dead()

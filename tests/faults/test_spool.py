@@ -1,4 +1,5 @@
-"""A spool that is full, read-only or over its limit: the daemon stays up, says so, and records again when it can."""
+"""A spool that is full, read-only or over its limit: the daemon stays up, reports it, and
+records again when it can."""
 
 import contextlib
 import os
@@ -16,7 +17,7 @@ CHUNK = 64 * 1024
 
 @contextlib.contextmanager
 def small_disk(megabytes):
-    """A file system of its own."""
+    """A separate file system."""
     with temporary_folder() as folder:
         done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", folder],
                               capture_output=True, text=True)
@@ -29,7 +30,7 @@ def small_disk(megabytes):
 
 
 def fill(folder):
-    """Until nothing more goes in."""
+    """Writes until nothing more fits."""
     with open(folder / "filler", "ab", buffering=0) as filler:
         for size in (MIB, CHUNK, 4096, 512):
             with contextlib.suppress(OSError):
@@ -38,7 +39,7 @@ def fill(folder):
 
 
 def record(daemon):
-    """A slow run, and its bundle."""
+    """Makes a slow run; returns its bundle."""
     wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait for breaches")
     done = daemon.status()["captures"]["done"]
     daemon.slow_run()
@@ -63,7 +64,7 @@ def disk_full():
         record(daemon)
         ready = in_spool(daemon.spool, "ready")
         check(len(ready) == 2, f"{ready}")
-        # As the uploader does when the server has it.
+        # As the uploader does once the server has it.
         (daemon.spool / "ready" / ready[0]).rename(daemon.spool / "sent" / ready[0])
         fill(disk)
         fail_to_record(daemon)
@@ -75,7 +76,7 @@ def disk_full():
         check(daemon.status()["spool"]["removed_unsent"] == 0, f"{daemon.status()['spool']}")
         (disk / "filler").unlink()
         record(daemon)
-        # What was begun on the full disk is whole now too, or was never begun.
+        # Files started on the full disk are now either complete or were never begun.
         counts = daemon.status()["captures"]
         check(counts["waiting"] == 0, f"{counts}")
         for name in in_spool(daemon.spool, "ready"):
@@ -91,7 +92,7 @@ def disk_read_only():
         check("Read-only file system" in daemon.log(), "the log does not tell")
         subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
         record(daemon)
-        # A daemon that starts on it waits too.
+        # A daemon that starts on a full disk waits too.
         daemon.stop()
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         check(daemon.start_with(), "the daemon did not start")
@@ -101,7 +102,7 @@ def disk_read_only():
 
 
 def spool_limit():
-    """The daemon alone keeps to it: what the server has goes first, then the oldest."""
+    """The daemon alone enforces it: removes first what the server has, then the oldest."""
     def put(folder, age_s):
         path = daemon.spool / folder / f"{uuid.uuid4()}-{'0' * 16}.lagtrap.tar.zst"
         path.write_bytes(bytes(8 * MIB))

@@ -1,6 +1,7 @@
-"""kill -9 and I/O errors at every step of the uploader and of the server: each bundle and batch arrives, once.
+"""kill -9 and I/O errors at every step of the uploader and of the server: each bundle and batch
+arrives exactly once.
 
-The steps come from the programs, as in test_captures.py; here the bundles are made by hand.
+The programs provide the steps, as in test_captures.py; here the bundles are made by hand.
 """
 
 import collections
@@ -18,7 +19,8 @@ from lagtrap_server import Server
 from lagtrap_test import SERVER, make_runs, run
 
 RUNS = 20
-# What an uploader may meet: a server that is there, none at all, and what an earlier uploader left half sent.
+# Situations that an uploader may meet: a running server, no server, or a half-sent upload of an
+# earlier uploader.
 SCENES = ("delivery", "no server", "left behind")
 
 
@@ -34,7 +36,7 @@ class Cargo:
         self.seed = itertools.count()
 
     def load(self):
-        """A bundle, a batch of runs, and a bundle that was damaged on the disk."""
+        """A bundle, a batch of runs, and a bundle that was damaged on disk."""
         self.sessions.add(add_bundle(self.spool, next(self.seed)))
         path = self.folder / "batch"
         make_runs(path, next(self.seed), count=RUNS)
@@ -91,7 +93,7 @@ def check_none_forgotten(program, names, starts):
 
 
 def uploader_steps(folder, server):
-    """(scene, step, which pass), from one undisturbed uploader in each scene."""
+    """(scene, step, number of the pass), from one undisturbed uploader in each scene."""
     cargo = Cargo(folder)
     steps = []
     for scene in SCENES:
@@ -125,7 +127,7 @@ def uploader_killed():
 
 
 def uploader_errors():
-    """As a service: an error at a step delays what it was about and ends nothing."""
+    """As a service: an error at a step delays what it was about, and ends nothing."""
     with temporary_folder() as folder, Server(data=folder / "server") as server:
         cargo, steps = uploader_steps(folder, server)
         points = points_of(UPLOADER)
@@ -159,7 +161,8 @@ def uploader_errors():
 
 
 def server_steps(folder, server):
-    """(step, which pass), from one undisturbed server that has its store already; it is stopped then."""
+    """(step, number of the pass), from one undisturbed server that already has its store; it is
+    then stopped."""
     cargo = Cargo(folder)
     log = folder / "passes"
     server.stop()
@@ -179,7 +182,7 @@ def server_killed():
         for name, nth in steps:
             cargo.load()
             server.start(f"{name}@{nth}:kill")
-            # A bundle and a batch of runs: the death comes with one of them.
+            # A bundle and a batch of runs: the kill happens at one of them.
             upload(cargo.spool, server.url)
             wait_for(lambda: server.process.poll() == -signal.SIGKILL, f"the server's death at {name}")
             server.start()

@@ -1,4 +1,4 @@
-"""Programs that note their own calls, for tests of trees of calls."""
+"""Programs that note their own calls, for tests of call trees."""
 
 import json
 import signal
@@ -8,17 +8,17 @@ from lagtrap_test import PROGRAMS, OwnedProcess, check
 from trace_client import TraceClient
 
 IN_C, IN_CPP = PROGRAMS / "call_trees_c", PROGRAMS / "call_trees_cpp"
-WITH_FIBERS = PROGRAMS / "call_trees_fibers"  # the first one, which switches stacks too
-WITH_SIGNAL_STACK = PROGRAMS / "call_trees_handlers"  # the first one, whose handlers have a stack of their own
-WITH_SPLIT_STACK = PROGRAMS / "call_trees_split"  # the first one, whose stack grows by pieces elsewhere
+WITH_FIBERS = PROGRAMS / "call_trees_fibers"  # the first one, which also switches stacks
+WITH_SIGNAL_STACK = PROGRAMS / "call_trees_handlers"  # the first one, whose handlers have a separate stack
+WITH_SPLIT_STACK = PROGRAMS / "call_trees_split"  # the first one, whose stack grows by separate pieces
 WITH_COROUTINES = PROGRAMS / "call_trees_coroutines"
-# What notes itself; others (of libc, of the notes) would be in the trees too.
+# The functions that note themselves; others (of libc, of the notes) would be in the trees too.
 NOTED = ("^(tree_leaf|tree_twig|tree_branch|sleeper|recursive|target_.*|jumper|over_jumped|tail_.*|in_handler|signalled|"
          "interrupted|leaves_handler|wide|steps|throws_between|runs_on_its_own|never_ends|on_fiber|of_thread_.|ending|thrower|passed|catcher|hot)$")
 
 
 class Program(OwnedProcess):
-    """Runs the modes that it is told, one at a time."""
+    """Runs the modes it is told, one at a time."""
 
     def __init__(self, path):
         self.path = path
@@ -30,7 +30,7 @@ class Program(OwnedProcess):
         self.process.stdin.flush()
 
     def result(self):
-        """The calls that it made: [name, depth] each."""
+        """The calls it made, each as [name, depth]."""
         return json.loads(self.process.stdout.readline())[1:]
 
     def run(self, mode):
@@ -38,7 +38,7 @@ class Program(OwnedProcess):
         return self.result()
 
     def first_byte_of(self, function):
-        """Of the function's code, as it is in memory now: a probe is a byte of its own there (int3, 0xcc)."""
+        """The first byte of the function's code in memory: a probe replaces it (int3, 0xcc)."""
         listed = subprocess.run(["nm", self.path], capture_output=True, text=True, check=True).stdout.splitlines()
         linked = next(int(line.split()[0], 16) for line in listed if line.split()[-1] == function)
         with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
@@ -48,19 +48,19 @@ class Program(OwnedProcess):
             return memory.read(1)[0]
 
 
-# Tests look at calls, not at what they cost on a busy machine.
+# These tests are about calls, not about their cost on a busy machine.
 PLENTY = "10000"
 
 
 class CallTrace(TraceClient):
-    """lagtrap calls --json of a process, from when the probes are in."""
+    """lagtrap calls --json of a process, once the probes are attached."""
 
     def __init__(self, daemon, pid, function, *options, count=0, budget=PLENTY):
         super().__init__("calls", daemon, pid, "--function", function, "--count", str(count), "--budget", budget, *options)
         self.more, self.tree = [], None
 
     def lines(self):
-        """To its end."""
+        """All lines until its end."""
         output, problem = self.client.communicate(timeout=120)
         check(self.client.returncode == 0, f"lagtrap calls: {problem}")
         return [json.loads(line) for line in output.splitlines()]
@@ -69,7 +69,7 @@ class CallTrace(TraceClient):
         return [line["tree"] for line in self.lines() if "tree" in line]
 
     def next_tree(self):
-        """Waits for it; keeps the functions that were told since as `more`."""
+        """Waits for the next tree; keeps functions reported in between as `more`."""
         for text in self.client.stdout:
             line = json.loads(text)
             self.more += line.get("more", [])
@@ -79,7 +79,7 @@ class CallTrace(TraceClient):
         check(False, f"lagtrap calls ended: {self.client.stderr.read()}")
 
     def take(self, count):
-        """So many trees, and no more that were told until its end."""
+        """Exactly this many trees until its end."""
         trees = [self.next_tree() for _ in range(count)]
         self.client.send_signal(signal.SIGINT)
         output, problem = self.client.communicate(timeout=120)
@@ -90,14 +90,14 @@ class CallTrace(TraceClient):
 
 
 class FunctionTrace(TraceClient):
-    """lagtrap functions --json of a process, from when the probes are in."""
+    """lagtrap functions --json of a process, once the probes are attached."""
 
     def __init__(self, daemon, pid, *options):
         super().__init__("functions", daemon, pid, *options)
         self.names = [function[0] for function in self.started["functions"]]
 
     def end(self):
-        """All lines that it said. Functions that runtimes told of have names from now on."""
+        """All its lines. Functions that runtimes have reported have names from then on."""
         lines = self.interrupt()
         self.names += [function[0] for line in lines for function in line.get("more", ())]
         return lines
@@ -108,7 +108,7 @@ class FunctionTrace(TraceClient):
 
 
 def with_depths(tree):
-    """As the programs note calls: [name, depth] in the order in which they begin."""
+    """In the form that programs note calls: [name, depth] in the order in which they begin."""
     depths = []
     for call in tree["calls"]:
         depths.append(0 if call["parent"] is None else depths[call["parent"]] + 1)

@@ -1,5 +1,5 @@
-"""Containers as their managers make them, without one: an image shared by overlays, an own view of processes and files, an own
-root folder."""
+"""Containers as their managers create them, without a manager: an image shared by overlays,
+separate process and mount namespaces, a separate root folder."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ exec "$@"
 
 
 def libraries_of(program):
-    """What the dynamic linker loads with it, and the linker."""
+    """The libraries that the dynamic linker loads with it, and the linker itself."""
     listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     return [word for line in listed.splitlines() for word in line.split() if word.startswith("/")]
 
@@ -42,7 +42,7 @@ class Image:
             self.add(outside, inside)
             for library in libraries_of(outside):
                 self.add(library, library)
-        # What INSIDE and the program itself need.
+        # Needed by INSIDE and the program itself.
         for program in ("/bin/sh", "/bin/umount"):
             self.add(program, program)
             for library in libraries_of(program):
@@ -61,7 +61,8 @@ class Image:
 
 
 class Container:
-    """A program in an image, which waits for "go" where it was started with --wait. It ends with its first process."""
+    """A program in an image, which waits for "go" if started with --wait. The container ends
+    with its first process."""
 
     def __init__(self, image, *command):
         self.folder = tempfile.mkdtemp(prefix="lagtrap-container-")
@@ -84,7 +85,7 @@ class Container:
 
     @property
     def pid(self):
-        """The program's, as the machine counts."""
+        """The program's process number outside the container."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return int(children[0])
 
@@ -97,7 +98,7 @@ class Container:
         check(self.process.returncode == 0, f"the program in the container ended with {self.process.returncode}")
 
     def tear_down(self):
-        """Kills all of it; its mounts go with it."""
+        """Kills all of it; its mounts are removed with it."""
         if self.process.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
             self.process.wait()

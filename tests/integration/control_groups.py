@@ -1,4 +1,4 @@
-"""Control groups of version 2 below one of the test's own, made as a manager makes them."""
+"""Control groups of version 2 below one of the test's own, created as a manager does."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ def hierarchy():
 
 @contextlib.contextmanager
 def group(*names):
-    """A control group below others, as a manager makes it."""
+    """A control group below others, created as a manager does."""
     made = []
     try:
         folder = hierarchy() / f"lagtrap-test-{os.getpid()}"

@@ -1,5 +1,6 @@
-"""A file system that stops answering, as a network mount does whose server is gone: a FUSE server of one file, which reads
-every request and from some moment on answers none. Who has asked then waits, and no signal ends that.
+"""A file system that stops answering, like a network mount whose server is gone: a FUSE server
+with one file, which reads every request and at some point stops answering. Processes that access
+it then wait, and no signal ends that.
 
 The protocol: include/uapi/linux/fuse.h of the kernel.
 """
@@ -28,7 +29,7 @@ def attributes(node, size):
 
 
 def answer_to(kind, node, body, content):
-    """The answer's body, or an errno; None: there is none."""
+    """The answer's body, or an errno; None if there is no answer."""
     if kind == INIT:
         return struct.pack("<4I2H2I2H8I", 7, 31, READ_BYTES, 0, 16, 12, READ_BYTES, 1, 0, 0, *[0] * 8)
     if kind == LOOKUP:
@@ -50,7 +51,7 @@ def answer_to(kind, node, body, content):
 
 
 def serve(mount, program):
-    """Mounts and serves; says "ready" when the mount is there. Answers nothing any more after SIGUSR1."""
+    """Mounts and serves; prints "ready" when the mount exists. Stops answering after SIGUSR1."""
     silent = []
     signal.signal(signal.SIGUSR1, lambda *_: silent.append(True))
     content = pathlib.Path(program).read_bytes()

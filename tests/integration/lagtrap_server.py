@@ -1,4 +1,4 @@
-"""A real lagtrap-server for the tests that need one, and the accounts and tokens that it knows."""
+"""A real lagtrap-server for tests that need one, with its accounts and tokens."""
 
 import contextlib
 import hashlib
@@ -28,20 +28,22 @@ def add_user(data, name, role, password=PASSWORD):
 
 
 def add_token(data, name, scope):
-    """The token, as whoever uses it has to send it."""
+    """The token, as its user must send it."""
     return subprocess.run([SERVER, "--data", data, "token", "add", name, "--scope", scope, "--quiet"], text=True,
                           check=True, capture_output=True).stdout.strip()
 
 
 class Server(OwnedProcess):
-    """A lagtrap-server with a store of its own, in the folder `data` or else in a temporary one.
+    """A lagtrap-server with its own store, in the folder `data` or in a temporary one.
 
-    It runs at once, at a port that it chooses itself. After stop() or kill() it comes back there with start()."""
+    It runs at once, on a port that it chooses. After stop() or kill(), start() restarts it on
+    that port.
+    """
 
     def __init__(self, *options, data=None):
         self.temporary = None if data else tempfile.TemporaryDirectory(prefix="lagtrap-server-")
         self.data = pathlib.Path(data or f"{self.temporary.name}/data")
-        # Several servers may have the same folder, one after the other.
+        # Several servers may use the same folder, one after the other.
         self.log_path = self.data.with_suffix(f".{uuid.uuid4()}.log")
         self.options = options
         self.port = 0
@@ -63,7 +65,8 @@ class Server(OwnedProcess):
             raise
 
     def _has_started(self, fault):
-        """As the server itself says: some tests count connections, and a request for /healthz would be one more."""
+        """As the server reports: some tests count connections, and a request for /healthz would
+        be one more."""
         if self.process.poll() is not None:
             check(fault, f"the server ended with {self.process.returncode}: {self.log()}")
             return True
@@ -74,7 +77,7 @@ class Server(OwnedProcess):
         return found
 
     def stop(self):
-        """Its exit code."""
+        """Returns its exit code."""
         self.process.terminate()
         return self.process.wait(60)
 
@@ -90,7 +93,7 @@ class Server(OwnedProcess):
             self.temporary.cleanup()
 
     def log(self):
-        """What it has said since its last start."""
+        """Its log since its last start."""
         with open(self.log_path, "rb") as log:
             log.seek(self.log_begin)
             return log.read().decode(errors="replace")
@@ -126,7 +129,7 @@ class Server(OwnedProcess):
         return rows
 
     def parsed_bundles(self, least=1, seconds=60):
-        """The bundles, once there are at least so many and all have been looked into."""
+        """The bundles, once there are at least this many and all have been parsed."""
         def parsed():
             rows = self.bundles()
             return rows if len(rows) >= least and all(row["parsed"] for row in rows) else None
@@ -137,11 +140,12 @@ class Server(OwnedProcess):
         return int(re.search(rf"^lagtrap_server_{name} (\d+)$", text, re.M).group(1))
 
     def incoming(self):
-        """The files of uploads that have begun and are not yet whole."""
+        """The files of uploads in progress."""
         return list((self.data / "incoming").iterdir())
 
     def begin_upload(self, content, share):
-        """Sends the header and `share` bytes of the body; returns the socket once the server has them."""
+        """Sends the header and `share` bytes of the body; returns the socket once the server has
+        them."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         head = (f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
                 f"Content-Length: {len(content)}\r\n\r\n")
@@ -150,7 +154,7 @@ class Server(OwnedProcess):
         return connection
 
     def check_store(self):
-        """Stops it and runs `lagtrap-server check`, which wants the folder for itself."""
+        """Stops it and runs `lagtrap-server check`, which needs the folder for itself."""
         self.stop()
         done = subprocess.run([SERVER, "--data", self.data, "check"], capture_output=True, text=True)
         check(done.returncode == 0, f"lagtrap-server check: {done.stdout}{done.stderr}")

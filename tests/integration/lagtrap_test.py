@@ -1,7 +1,8 @@
-"""What the integration tests share: the daemon under test, the programs it watches, and waiting for conditions.
+"""Shared by the integration tests: the daemon under test, the programs it watches, and waiting
+for conditions.
 
-Each test is a program of its own: it exits with 0, with 1 and a reason, or with 77 and a reason where the machine
-cannot run it (no root, no BPF). The build directory comes in LAGTRAP_BUILD_DIR.
+Each test is a separate program: it exits with 0, with 1 and a reason, or with 77 and a reason if
+the machine cannot run it (no root, no BPF). LAGTRAP_BUILD_DIR is the build directory.
 """
 
 import atexit
@@ -29,12 +30,13 @@ SERVER = BUILD_DIR / "server" / "lagtrap-server"
 
 
 def own_copies(folder):
-    """A copy of the programs in a folder for this test alone, gone when it ends. Events are by file: other tests' processes
-    of the same program are then other files, and several tests may run at once."""
-    if not folder.exists():  # builds for benchmarks have no programs of tests
+    """A copy of the programs in a folder for this test only, removed when it ends. Events are by
+    file: other tests' processes of the same program then run other files, and several tests may
+    run at once."""
+    if not folder.exists():  # builds for benchmarks have no test programs
         return folder
     own = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-programs-"))
-    own.chmod(0o755)  # users without rights run them too
+    own.chmod(0o755)  # unprivileged users run them too
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     shutil.copytree(folder, own, dirs_exist_ok=True, ignore=shutil.ignore_patterns("CMakeFiles", "go-*", "*.cmake", "*.a"))
     return own
@@ -46,8 +48,8 @@ PLANTED = EXAMPLES / "planted_delays"
 BURST = EXAMPLES / "burst"
 MAKE_BUNDLE = BUILD_DIR / "server" / "make_bundle"
 MAKE_RUNS = BUILD_DIR / "server" / "make_runs"
-# When what these two make was recorded: a server takes no run that is older than 400 days or of the future. It stays the
-# same as long as a test runs, so that the same seed gives the same bytes.
+# When the output of these two was recorded: a server accepts no run from more than 400 days ago or
+# from the future. It stays the same while a test runs, so that the same seed gives the same bytes.
 RECORDED_SINCE_S = (int(time.time()) // 86400 - 60) * 86400
 
 
@@ -61,7 +63,8 @@ def check(condition, message):
 
 
 def wait_for(condition, what, seconds=60):
-    """Polls until condition() gives something true, and returns that; fails after `seconds` with what `what` is or, called, gives."""
+    """Polls until condition() returns something true, and returns that; after `seconds`, fails
+    with the text `what` (or its result, if it is callable)."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -73,13 +76,14 @@ def wait_for(condition, what, seconds=60):
 
 
 def sanitized(program):
-    """Whether a sanitizer is inside."""
+    """Whether it was built with a sanitizer."""
     return any(name in pathlib.Path(program).read_bytes() for name in (b"__asan_init", b"__tsan_init"))
 
 
 def check_memory(program, peak_bytes, limit_bytes, what):
-    """Says how much memory a program held at the most, and fails from `limit_bytes` on. What a sanitizer adds (shadow, freed
-    blocks that it keeps) is not the program's: with one inside, the figure is said and not judged."""
+    """Prints the peak memory of a program, and fails from `limit_bytes` on. A sanitizer's memory
+    (shadow, freed blocks that it keeps) is not the program's, so with a sanitizer the figure is
+    only printed."""
     judged = not sanitized(program)
     print(f"{what}: {peak_bytes / (1 << 20):.1f} MiB at the most{'' if judged else ', not judged: a sanitizer is inside'}",
           file=sys.stderr)
@@ -99,7 +103,7 @@ def require_bpf():
 
 
 class Daemon:
-    """A lagtrapd with settings, a spool and a control socket of its own in a temporary folder."""
+    """A lagtrapd with its own settings, spool and control socket in a temporary folder."""
 
     def __init__(self, events, recording='cool-down="100ms" captures-per-hour="1000"', more="", options=(),
                  budget='shed="none"', prefix=()):
@@ -110,10 +114,10 @@ class Daemon:
         self.settings_path = self.folder / "settings.xml"
         self.log_path = self.folder / "lagtrapd.log"
         self.recording, self.more, self.options = recording, more, options
-        self.budget = budget  # tests make hits as fast as the machine can, and shall not depend on its speed
+        self.budget = budget  # tests make hits as fast as the machine can, and must not depend on its speed
         self.prefix = prefix  # a command that becomes the daemon
         self.expect_armed = True
-        self.await_arming = True  # else READY is enough
+        self.await_arming = True  # otherwise READY is enough
         self.write_settings(events)
         self.process = None
 
@@ -134,7 +138,7 @@ class Daemon:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self):
-        """Starts the daemon and waits until it says that it is ready, as systemd would."""
+        """Starts the daemon and waits until it reports that it is ready, as systemd would."""
         notify_path = str(self.folder / "notify.sock")
         if os.path.exists(notify_path):
             os.unlink(notify_path)
@@ -193,11 +197,12 @@ class Daemon:
         return sorted(ready.glob("*.lagtrap.tar.zst")) if ready.exists() else []
 
     def wait_until_recorded(self):
-        """Returns when a recording that has begun is over; its merge may go on."""
+        """Returns when a running recording has ended; its merge may still run."""
         wait_for(lambda: self.status()["state"] != "recording", "the recording to end")
 
     def wait_for_bundles(self, count, seconds=90):
-        """The bundles, once there are `count` of them and no capture runs or waits for its merge."""
+        """The bundles, once there are `count` of them and no capture is running or waiting for
+        its merge."""
 
         def settled():
             status = self.status()
@@ -211,7 +216,7 @@ class Daemon:
         return self.bundles()
 
     def wait_for_newest_bundle(self, count):
-        """The bundle that was made last of `count`: their names are in no order of time."""
+        """The newest of `count` bundles; their names are not in order of time."""
         return max(self.wait_for_bundles(count), key=lambda bundle: bundle.stat().st_mtime_ns)
 
     def log(self):
@@ -219,7 +224,8 @@ class Daemon:
 
 
 class OwnedProcess:
-    """Has a process as `process`, which is killed at the end of a with-statement where it still runs."""
+    """Has a process as `process`, which is killed at the end of a with-statement if it is still
+    running."""
 
     def __enter__(self):
         return self
@@ -244,14 +250,15 @@ class Watched(OwnedProcess):
         return self
 
     def result(self, seconds=120):
-        """What the program says at its end, a JSON object."""
+        """The program's output at its end, a JSON object."""
         output, _ = self.process.communicate(timeout=seconds)
         check(self.process.returncode == 0, f"the watched program ended with {self.process.returncode}")
         return json.loads(output.strip().splitlines()[-1])
 
 
 def library_event(name, binary, threshold, trace_length="1s", stages=(), more="", attributes=""):
-    """Of this file alone, unless the attributes say otherwise: the same program may run elsewhere on the machine."""
+    """For this file only, unless the attributes say otherwise: the same program may run
+    elsewhere on the machine."""
     if "copies=" not in attributes:
         attributes += ' copies="none"'
     listed = "".join(f'<stage name="{stage}"/>' for stage in stages)
@@ -260,14 +267,15 @@ def library_event(name, binary, threshold, trace_length="1s", stages=(), more=""
 
 
 def make_bundle(folder, seed=0, host="host", event="query", session=None, since_s=RECORDED_SINCE_S):
-    """A small real bundle in the folder; its path."""
+    """Writes a small real bundle to the folder; returns its path."""
     made = subprocess.run([MAKE_BUNDLE, session or str(uuid.uuid4()), host, folder, str(seed), str(since_s), event],
                           capture_output=True, text=True, check=True)
     return pathlib.Path(made.stdout.strip())
 
 
 def make_runs(path, seed, host="host", event="query", count=60, lost=0, since_s=RECORDED_SINCE_S, slower=None):
-    """A batch of runs, written to `path`; slower=(FACTOR, BUILD): so many times as long, all of one build."""
+    """Writes a batch of runs to `path`; slower=(FACTOR, BUILD) makes them that many times as
+    long, all of one build."""
     subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), str(since_s), str(lost), path, *map(str, slower or ())],
                    check=True)
 
@@ -280,7 +288,7 @@ def report(bundle):
 
 
 def decode_trace(path, limit=0):
-    """What the independent decoder finds in a trace."""
+    """The independent decoder's result for a trace."""
     done = subprocess.run([sys.executable, "-B", SOURCE_DIR / "tests/data/trace/decode_trace.py", path, str(limit)],
                           capture_output=True, text=True, timeout=300)
     check(done.returncode == 0, f"the trace is not sound: {done.stderr or done.stdout}")
@@ -288,17 +296,19 @@ def decode_trace(path, limit=0):
 
 
 def check_trace(bundle, limit=0):
-    """Decodes the merged trace with the independent decoder; its summary, with up to `limit` of each thing."""
+    """Decodes the merged trace with the independent decoder; returns its summary, with up to
+    `limit` of each thing."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["tar", "--zstd", "-xf", bundle, "-C", folder], check=True)
         return decode_trace(pathlib.Path(folder) / "trace.pftrace", limit)
 
 
-at_end = []  # what run() calls after the tests; fails as they do
+at_end = []  # what run() calls after the tests; a failure fails the program
 
 
 def chosen(tests):
-    """Of the test functions those that the command line names, or after "--but" all others; without names all."""
+    """The test functions named on the command line, or after "--but" all others; without names
+    all."""
     names = sys.argv[1:]
     others = names[:1] == ["--but"]
     names = names[1:] if others else names
@@ -309,7 +319,7 @@ def chosen(tests):
 
 
 def run(*tests):
-    """Runs the test functions in turn; the program's exit code says how it went."""
+    """Runs the test functions in order; returns the program's exit code."""
     require_bpf()
     failed = []
     for test in [*chosen(tests), *at_end]:
@@ -317,7 +327,7 @@ def run(*tests):
         try:
             test()
             print(f"ok      {test.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
-        except Exception:  # a test may fail in any way; the others shall run
+        except Exception:  # a test may fail in any way, but the others must run
             failed.append(test.__name__)
             print(f"FAILED  {test.__name__}", flush=True)
             traceback.print_exc(file=sys.stdout)

@@ -1,9 +1,10 @@
-// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY SEED SINCE [EVENT [KIND]].
-// Prints its path.
-// It has two delays of EVENT ("query"), 60 and 81 ms long, which compute and wait for the disk in ReadWholeTable, and some normal
-// runs, which wait in FileRead. SEED makes the times a little different; the recording began SEED minutes after SINCE
-// (seconds since 1970). KIND "shop": the delays wait for another thread in place of the disk; objects were followed and functions
-// traced. "big": one delay of 1250 ms with more different stacks than a profile has room for.
+// Writes a small real bundle for the integration tests, and prints its path:
+//   make_bundle SESSION HOST OUTPUT_DIRECTORY SEED SINCE [EVENT [KIND]]
+// The bundle has two delays of EVENT ("query"), 60 and 81 ms long, which compute and wait for the
+// disk in ReadWholeTable, and some normal runs, which wait in FileRead. SEED varies the times
+// slightly; the recording began SEED minutes after SINCE (seconds since 1970). KIND "shop": the
+// delays wait for another thread instead of the disk, objects were followed and functions traced.
+// "big": one delay of 1250 ms with more distinct stacks than a profile has room for.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ using lagtrap::test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 constexpr std::uint32_t process = 100, prefetcher = 101;
 
-// Computes and waits by turns, `turns` times; `wait_ms` of the run's time in all. It waits for the disk, or, `locked`, for another thread.
+// Computes and waits alternately, `turns` times; waits for `wait_ms` of the run in total. It waits
+// for the disk or, if `locked`, for another thread.
 void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::uint64_t length_ms,
              std::uint64_t wait_ms, std::uint64_t turns, const std::string& event, bool locked = false) {
     const std::uint64_t begin = at_ms * ms, end = (at_ms + length_ms) * ms;
@@ -60,7 +62,7 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
     builder.run(run, delayed);
 }
 
-// What a trace of functions counted of the process.
+// The result of tracing the process's functions.
 trace::FunctionCounts traced_functions() {
     trace::FunctionCounts counts;
     counts.pid = process;
@@ -95,7 +97,7 @@ void add_runs(TraceBuilder& builder, std::uint64_t seed, const std::string& even
     add_run(builder, id++, 2000, 81, 9 * (5 + seed % 3), 9, event, locked);
 }
 
-// A stack of its own each millisecond.
+// A different stack each millisecond.
 void add_big_delay(TraceBuilder& builder, const std::string& event) {
     constexpr std::uint64_t begin = 1000 * ms, length = 1250 * ms;
     builder.switched(begin - ms, 0, 0, 0, process);

@@ -1,6 +1,7 @@
-// Writes a part of a watch of objects, as `lagtrap objects --send` has it sent, for the tests of the pages: make_objects WATCH HOST NUMBER
-// [long|last]; the batch goes to standard output. Part 1 names classes and functions and has the calls of shop_objects.hpp; each other one has
-// one call. "long": of as many bytes as a part may have. "last": the watch ends with it.
+// Writes a part of an object watch, as `lagtrap objects --send` sends it, to standard output, for
+// tests of the pages: make_objects WATCH HOST NUMBER [long|last]. Part 1 names classes and
+// functions and has the calls of shop_objects.hpp; every other part has one call. "long" makes it
+// as large as a part may be. "last" ends the watch.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,10 @@
-// Writes a batch of runs for the integration tests: make_runs HOST EVENT COUNT SEED SINCE LOST FILE [FACTOR BUILD]. Every tenth run is a delay,
-// every fifth a cold start; delays wait for a lock; the stages are "parse" and "execute", with stacks; run 7 was suspended, the stages of run 8
-// were not watched. The first run begins SEED
-// hours after SINCE (seconds since 1970), which the caller gives: the same arguments make the same batch. LOST more are told
-// as lost. With FACTOR runs take so many times as long, all of BUILD.
+// Writes a batch of runs for the integration tests:
+//   make_runs HOST EVENT COUNT SEED SINCE LOST FILE [FACTOR BUILD]
+// Every tenth run is a delay, every fifth a cold start. Delays wait for a lock. The stages are
+// "parse" and "execute", with stacks. Run 7 was suspended, and the stages of run 8 were not
+// watched. The first run begins SEED hours after SINCE (seconds since 1970); the caller gives
+// SINCE, so that the same arguments make the same batch. LOST more runs are reported as lost. With
+// FACTOR, runs take that many times as long, and all are of BUILD.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -25,7 +27,7 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
     run.event = event;
     run.begin_realtime_ns = since_ns + seed * 3'600'000 * ms + number * 1000 * ms;
     run.delay = number % 10 == 9;
-    // Spread, so that the slow differ from the fast.
+    // Spread, so that slow runs differ from fast ones.
     run.duration_ns = (run.delay ? 80 : 8) * ms + (number * 7'919'000 + seed * 1'104'729) % (30 * ms);
     run.duration_ns *= factor;
     run.threshold_ns = 50 * ms;
@@ -42,7 +44,7 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
     run.end_stack = 1;
     run.without_stages = number == 8;
     if (!run.without_stages) run.stages = {{"parse", 1 * ms, 501, 1}, {"execute", 3 * ms, 501, 2}};
-    // The slow wait for a lock, three runs in four; of one in fifty nothing is known.
+    // Three of four slow runs wait for a lock; one in fifty has no time split.
     if (number % 50 == 49) return run;
     trace::RunTimes& times = run.times.emplace();
     times.parts.runnable_ns = run.duration_ns / 20;

@@ -1,14 +1,14 @@
-"""Follows objects of a process as lagtrap objects does, for tests."""
+"""Follows objects of a process like lagtrap objects does, for tests."""
 
 from trace_client import TraceClient
 
-# Tests look at calls, not at what they cost on a busy machine.
+# These tests are about calls, not about their cost on a busy machine.
 UNTHINNED = ("--budget", "10000", "--rate", "1000000")
 PLENTY = (*UNTHINNED, "--patience", "10min")
 
 
 class Watch(TraceClient):
-    """lagtrap objects --json of a process, from when the probes are in."""
+    """lagtrap objects --json of a process, once the probes are attached."""
 
     def __init__(self, daemon, pid, *options):
         super().__init__("objects", daemon, pid, *options)
@@ -29,7 +29,7 @@ class Watch(TraceClient):
                 call["name"] = self.names[call["function"]]
                 calls.append(call)
             for _, tid, _, text in line.get("messages", []):
-                # Of a failure that was told before.
+                # Of a failure reported earlier.
                 next(call for call in reversed(calls) if call["tid"] == tid and call["failed"])["error"] = text
         return [call for call in calls if function in (None, call["name"])]
 

@@ -1,6 +1,7 @@
-// A real provider of OpenID Connect (the npm package oidc-provider) with its own pages to sign in:
+// A real OpenID Connect provider (the npm package oidc-provider) with its own sign-in pages:
 //   node oidc_provider.mjs BUILD_FOLDER PORT CLIENT_SECRET REDIRECT_URI
-// Any password is right. An account's groups are what its name says: "ann+admins+staff" is ann of admins and staff.
+// It accepts any password. An account's groups are in its name: "ann+admins+staff" is ann in admins
+// and staff.
 import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,7 +12,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   clients: [{ client_id: "lagtrap", client_secret, redirect_uris: [redirect_uri], grant_types: ["authorization_code"], response_types: ["code"] }],
   scopes: ["openid", "profile", "groups"],
   claims: { openid: ["sub"], profile: ["preferred_username"], groups: ["groups"] },
-  // Without it the ID token has the subject alone, and the rest is to be asked for.
+  // Otherwise the ID token has only the subject, and clients must request the rest.
   conformIdTokenClaims: false,
   pkce: { required: () => true, methods: ["S256"] },
   cookies: { keys: ["a key of this test alone"] },

@@ -1,5 +1,5 @@
-// Prints an ExportTraceServiceRequest as JSON, decoded by OpenTelemetry's own generated code.
-// usage: node otlp.mjs WEB_BUILD FILE; WEB_BUILD is a folder whose node_modules has @opentelemetry/otlp-transformer.
+// Prints an ExportTraceServiceRequest as JSON, decoded by OpenTelemetry's own generated code: node
+// otlp.mjs WEB_BUILD FILE, where WEB_BUILD's node_modules has @opentelemetry/otlp-transformer.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// A PostgreSQL server for tests: in a folder of its own, on a socket in it, gone with the object.
+// A PostgreSQL server for tests, in a temporary folder with a socket in it; ends with the object.
 #pragma once
 
 #include <libpq-fe.h>
@@ -17,7 +17,7 @@ namespace lagtrap::server {
 
 class PostgresServer {
   public:
-    // ErrorKind::NotFound: it is not installed.
+    // ErrorKind::NotFound if PostgreSQL is not installed.
     [[nodiscard]] static Result<std::unique_ptr<PostgresServer>> start(const std::string& settings = "") {
         const std::string bin = "/usr/lib/postgresql/15/bin";
         if (!std::filesystem::exists(bin + "/initdb"))
@@ -53,7 +53,7 @@ class PostgresServer {
     [[nodiscard]] std::string address(const std::string& database) const {
         return "postgresql://lagtrap@/" + database + "?host=" + directory_;
     }
-    // As after a crash.
+    // Like after a crash.
     [[nodiscard]] bool restart_at_once() {
         return run("pg_ctl -D " + directory_ + "/data -m immediate -w stop") && start_again();
     }

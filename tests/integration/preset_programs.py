@@ -1,4 +1,4 @@
-"""Programs of Debian for the presets, each with one slow operation planted."""
+"""Debian programs for the presets, each with one slow operation planted."""
 
 import dataclasses
 import os
@@ -21,21 +21,22 @@ PLANTED_MS = 400
 class Trial:
     preset: str
     event: str
-    prepare: typing.Callable  # World -> nothing: the program runs, before the daemon does
-    provoke: typing.Callable  # World -> nothing: the slow operation, begun and ended
+    prepare: typing.Callable  # World -> None: starts the program, before the daemon
+    provoke: typing.Callable  # World -> None: makes the slow operation, from begin to end
     guilty: str  # pattern of a function, or of the cause
     attributes: str = ""  # of <use>
     least_ms: int = PLANTED_MS
     awaits_program: bool = True  # the event watches a file that a process has mapped
     scope: typing.Callable = lambda world: ""
-    # Of the runs, how many ends or begins may have no partner, in percent; what makes them is in the preset's limits.
+    # Percentage of runs whose begin or end may have no partner; the preset's limits say why.
     unpaired_percent: int = 5
-    # Called before the daemon begins; what it returns tells how many more of them the machine made since, by its own count.
+    # Called before the daemon starts; the function it returns gives how many more of them the
+    # machine made since, by its own count.
     count_unpaired: typing.Callable = lambda: lambda: 0
 
 
 def python_program(world, lines):
-    """A process of Python that runs `lines` once told to, and then ends."""
+    """A Python process that runs `lines` when told to, and then ends."""
     world.program = world.start(PYTHON, "-c", "import sys\n" + lines[0] + "\nprint('ready', flush=True)\nsys.stdin.readline()\n" + lines[1],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     check(world.program.stdout.readline() == "ready\n", "the program did not start")
@@ -150,7 +151,7 @@ def query_sqlite(world):
 
 
 def start_late_tls_server(world):
-    """Takes a connection, and speaks no TLS until some time has passed; then it hangs up."""
+    """Accepts a connection but starts TLS only after some time; then it closes the connection."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -172,7 +173,7 @@ except OSError:
 """))
 
 
-# In a mount namespace of its own, so that nobody else asks this name server.
+# In its own mount namespace, so that nothing else queries this name server.
 RESOLVE = ('mount --bind "$1" /etc/resolv.conf && exec "$2" -c '
            '"import socket\ntry:\n    socket.getaddrinfo(\'nobody.example\', 80)\nexcept socket.gaierror:\n    pass\n"')
 
@@ -189,7 +190,7 @@ def resolve(world):
 
 
 def node_preset():
-    """The preset for the Node.js of this machine: Debian's is a library."""
+    """The preset for this machine's Node.js: Debian's is a library."""
     libraries = subprocess.run(["ldd", shutil.which("node")], check=True, capture_output=True, text=True).stdout
     return "libnode" if "libnode.so" in libraries else "node"
 
@@ -226,7 +227,7 @@ def start_java(world):
     check(world.program.stdout.readline() == "ready\n", "java did not start")
 
 
-# systemd as the manager of a user, in a view of the file system where it finds what a machine that it had booted has.
+# systemd as a user's manager, in a mount namespace where it finds what a machine it had booted has.
 SYSTEMD = """
 umount -R /sys/fs/cgroup 2>/dev/null
 mount -t cgroup2 none /sys/fs/cgroup && mkdir -p /run/systemd && mount -t tmpfs none /run/systemd && mkdir /run/systemd/system || exit 1
@@ -265,7 +266,8 @@ def run_shell(world, script):
 
 
 def stack_disks(world):
-    """A disk in a file of a file system that can be frozen, and one that goes on meanwhile."""
+    """A disk in a file on a file system that can be frozen, and one that keeps working
+    meanwhile."""
     world.at_end(lambda: run_shell(world, "umount mounted || true; for name in outer other mounted/inner; do losetup -j $name -O NAME -n | xargs -r losetup -d; done"))
     run_shell(world, "truncate -s 64M outer; mkfs.ext4 -q outer; mkdir mounted; mount -o loop outer mounted; "
                      "dd if=/dev/zero of=mounted/inner bs=1M count=8 status=none; sync mounted/inner; truncate -s 8M other")
@@ -275,13 +277,14 @@ def stack_disks(world):
 
 
 def sum_over_disks(field):
-    """Of a field of their statistics, as Documentation/block/stat.rst of the kernel counts them from 0."""
+    """The sum of a field in the statistics of all disks, numbered from 0 as in the kernel's
+    Documentation/block/stat.rst."""
     return sum(int((disk / "stat").read_text().split()[field]) for disk in pathlib.Path("/sys/block").iterdir())
 
 
 def count_requests_without_partner():
-    """Requests under way now, whose begin nobody will have seen, and flushes from now on: one begins at sector 0 and ends at none,
-    and the write that it follows ends once more."""
+    """Requests in progress now, whose begins were not seen, and flushes from now on: a flush
+    begins at sector 0 and ends without a sector, and the write that it follows ends once more."""
     under_way, flushes = sum_over_disks(8), sum_over_disks(15)
     return lambda: under_way + 3 * (sum_over_disks(15) - flushes)
 
@@ -291,7 +294,7 @@ def write_one_sector(disk):
 
 
 def write_to_frozen_disk(world):
-    """Meanwhile the same sector of another disk is written, which is another request."""
+    """Meanwhile the same sector of another disk is written, which is a different request."""
     run_shell(world, "fsfreeze -f mounted")
     writer = world.start(*write_one_sector(world.disk))
     wait_for(lambda: pathlib.Path("/sys/block", os.path.basename(world.disk), "inflight").read_text().split() != ["0", "0"], "the request")
@@ -310,7 +313,7 @@ def sync_file(world):
     world.run(world.program, "if=/dev/zero", f"of={world.folder}/file", "bs=1M", "count=500", "conv=fsync")
 
 
-# Wakes up each millisecond, for as long as a thread with more right to its CPU lets it and a second more.
+# Wakes up each millisecond, while a higher-priority thread allows it, and for another second.
 WAITER = """
 import sys, time
 print("ready", flush=True)
@@ -384,7 +387,7 @@ TRIALS = [
     python_trial("python", "python-gc", "import gc\ngc.disable()\nkept = [[] for _ in range(6_000_000)]\nfor one in kept: one.append(one)",
                  "gc.collect()\nimport os\nos._exit(0)", r"\[python3.11\]|PyObject|PyGC", attributes='events="python-gc"', least_ms=100),
     Trial("systemd", "systemd-job", start_systemd, start_unit, "epoll|sleep|its own timer", attributes='threshold="200ms"',
-          unpaired_percent=200),  # a job that waits for others is begun anew
+          unpaired_percent=200),  # a job that waits for others is restarted
     Trial("block", "block-request", stack_disks, write_to_frozen_disk, "loop|disk|dd|block|swapper|idle|signal|waiting|Waited|before the recording",
           awaits_program=False, unpaired_percent=0, count_unpaired=count_requests_without_partner),
     Trial("run-queue", "run-queue", start_waiter, take_its_cpu, f"for a CPU while {HOG_NAME}",

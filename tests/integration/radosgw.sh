@@ -1,9 +1,10 @@
 #!/bin/sh
-# radosgw.sh start FOLDER: starts a small Ceph with an S3 gateway in FOLDER and prints the gateway's address.
-# Account AKTEST, secret SKTEST. Exit code 77 and the reason where that cannot be. radosgw.sh stop FOLDER ends it.
+# radosgw.sh start FOLDER: starts a small Ceph with an S3 gateway in FOLDER and prints the gateway's
+# address. Account AKTEST, secret SKTEST. Exits with 77 and prints the reason if this machine cannot
+# run it. radosgw.sh stop FOLDER stops it.
 set -eu
 D=$2
-# A process that has ended but that nobody waits for has no program any more.
+# True while the process runs; a zombie has no executable any more.
 alive() { [ -s "$1" ] && [ -e "/proc/$(cat "$1")/exe" ]; }
 if [ "$1" = stop ]; then
   for file in "$D"/*.pid; do
@@ -77,7 +78,8 @@ C
   done
   ceph -c "$D/ceph.conf" osd new "$osd"
   ceph-osd -c "$D/ceph.conf" -i 0 --mkfs --osd-uuid "$osd"
-  # ceph-osd gives up ("wrong fsid") if it speaks to the monitor before it has the monitor's map: a race of its own.
+  # ceph-osd exits with "wrong fsid" if it contacts the monitor before the monitor has its map. This
+  # is a race in Ceph, hence the restarts.
   tries=0
   until ceph -c "$D/ceph.conf" osd stat | grep -q '1 up'; do
     alive "$D/osd.0.pid" || ceph-osd -c "$D/ceph.conf" -i 0

@@ -1,7 +1,7 @@
-"""Reads the stacks of a capture from its raw logs, and names their frames from the files' own symbols: nothing of the
-product is used for it, so that a mistake of the product is not made twice.
+"""Reads the stacks of a capture from its raw logs, and names their frames from the files' own
+symbols. Uses no code of the product, so that a mistake in it is not repeated here.
 
-The layout of logs and records is that of docs/formats.md and bpf/records.h.
+The layout of logs and records is in docs/formats.md and bpf/records.h.
 """
 
 import bisect
@@ -22,12 +22,12 @@ RESTORER = b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"  # mov $rt_sigreturn,%rax; sy
 
 Stack = collections.namedtuple("Stack", "id pid frames end by_frame_pointer at_ns")
 Mapping = collections.namedtuple("Mapping", "start end offset path build_id at_ns")
-# kind: "sample" (on CPU), "switch" (left the CPU), "sleeping" (slept when the capture began)
+# kind: "sample" (on CPU), "switch" (left the CPU), "sleeping" (was asleep when the capture began)
 Seen = collections.namedtuple("Seen", "kind pid tid at_ns stack in_kernel")
 
 
 def records(path):
-    """(type, at_ns, bytes) of each record of a log; the log must be whole."""
+    """(type, at_ns, bytes) of each record of a log; the log must be complete."""
     data = path.read_bytes()
     assert data[:8] == b"LAGTRLOG" and zlib.crc32(data[:108]) == struct.unpack_from("<I", data, 108)[0], f"{path}: no log"
     at = 112
@@ -44,7 +44,7 @@ def records(path):
 
 
 class ElfFile:
-    """Functions, code and build id of one file; addresses are as linked."""
+    """Functions, code and build id of a file; addresses are as linked."""
 
     def __init__(self, path):
         self.data = pathlib.Path(path).read_bytes()
@@ -76,7 +76,7 @@ class ElfFile:
             texts = self.sections[section[6]][4]
             for at in range(section[4], section[4] + section[5], 24):
                 name, info, _, index, value, size = struct.unpack_from("<IBBHQQ", self.data, at)
-                if info & 15 in (2, 10) and index != 0 and value not in found:  # functions, also indirect ones
+                if info & 15 in (2, 10) and index != 0 and value not in found:  # functions, including indirect ones
                     found[value] = (value, size, texts + name)
         return sorted(found.values())
 
@@ -111,7 +111,7 @@ class ElfFile:
 
 
 def is_call_before(code):
-    """Whether an instruction that calls ends where the seven bytes of `code` end."""
+    """Whether a call instruction ends where the seven bytes of `code` end."""
     if len(code) < 7:
         return False
     if code[2] == 0xE8:
@@ -129,7 +129,7 @@ def is_call_before(code):
 
 
 class Files:
-    """Files by path and build id; `known` are those that a path does not lead to."""
+    """Files by path and build id; `known` are files that cannot be found by path."""
 
     def __init__(self, known=()):
         self.by_path, self.by_build_id = {}, {}
@@ -150,7 +150,7 @@ class Files:
 
 
 class Frame:
-    """What an address of a process is: its file, the address as linked, the function's name."""
+    """An address of a process resolved: its file, the address as linked, the function's name."""
 
     def __init__(self, mapping, file, address):
         self.mapping, self.file = mapping, file
@@ -170,7 +170,8 @@ class Frame:
         return self.file.function(self.linked - 1) if self.linked is not None else ""
 
     def token(self, exact):
-        """The name of a planted function, "main" of a planted program, or the kind of other code."""
+        """The name of a planted function, "main" of a planted program, or the kind of other
+        code."""
         if self.mapping is None:
             return "nowhere"
         if self.mapping.path in ("[vdso]", "[uprobes]"):
@@ -185,8 +186,9 @@ class Frame:
 
 
 class Capture:
-    """The stacks of one capture, by thread, from its folder with the three logs: as the kernel side walked them. With `late` those
-    that were copied have the copy's number, which no other use of the same frames has."""
+    """The stacks of one capture by thread, from its folder with the three logs, as the kernel
+    side walked them. With `late`, copied stacks have the copy's number, which no other use of
+    the same frames has."""
 
     def __init__(self, folder, files=None, late=False):
         self.folder = pathlib.Path(folder)
@@ -221,7 +223,7 @@ class Capture:
                 self.seen[tid].append(Seen("sample", pid, tid, at_ns, self.number_of(user), in_kernel))
             elif kind == SWITCH:
                 _, user, pid, tid, _, state = struct.unpack_from("<QQIIII", body, 16)
-                if tid and (state != 0 or user):  # no stack is taken of a thread that only lost its CPU
+                if tid and (state != 0 or user):  # no stack is taken of a thread that was only preempted
                     self.seen[tid].append(Seen("switch", pid, tid, at_ns, self.number_of(user), 1))
 
     def read_rundown(self):
@@ -250,13 +252,14 @@ class Capture:
             listed.sort(key=lambda mapping: mapping.at_ns)
 
     def mapping(self, pid, address, at_ns):
-        """The newest mapping of an address, of the program that the process ran then; a child has its parent's too."""
+        """The newest mapping of an address in the program that the process ran then; a child
+        inherits its parent's."""
         begun_ns = max((exec_ns for exec_ns in self.execs[pid] if exec_ns <= at_ns), default=0)
         covering = [mapping for mapping in self.mappings[pid] if mapping.start <= address < mapping.end]
         before = [mapping for mapping in covering if begun_ns <= mapping.at_ns <= at_ns]
         if before:
             return before[-1]
-        if covering and not self.execs[pid]:  # read from /proc while the recording was already on
+        if covering and not self.execs[pid]:  # read from /proc while the recording was already running
             return covering[0]
         if not begun_ns and pid in self.parents:
             parent, forked_ns = self.parents[pid]
@@ -274,12 +277,14 @@ class Capture:
         return [self.frame(stack, address) for address in stack.frames]
 
     def tokens(self, stack):
-        """What each frame is, innermost first. What a signal interrupted stands on its own address, not after a call."""
+        """The token of each frame, innermost first. A frame interrupted by a signal is at its
+        own address, not after a call."""
         frames = self.frames(stack)
         return [frame.token(i == 0 or frame.begins_restorer() or frames[i - 1].in_restorer()) for i, frame in enumerate(frames)]
 
     def not_called(self, stack):
-        """Places of frames that nothing can have returned to: no call stands before them, and no signal came there."""
+        """Positions of frames that cannot be return addresses: there is no call before them, and
+        no signal arrived there."""
         frames = self.frames(stack)
         return [i for i in range(1, len(frames)) if frames[i].linked is not None and not frames[i].begins_restorer()
                 and not frames[i - 1].in_restorer() and not is_call_before(frames[i].code(7, 0))]

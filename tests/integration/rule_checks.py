@@ -1,4 +1,5 @@
-"""What the tests of the server's rules share: receivers of messages, and the addresses of rules as the API describes them."""
+"""Shared by tests of the server's rules: receivers of messages, and the API's addresses for
+rules."""
 
 import base64
 import hashlib
@@ -14,7 +15,7 @@ LOSSES = {"condition": "runs_lost", "way": "webhook"}
 
 
 class Webhook(OddServer):
-    """Takes messages and checks their signatures; `statuses` are answered first, then 200."""
+    """Receives messages and checks their signatures; answers with `statuses` first, then 200."""
 
     def __init__(self, *statuses, answer=None):
         self.statuses = list(statuses)
@@ -38,7 +39,7 @@ class Webhook(OddServer):
 
 
 class MailServer:
-    """Takes mails by SMTP, without TLS."""
+    """Receives mails by SMTP, without TLS."""
 
     def __init__(self):
         outer = self
@@ -85,7 +86,7 @@ class MailServer:
 
 
 def check_rules(case, checker):
-    """Each address of rules, with each of its answers."""
+    """Each address for rules, with each of its answers."""
     ask = checker.ask
     case.assertEqual(ask("GET", "/api/v1/rules")[1]["rules"], [])
     rule = {**LOSSES, "name": "losses <b>", "address": "http://127.0.0.1:1/hook", "enabled": False, "host": "no such host"}
@@ -104,7 +105,7 @@ def check_rules(case, checker):
     case.assertIn("tzdata", unknown["error"]["hint"])
     case.assertEqual((changed["name"], changed["quiet_from"], changed["has_secret"], changed["changed_by"]),
                      ("lost runs", "22:00", True, "ann"))
-    # Its secret goes nowhere else, and is never told again.
+    # Its secret is never sent elsewhere, and never shown again.
     ask("PUT", address, {**rule, "address": "http://127.0.0.2:1/hook"}, 400)
     case.assertNotIn("secret", ask("GET", address)[1])
     ask("PUT", address, {**rule, "address": "http://127.0.0.2:1/hook", "secret": made["secret"]})

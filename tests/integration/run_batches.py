@@ -1,4 +1,5 @@
-"""Reads batches of runs, by the description in docs/formats.md and without the code that writes them."""
+"""Reads batches of runs by the description in docs/formats.md, without the code that writes
+them."""
 
 import struct
 import subprocess
@@ -57,7 +58,7 @@ def record(message, names, texts):
 
 
 def times_of(message):
-    """The parts of a run's time; "blocked" by class, those that are not zero."""
+    """The parts of a run's time; "blocked" by class, without zeros."""
     times = record(message, TIMES, [])
     times["blocked"] = {CLASSES[number - 16]: value for number, value in fields(message) if number >= 16}
     times["all_ns"] = times["on_cpu_ns"] + times["runnable_ns"] + times["handed_over_ns"] + sum(times["blocked"].values())
@@ -84,6 +85,6 @@ def read_batch(path):
 
 
 def read_spool(spool):
-    """All batches that wait in a spool, oldest first."""
+    """All batches waiting in a spool, oldest first."""
     files = sorted((spool / "ready").glob("*.runs.zst"), key=lambda path: path.stat().st_mtime_ns)
     return [read_batch(path) for path in files]

@@ -19,7 +19,7 @@ def check_sets(case, checker):
     case.assertFalse(told["delay_share"]["evidence"])
     case.assertEqual({stage["name"] for stage in told["stages"]["stages"]}, {"begin", "parse", "execute"})
     case.assertEqual((told["stages"]["a_runs"], told["stages"]["b_runs"]), (58, 58), "without the one whose stages were not watched")
-    # Cold runs are every fifth, delays every tenth: none of them is cold.
+    # Every fifth run is cold, every tenth is a delay: no delay is cold.
     cold = compared({}, {"start": "cold"})
     case.assertEqual((cold["delay_share"]["b"], cold["b"]["delays"]), (0, 0))
     case.assertFalse(cold["delay_share"]["evidence"], "24 runs without a delay are no evidence against one in ten")

@@ -1,5 +1,6 @@
-// A shop whose carts and SQL statements are followed: what a trace of its objects tells, in the lines of calls/object_stream.hpp. Two
-// kinds of calls fail: the constructor of a cart, and the preparation of a statement.
+// A shop whose carts and SQL statements are followed: the lines of calls/object_stream.hpp that a
+// trace of its objects writes. Two kinds of calls fail: the constructor of a cart, and the
+// preparation of a statement.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +69,7 @@ inline calls::ObjectCall failed_preparation(std::uint64_t at_ms) {
     return call;
 }
 
-// As they end: the price of a cart with the statement below it, then the calls that failed.
+// In the order they end: the price of a cart with the statement below it, then the failed calls.
 inline std::vector<calls::ObjectCall> shop_calls() {
     calls::ObjectCall prepare = shop_call(ShopPrepare, 5, 2, 1), finalize = shop_call(ShopFinalize, 300, 1, 1),
                       price = shop_call(ShopPrice, 0, 310), refused = shop_call(ShopNewCart, 320, 40);
@@ -126,7 +127,7 @@ std::string line_of(const Told& told) {
     return boost::json::serialize(calls::to_json(told));
 }
 
-// As the system file has them of a recording.
+// As in the system file of a recording.
 inline std::vector<std::string> recorded_shop_objects(std::uint32_t pid) {
     const std::vector<calls::ObjectFailure> failures{
         {ShopPrepare, 21, "result 1, no such table: discounts", "select * from discounts where a < 5", 0, 312},

@@ -1,5 +1,6 @@
-// Opens files in speedscope as its own command does, and prints what its sandwich view then shows, as JSON.
-// usage: node speedscope.mjs WEB_BUILD SCRATCH FILE...; WEB_BUILD is a folder whose node_modules has speedscope and playwright-core.
+// Opens files in speedscope as its own command does, and prints what its sandwich view shows, as
+// JSON: node speedscope.mjs WEB_BUILD SCRATCH FILE..., where WEB_BUILD's node_modules has
+// speedscope and playwright-core.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";

@@ -1,4 +1,5 @@
-"""What the tests and benchmarks of call stacks share: planted programs, loads, and a daemon that keeps its captures' logs."""
+"""Shared by tests and benchmarks of call stacks: planted programs, loads, and a daemon that
+keeps its captures' logs."""
 
 import contextlib
 import json
@@ -16,10 +17,10 @@ DEEP_PROGRAMS = PROGRAMS / "deep_stacks"
 MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
 VARIANTS = ("pie", "fixed", "lazy", "static", "static_pie")
 LIBRARIES = ("linked", "frames", "one", "two", "three")
-# An event that never happens: the captures here are started by hand.
+# An event that never happens: captures are started by hand here.
 NOTHING = ('<event name="nothing" threshold="1h" trace-length="{length}"><function name="deep_decoy" '
            f'binary="{DEEP_PROGRAMS}/deep_stacks_pie"/></event>')
-# Tables are kept over the tests, as they would be over restarts.
+# Tables are kept across tests, as they would be across restarts.
 CACHE = tempfile.TemporaryDirectory(prefix="lagtrap-test-cache-")
 
 
@@ -37,7 +38,7 @@ def age_seconds(pid):
 
 
 class Recorder(Daemon):
-    """A daemon that keeps the logs of its captures beside the bundles made of them."""
+    """A daemon that keeps the logs of its captures beside their bundles."""
 
     def __init__(self, events="", length="2s", recording=""):
         super().__init__(NOTHING.format(length=length) + events, 'cool-down="1ms" captures-per-hour="3600" ' + recording,
@@ -51,13 +52,14 @@ class Recorder(Daemon):
         self.done = 0
 
     def unwinder(self):
-        """What the daemon says of its unwinder."""
+        """The daemon's unwinder status."""
         status = self.status()
         check("unwinder" in status, f"the status has no section \"unwinder\", only {list(status)}")
         return status["unwinder"]
 
     def await_tables(self):
-        """Some of a cold machine's are large, and the programs that are recorded leave little of the CPUs for making them."""
+        """Some tables of a cold machine are large, and the recorded programs leave little CPU
+        time for building them."""
         wait_for(lambda: self.unwinder()["tables_waiting"] == 0, "the tables to be made", 300)
 
     def begin(self):
@@ -67,7 +69,8 @@ class Recorder(Daemon):
         check(answer["ok"], f"trigger: {answer}")
 
     def finish(self, loads=()):
-        """The capture that begin() began, once it is merged. The loads stand still meanwhile: merging is of low priority."""
+        """The capture begun by begin(), once it is merged. Loads are stopped meanwhile, because
+        merging has low priority."""
         self.done += 1
         wait_for(lambda: self.status()["state"] != "recording", "the recording's end")
         for load in loads:
@@ -81,7 +84,8 @@ class Recorder(Daemon):
         return capture
 
     def record(self, *loads):
-        """A capture of programs that began at least a second before it: that is how old they must be."""
+        """A capture of programs that started at least a second earlier, which is the required
+        age."""
         for load in loads:
             wait_for(lambda load=load: age_seconds(load.process.pid) >= 1, "the program to be a second old")
         self.begin()
@@ -89,14 +93,14 @@ class Recorder(Daemon):
 
 
 def start(path, *options, command=(), **more):
-    """A planted program, and the scenarios that it tells of."""
+    """A planted program, and the scenarios it reports."""
     watched = Watched(*command, path, *options, start_new_session=True, **more)
     watched.scenarios = json.loads(watched.process.stdout.readline())
     return watched
 
 
 class Load:
-    """A program at work, in a process group of its own."""
+    """A program at work, in its own process group."""
 
     def __init__(self, *command, **options):
         self.command, self.options = [str(word) for word in command], options
@@ -117,7 +121,7 @@ class Load:
 
 
 def family(capture, pids):
-    """Processes with their children and children's children."""
+    """Processes with all their descendants."""
     found = set(pids)
     while True:
         more = {child for child, (parent, _) in capture.parents.items() if parent in found} - found

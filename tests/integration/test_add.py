@@ -1,4 +1,4 @@
-"""`lagtrap add`: from a program that nobody has described to an event that is watched."""
+"""`lagtrap add`: from an unknown program to an event that is watched."""
 
 import json
 import os
@@ -57,7 +57,8 @@ def add(*words, code=0, **more):
 
 
 def requests_are_found():
-    """The function that has each request comes first; neither the loop around it nor main is offered."""
+    """The function that handles each request comes first; neither the loop around it nor main is
+    offered."""
     with World() as world:
         start_server(world)
         with Load(lambda: order(world)):
@@ -72,7 +73,8 @@ def requests_are_found():
 
 
 def what_is_written_is_watched():
-    """Into settings with comments, which stay; the daemon that runs reads them and watches the requests."""
+    """Adds to settings with comments, which stay; the running daemon reads them and watches the
+    requests."""
     with World() as world, Daemon("<!-- mine -->") as daemon:
         start_server(world)
         before = daemon.settings_path.read_text()
@@ -88,7 +90,7 @@ def what_is_written_is_watched():
         kept = after.splitlines()
         for line in before.splitlines():
             check(line in kept, f"{line} is gone")
-        # A second time it would be there twice: the file is left alone.
+        # It is there already, so the file is left alone.
         with Load(lambda: order(world)):
             refused = add(world.server.pid, "--for", "1s", "--write", "--prefix", "shop-", "--settings", daemon.settings_path,
                           "--socket", daemon.socket_path, code=1).stderr
@@ -96,7 +98,8 @@ def what_is_written_is_watched():
 
 
 def a_unit_is_watched_alone():
-    """Of two servers with the same program that of the unit alone; the unit is named with its ending or without."""
+    """Of two servers with the same program, watches only the unit's; the unit may be named with
+    or without its suffix."""
     unit = f"orders-{os.getpid()}"
     with group("app.slice", f"{unit}.service") as folder, World() as world, World() as elsewhere, Daemon("") as daemon:
         start_server(world, folder)
@@ -125,16 +128,18 @@ def a_preset_comes_first():
             commands = told["offers"][0]["events"][0]
             check(commands["name"] == "redis-command" and commands["runs"] > 0, commands)
             check(f'events="redis-command" threshold="{commands["threshold"]}"' in told["xml"], told["xml"])
-            # Without its preset Debian's program, stripped but for what it exports, has functions to offer all the same.
+            # Without its preset, Debian's program, stripped except for its exports, still has
+            # functions to offer.
             functions = json.loads(add(redis.process.pid, "--for", "2s", "--json", env={**os.environ, "LAGTRAP_PRESETS": "/none"}).stdout)
-            # Where none of them covers much, the turns of its loop stand before them.
+            # If no function covers much, the turns of its loop come first.
             offered = [offer for offer in functions["offers"] if offer["title"].startswith("function ")]
             check(offered, functions["offers"])
             check('binary="/usr/bin/redis-server"' in offered[0]["xml"], offered[0])
 
 
 def a_program_without_names_has_turns():
-    """Stripped, it has no function to offer: the turns of its event loop are, and count its requests."""
+    """A stripped program has no function to offer; the turns of its event loop are offered, and
+    count its requests."""
     with World() as world, tempfile.TemporaryDirectory() as folder:
         stripped = pathlib.Path(folder) / "orders"
         subprocess.run(["strip", "-o", stripped, SERVER], check=True)
@@ -180,7 +185,7 @@ def what_is_wrong_is_said():
     finally:
         idle.kill()
         idle.wait()
-    # What is not measured comes from presets and probes alone.
+    # Without measuring, offers come only from presets and probes.
     check('<use preset="nginx"/>' in add("nginx", "--for", "0s").stdout, "a program that does not run")
 
 

@@ -1,4 +1,5 @@
-"""What a delay did before anything was recorded: how long it ran, waited for a CPU, and was blocked, and for what."""
+"""The part of a delay before the recording began: how long it ran, waited for a CPU, and was
+blocked, and for what."""
 
 import re
 import subprocess
@@ -8,7 +9,7 @@ from lagtrap_test import LAGTRAP, PLANTED, PROGRAMS, Daemon, Watched, check, lib
 WAITS = PROGRAMS / "waits_by_class"
 SCHEDULE = PROGRAMS / "schedule"
 
-# What is looked at is what the counts alone know.
+# These tests are about what only the counts know.
 NO_HISTORY = '<history length="0s" early-share="0%"/>'
 
 
@@ -17,7 +18,7 @@ def delay_of(kind, slow_ms, attributes, threshold="50ms"):
         with Watched(PLANTED, "--kind", kind, "--fast", 20, "--slow-ms", slow_ms, "--wait", "--directory",
                      daemon.folder) as program:
             told = program.go().result()
-        # On a machine that stood still for a while a fast run is a delay too.
+        # On a machine that stalled, a fast run is a delay too.
         delays = report(daemon.wait_for_bundles(1)[0])["delays"]
         planted = [one for one in delays if told["slow_inner_ns"] <= one["duration_ns"] <= told["slow_outer_ns"]]
         check(len(planted) == 1, f"{len(planted)} of {len(delays)} delays are the one of {told}")
@@ -25,7 +26,8 @@ def delay_of(kind, slow_ms, attributes, threshold="50ms"):
 
 
 def nothing_is_unknown():
-    """Of delays that are hardly longer than the threshold, and of long ones, by the deadline and by the end."""
+    """For delays barely longer than the threshold, and for long ones, by the deadline and by the
+    end."""
     reasons = {"sleep": "sleep", "lock": "lock (futex)"}
     for attributes in ('breach="deadline"', 'breach="end"'):
         for kind in ("sleep", "lock", "cpu"):
@@ -44,8 +46,9 @@ def nothing_is_unknown():
 
 
 def counts_agree_with_the_kernels_own():
-    """Random steps in a run that is only known when it has ended: all of it by counts. Clocks that the program reads around the
-    markers and between them are the bounds; the kernel's own leave out what interrupts take."""
+    """Random steps in a run that is noticed only when it has ended, so all of it is known by
+    counts. Clocks that the program reads around and between the markers are the bounds; the
+    kernel's own exclude time in interrupts."""
     events = (library_event("schedule", SCHEDULE, "50ms", "100ms", attributes='breach="end"')
               + library_event("valued", SCHEDULE, "50ms", "100ms", stages=("step",), more="<key/>", attributes='breach="end"'))
     seeds = [(seed, ()) for seed in range(6)] + [(seed, ("value",)) for seed in range(3)]
@@ -59,8 +62,8 @@ def counts_agree_with_the_kernels_own():
             slack_ns = 0.01 * split["wall_ns"]
             for part in ("on_cpu_ns", "runnable_ns"):
                 least, most = told["inner"][part] - slack_ns, told["outer"][part] + slack_ns
-                # What the host took from the machine while the thread ran is not in the kernel's count. What must be in the other
-                # parts, which add up to the whole with this one, bounds it as well.
+                # Time that the host stole while the thread ran is not in the kernel's count. The
+                # minimum of the other parts bounds it too, because they add up to the whole.
                 most += told["stolen_ns"] if part == "on_cpu_ns" else 0
                 check(least <= split[part] <= most, f"{what}: {part} is {split[part]}, not within {least} to {most}: {told}")
             blocked = {one["reason"]: one["total_ns"] for one in split["blocked"]}
@@ -89,7 +92,8 @@ def delays_are_counted_by_what_took_most_of_them():
                 program.go().result()
         event = daemon.event("work")
         mostly = event["delays_mostly"]
-        # 6 is LAGTRAP_WAIT_SLEEP, 1 is LAGTRAP_WAIT_LOCK. On a busy machine more runs are slow, for they wait for a CPU.
+        # 6 is LAGTRAP_WAIT_SLEEP, 1 is LAGTRAP_WAIT_LOCK. On a busy machine more runs are slow,
+        # because they wait for a CPU.
         computing = mostly["on_cpu"] + mostly["runnable"]
         check(mostly["blocked"][6] == 1 and mostly["blocked"][1] == 2 and computing == event["delays"] - 3 > 0, event)
         status = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True).stdout
@@ -109,7 +113,8 @@ def report_of(event, *program):
 
 
 def who_ended_a_wait_before_the_recording_is_named():
-    """Whether that is a thread of the program, or a process that was gone when the recording began."""
+    """Whether it is a thread of the program, or a process that was gone when the recording
+    began."""
     event = library_event("timed", WAITS, "40ms", "100ms", attributes='breach="end"')
     for kind in ("stop", "page"):
         delay, text, said = report_of(event, WAITS, kind, 60)
@@ -124,7 +129,7 @@ def who_ended_a_wait_before_the_recording_is_named():
 
 
 def a_value_is_known_between_the_markers_of_each_thread():
-    """What lies between markers of two threads is handed over, and nothing else is unknown."""
+    """Time between markers of two threads is handed over, and nothing else is unknown."""
     for breach in ("deadline", "end"):
         event = library_event("passed", WAITS, "100ms", "200ms", stages=("prepared", "received"), more="<key/>",
                               attributes=f'breach="{breach}"')
@@ -134,9 +139,10 @@ def a_value_is_known_between_the_markers_of_each_thread():
         check(split["not_recorded_ns"] - split["between_threads_ns"] < 0.01 * split["wall_ns"], f"{breach}: {split}")
         check(split["between_threads_ns"] >= 60e6, f"{breach}: {split}")
         blocked = {one["reason"]: one["total_ns"] for one in split["blocked"]}
-        # What it has computed for by its own clock may be waiting for the CPU here, where others' programs run at the switch.
+        # CPU time by its own clock may count as waiting for the CPU here, if other programs run at
+        # the switch.
         check(split["on_cpu_ns"] + split["runnable_ns"] >= 60e6 and blocked.get("sleep", 0) >= 60e6, f"{breach}: {split}")
-        # The names are not known of a program that was gone when the recording began.
+        # A program that was gone when the recording began has no known names.
         thread = r"(?:thread |\S+ \()(\d+)\)?"
         passed = re.search(f"the run passed from {thread} to {thread} between .* and .* after its begin, at a moment", text)
         check(passed and [int(tid) for tid in passed.groups()] == [delay["begin_tid"], delay["end_tid"]], f"{breach}: {text}")

@@ -1,6 +1,7 @@
-"""The default budget beside servers under their own benchmarks: their events stay watched, all the time or in part, each run
-stands for those in between, and status says at what precision. What is judged are counts. Where a machine's probes take so much
-that an event is given up, that must be by the rule, and it stays watched with a budget that is larger in that proportion."""
+"""The default budget with servers under their own benchmarks: their events stay watched, all the
+time or in part, each recorded run stands for those in between, and status reports the precision.
+Only counts are judged. If a machine's probes are so expensive that an event is shed, that must
+follow the rule, and the event must stay watched with a proportionally larger budget."""
 
 import math
 import os
@@ -14,11 +15,11 @@ from case import World  # noqa: E402  (the path is set above)
 from lagtrap_test import LAGTRAP, SOURCE_DIR, Daemon, TestFailure, check, run, wait_for  # noqa: E402
 from servers import POSTGRES_BIN, Postgres, Redis  # noqa: E402
 
-# The cost of all markers, in shares of what is left for them, at which an event is watched a part of the time and far from being
-# given up.
+# The cost of all markers, in multiples of the share left for them, at which an event is watched
+# part of the time and is far from being shed.
 COST_IN_SHARES = 2.5
 os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
-# As docs/decisions/0017: an event is given up as a whole where it costs more than five times its share.
+# As in docs/decisions/0017: an event is shed entirely if it costs more than five times its share.
 TOO_MANY_SHARES = 5
 LEAST_WATCHED = 0.19
 
@@ -31,8 +32,9 @@ def postgres_event():
 
 
 def share_for_what_was_given_up(daemon, name):
-    """The budget, in percent of a CPU, by which an event that the daemon gave up is watched a part of the time; nothing: it has not
-    given it up. By its own words the event must have cost too much."""
+    """The budget, in percent of a CPU, with which a shed event would be watched part of the
+    time; None if it was not shed. The daemon's own message must say that the event cost too
+    much."""
     found = re.search(rf"event {name} is shed: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
                       r"(?: \(counted as <?([\d.]+) %\))?; the limit is ([\d.]+) %", daemon.log())
     check(found or ("is shed" not in daemon.log() and "is counted, not timed" not in daemon.log()), daemon.log())
@@ -43,13 +45,14 @@ def share_for_what_was_given_up(daemon, name):
     print(f"{name}: given up with {cost:.0f} % of a CPU, where {left:.0f} are left for it")
     # The daemon writes whole percents.
     check(cost + 0.5 > TOO_MANY_SHARES * left, f"given up too early: {found[0]}")
-    # Of its own use no more than half of the budget counts.
+    # Its own use counts for at most half of the budget.
     needed = cost / COST_IN_SHARES
     return math.ceil(others + needed + min(own, needed))
 
 
 def stays_watched(daemon, name, load):
-    """While the load runs; what it says of itself at its end, how many operations the event was hit by, and what share was watched."""
+    """While the load runs; returns the load's output, the number of operations that hit the
+    event, and the share watched."""
     looks = daemon.status()["budget"]["looks"]
     before = daemon.event(name)["runs"]
     shares = set()
@@ -73,7 +76,8 @@ def stays_watched(daemon, name, load):
 
 
 def watched_under(event, name, run_load):
-    """By the default budget; where the machine's probes take too much for that, by one that is as far from its end."""
+    """With the default budget; if the machine's probes are too expensive for it, with a larger
+    one that is as far from shedding."""
     budget = ""
     for _ in range(2):
         with Daemon(event, budget=budget) as daemon:

@@ -1,4 +1,5 @@
-"""lagtrap calls: each call of a function with all that it calls, of programs that note their own calls."""
+"""lagtrap calls: each call of a function with everything it calls, in programs that note their
+own calls."""
 
 import json
 import pathlib
@@ -12,7 +13,7 @@ from trace_client import idle_daemon
 
 
 class Trace(CallTrace):
-    """Of what notes itself; ends after one call, unless another count is asked for."""
+    """Of functions that note themselves; ends after one call unless given another count."""
 
     def __init__(self, daemon, program, function, *options, match=NOTED, count=1, budget=PLENTY):
         super().__init__(daemon, program.process.pid, function, "--match", match, *options, count=count, budget=budget)
@@ -23,7 +24,7 @@ def ends_of(tree, function):
 
 
 def trace_of(daemon, path, mode):
-    """The only tree of a mode, once it was compared with what the program notes."""
+    """The only tree of a mode, after comparing it with the program's notes."""
     with Program(path) as program, Trace(daemon, program, f"target_{mode}") as trace:
         noted = program.run(mode)
         trees = trace.trees()
@@ -45,7 +46,8 @@ def trees_are_as_the_programs_note():
 
 
 def coroutines_go_on_and_no_call_is_missed():
-    """They switch to and fro with calls open on both sides. What is on stacks that touch may end early, and is marked."""
+    """They switch back and forth with open calls on both sides. Calls on adjacent stacks may end
+    early, and are marked."""
     with idle_daemon() as daemon, Program(WITH_COROUTINES) as program:
         for mode in ("apart", "together"):
             unwatched = program.run(mode)
@@ -55,7 +57,7 @@ def coroutines_go_on_and_no_call_is_missed():
             check([call["function"] for call in tree["calls"]] == [name for name, _ in unwatched], f"{mode}: {with_depths(tree)[:60]}")
             check_parts(tree)
             check(tree["calls"][0]["end"] == "returned", f"{mode}: the target goes on to its end: {tree['calls'][0]}")
-            # What runs on the thread's own stack is the target's, not the coroutine's that waits.
+            # Code on the thread's own stack belongs to the target, not to the waiting coroutine.
             twigs = {depth for name, depth in with_depths(tree) if name == "tree_twig"}
             check(mode == "together" or twigs == {1}, f"{mode}: {twigs}")
 
@@ -183,7 +185,7 @@ def calls_through_pointers_are_seen_and_watched():
             check("square_area" in seen, f"by a pointer: {seen}")
 
             def is_whole():
-                """They are told a moment before they are watched."""
+                """Functions are reported shortly before they are watched."""
                 noted = program.run("virtual")
                 tree = next(line["tree"] for line in map(json.loads, lines) if "tree" in line)
                 return with_depths(tree) == noted

@@ -1,4 +1,5 @@
-"""lagtrap calls of real programs: servers of Debian and a program of Rust, whose own counts and times say what is right."""
+"""lagtrap calls on real programs: Debian servers and a Rust program, whose own counts and times
+tell what is right."""
 
 import json
 import pathlib
@@ -31,14 +32,15 @@ def path_to(tree, number):
 
 
 def path_of_the_sleep(tree):
-    """To the innermost call that was blocked for as long as was planted."""
+    """To the innermost call that was blocked for the planted time."""
     blocked = [number for number, call in enumerate(tree["calls"]) if call["blocked_ns"] >= 0.9 * SLEEP_NS]
     check(blocked and blocked[0] == 0, f"the outermost call was blocked: {tree['calls'][0]}")
     return path_to(tree, blocked[-1])
 
 
 def statements_of_postgresql():
-    """Each statement is a tree; the one that slept says in what. Debian's is stripped of exec_simple_query, which is static."""
+    """Each statement is a tree, and the slow one shows where it slept. Debian's program is
+    stripped of exec_simple_query, which is static."""
     with World() as world, idle_daemon() as daemon:
         server = Postgres(world)
         session = server.session()
@@ -58,7 +60,8 @@ def statements_of_postgresql():
 
 
 def commands_of_mariadb():
-    """C++ with exceptions, of 20 million bytes: a command each, as the server counts its questions."""
+    """C++ with exceptions, of 20 million bytes: one tree for each command, as the server counts
+    its questions."""
     with World() as world, idle_daemon() as daemon:
         server = MariaDb(world)
         session = server.session()
@@ -72,7 +75,7 @@ def commands_of_mariadb():
             for number in range(20):
                 check(session.ask(f"select {number};") == str(number), "the server answers as ever")
             check(session.ask("select sleep(0.2);") == "0", "the server sleeps as ever")
-            trees = watched.take(asked() - before + 1)  # the first of the two that asked is counted, and watched
+            trees = watched.take(asked() - before + 1)  # the first of the two queries is counted, and watched
         session.end()
         check({tree["tid"] for tree in trees} == {tid}, f"of the session's thread {tid}: {trees[0]['tid']}")
         for tree in trees:
@@ -83,7 +86,7 @@ def commands_of_mariadb():
 
 
 def commands_of_redis():
-    """As many as the server counts itself."""
+    """As many as the server itself counts."""
     with World() as world, idle_daemon() as daemon:
         server = Redis(world)
 
@@ -95,7 +98,7 @@ def commands_of_redis():
             for number in range(20):
                 server.ask("set", f"key{number}", "value")
             server.ask("debug", "sleep", "0.2")
-            trees = watched.take(handled() - before + 1)  # INFO counts the commands before it: the first one itself is watched, too
+            trees = watched.take(handled() - before + 1)  # INFO counts the commands before it; the first one itself is watched too
         for tree in trees:
             check_parts(tree)
         path = path_of_the_sleep(max(trees, key=lambda tree: tree["calls"][0]["wall_ns"]))
@@ -117,8 +120,8 @@ class Shell(OwnedProcess):
 
 
 def steps_of_sqlite():
-    """A step for each row and one that finds no more; prepared once, finalized once. They come within a millisecond or two: what finds
-    no room until lagtrapd is let to read them is counted."""
+    """One step for each row and one that finds no more; prepared once, finalized once. They come
+    within a millisecond or two: those that find no room until lagtrapd reads them are counted."""
     with idle_daemon() as daemon, Shell() as shell, \
             trace(daemon, shell.process.pid, "sqlite3_step", "--depth", "1") as steps, \
             trace(daemon, shell.process.pid, "sqlite3_prepare_v2", "--depth", "3") as prepared:
@@ -136,13 +139,14 @@ def steps_of_sqlite():
 
 
 def orders_of_a_program_of_rust():
-    """Traits' functions are called through tables, and panics are caught: what the program notes is what is told."""
+    """Trait functions are called through tables, and panics are caught: the report equals the
+    program's notes."""
     with idle_daemon() as daemon, Program(PROGRAMS / "rust_calls") as program, \
             trace(daemon, program.process.pid, "rust_calls::serve_order", "--match", "rust_calls::(compute|find_item|check_item|.*Price>::price)$") as watched:
         noted = []
 
         def is_whole():
-            """What is called through tables is watched once it was seen."""
+            """A function called through a table is watched once it was seen."""
             noted[:] = program.run("1000")
             return with_depths(watched.next_tree()) == noted
 

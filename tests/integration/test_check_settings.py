@@ -1,5 +1,5 @@
-"""What the check of the settings says is what the daemon does: it refuses what cannot be watched, it passes what can, and
-it says what this user cannot know."""
+"""The check of the settings agrees with the daemon: it refuses what cannot be watched, accepts
+what can, and says what this user cannot know."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ def tracepoint_event(name, begin, end, key=""):
     return event(name, ("<key/>" if key else "") + f'<begin tracepoint="{begin}" {keyed}/><end tracepoint="{end}" {keyed}/>')
 
 
-# Each with what is said of it, by anybody.
+# Each with the texts that any user gets for it.
 FAULTS = {
     "idle": (function_event("idle", "idle"), "only returns", "watch its caller"),
     "endless": (function_event("endless", "serve_for_ever"), "never returns", "watch what it calls"),
@@ -41,7 +41,7 @@ FAULTS = {
     "library": (library_event("library", MARKED, "1s"), "has no marker lagtrap:library__begin", "lagtrap.h"),
     "text": (function_event("text", "f", pathlib.Path(__file__).resolve()), "ELF", "expected a program or library"),
 }
-# What root alone can know.
+# Only root can detect these.
 TRACEPOINT_FAULTS = {
     "unknown": (tracepoint_event("unknown", "syscalls:sys_enter_wrtev", "syscalls:sys_exit_writev"),
                 "the kernel has no tracepoint syscalls:sys_enter_wrtev", "did you mean syscalls:sys_enter_writev?"),
@@ -61,7 +61,7 @@ GOOD_TRACEPOINTS = (tracepoint_event("fsync", "syscalls:sys_enter_fsync", "sysca
 
 
 class Settings:
-    """A settings file that everybody may read; one event a line, the first in line 2."""
+    """A settings file that everybody may read; one event per line, the first in line 2."""
 
     def __init__(self, *events):
         self.events = events
@@ -77,7 +77,7 @@ class Settings:
         shutil.rmtree(self.folder)
 
     def checked(self, unprivileged=False):
-        """What `lagtrap check` says, which is what `lagtrapd --check-settings` says."""
+        """The output of `lagtrap check`, which equals that of `lagtrapd --check-settings`."""
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if unprivileged else {}
         said = [subprocess.run([*command, self.path], capture_output=True, text=True, timeout=120, **user)
                 for command in ([LAGTRAP.resolve(), "check"], [LAGTRAPD.resolve(), "--check-settings"])]
@@ -99,7 +99,7 @@ def check_faults(faults, unprivileged):
 
 
 def faults_are_told():
-    """To root and to everybody else, each in its line."""
+    """Reported to root and to other users, each with its line."""
     check_faults({**FAULTS, **TRACEPOINT_FAULTS}, unprivileged=False)
     check_faults(FAULTS, unprivileged=True)
 
@@ -136,7 +136,7 @@ def what_passes_is_armed():
 
 
 def what_may_not_be_looked_at_is_said():
-    """To a user without rights a tracepoint and a file of root's are neither right nor wrong."""
+    """For an unprivileged user, a tracepoint and a file of root are neither right nor wrong."""
     with Settings(GOOD) as settings:
         checked = settings.checked(unprivileged=True)
         check(checked.returncode == 0 and checked.stderr == "", f"{checked}")

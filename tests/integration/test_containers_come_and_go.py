@@ -1,5 +1,6 @@
-"""Containers that start and end one after another, each with a program that has never been seen before: an own tmpfs, an overlay
-on it, its own root folder. What the first second of each is made of must be known: runs, and the files that their code is in."""
+"""Containers that start and end one after another, each with a program never seen before: a
+separate tmpfs with an overlay on it, and a separate root folder. Everything in the first second
+of each must be known: runs, and the files of their code."""
 
 import concurrent.futures
 import json
@@ -13,7 +14,8 @@ RUNS = 3  # of short_lived
 EVENT = ('<event name="work" threshold="10s" trace-length="1s" binary="*/lagtrap-box/server">'
          '<function name="handle_request"/></event>')
 
-# As container managers do it. The program is copied after all mounts, as an image's upper layer is written.
+# As container managers do it. The program is copied after all mounts, as an image's upper layer is
+# written.
 INSIDE = """
 set -e
 mount -t tmpfs box "$0"
@@ -39,7 +41,7 @@ def run_container():
 
 
 def count_unseen(daemon, containers, at_once):
-    """How many runs of so many containers were not counted."""
+    """How many runs of this many containers were not counted."""
     before = work(daemon)["runs"]
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         for done in [pool.submit(run_container) for _ in range(containers)]:

@@ -1,4 +1,5 @@
-"""One event for every copy of a program: in containers of one image, of another, under another path."""
+"""One event for every copy of a program: in containers of one image, of another, under another
+path."""
 
 import contextlib
 import os
@@ -17,7 +18,7 @@ from servers import Redis  # noqa: E402
 
 PROGRAM = "/opt/lagtrap-test/planted_delays"
 FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
-RUNS = 101  # of a program started with these: the slow one has 50 on each side
+RUNS = 101  # of a program started with these options: the slow one has 50 on each side
 
 
 def event(binary, more="", attributes=""):
@@ -35,13 +36,13 @@ def shown(daemon):
 
 
 def looked_at(daemon, number):
-    """The copies, once there are so many and each was watched or refused."""
+    """The copies, once there are this many and each was watched or refused."""
     copies = work(daemon)["copies"]
     return len(copies) == number and not any(copy["problem"] == "waiting for its turn" for copy in copies) and copies
 
 
 class OnMachine:
-    """The program under the same path outside of containers."""
+    """The program under the same path outside containers."""
 
     def __enter__(self):
         os.makedirs(os.path.dirname(PROGRAM), exist_ok=True)
@@ -52,13 +53,14 @@ class OnMachine:
 
 
 def every_container():
-    """Two containers of one image and one of another, found while they wait: each run of each counts once."""
+    """Two containers of one image and one of another, found while they wait: each run of each
+    counts once."""
     with OnMachine(), Image({PROGRAM: PLANTED}) as one, Image({PROGRAM: PLANTED}) as other:
         with Daemon(event(PROGRAM)) as daemon:
             check((work(daemon)["files"], work(daemon)["processes"]) == (1, 0), work(daemon))
             with Container(one, PROGRAM, *FAST) as a, Container(one, PROGRAM, *FAST) as b, \
                     Container(other, PROGRAM, *FAST) as c:
-                # The layer that the first two share is one file.
+                # The first two share a layer, and so one file.
                 found = wait_for(lambda: work(daemon)["processes"] == 3 and work(daemon), "three processes to be found")
                 check(found["files"] == 3 and len(found["copies"]) == 2, found)
                 check(sorted(copy["processes"] for copy in found["copies"]) == [1, 2], found)
@@ -74,7 +76,7 @@ def every_container():
 
 
 def found_at_the_start():
-    """Containers that run when the daemon starts, or when its settings are read anew."""
+    """Containers that run when the daemon starts, or when its settings are reloaded."""
     with Image({PROGRAM: PLANTED}) as image, Container(image, PROGRAM, *FAST) as first, \
             Container(image, PROGRAM, *FAST) as second:
         with Daemon(event("*/planted_delays")) as daemon:
@@ -83,7 +85,7 @@ def found_at_the_start():
             first.go()
             first.wait()
             wait_for(lambda: work(daemon)["runs"] == RUNS, "the runs of the first container")
-            # Another name for the same program: the mappings of before are known.
+            # Another name for the same program: existing mappings are known.
             daemon.write_settings(event("/opt/*/planted_delays", attributes='breach="end"'))
             daemon.process.send_signal(signal.SIGHUP)
             wait_for(lambda: work(daemon)["breach"] == "end" and work(daemon)["processes"] == 1, "the process to be found")
@@ -108,7 +110,8 @@ def by_build_id():
 
 
 def by_package():
-    """The program that a package has installed, before and after the daemon's start; here by a link to another package's file."""
+    """The program that a package has installed, before and after the daemon's start; here by a
+    link to another package's file."""
     settings = ('<event name="work" threshold="10s" trace-length="1s" binary="package:redis-server">'
                 '<function name="call"/></event>')
     with World() as before, World() as after:
@@ -128,7 +131,7 @@ def by_package():
 
 
 def by_another_name():
-    """A program that was started by a link beside it is found by the link's name."""
+    """A program started through a link beside it is found by the link's name."""
     with Image({"/opt/real-name": PLANTED}) as image:
         os.symlink("real-name", f"{image.folder}/opt/planted_link")
         with Container(image, "/opt/planted_link", *FAST) as before, Daemon(event("*/planted_link")) as daemon:
@@ -142,7 +145,7 @@ def by_another_name():
 
 
 def another_path():
-    """A container that has the program elsewhere is not watched, and it is said."""
+    """A container with the program elsewhere is not watched, and that is reported."""
     elsewhere = "/srv/planted_delays"
     with OnMachine(), Image({elsewhere: PLANTED}) as image, Daemon(event(PROGRAM)) as daemon:
         with Container(image, elsewhere, *FAST) as container:
@@ -165,7 +168,8 @@ def none_wanted():
 
 
 def functions_of(daemon, kill):
-    """The functions that the report names of a program in a container, which is killed in the recording, or is not."""
+    """The functions that the report names for a program in a container, which may be killed
+    during the recording."""
     with Image({PROGRAM: PLANTED}) as image:
         with Container(image, PROGRAM, "--kind", "cpu", "--fast", "0", "--slow-ms", "2500", "--wait") as container:
             wait_for(lambda: work(daemon)["processes"] == 1, "the process to be found")
@@ -184,7 +188,8 @@ def functions_of(daemon, kill):
 
 
 def torn_down_in_a_recording():
-    """A container that is gone when the recording is merged is named as well as one that lives on."""
+    """A container that is gone when the recording is merged has names just like one that still
+    runs."""
     for kill in (False, True):
         with Daemon(event("*" + PROGRAM).replace('"10s"', '"100ms"')) as daemon:
             functions = functions_of(daemon, kill)
@@ -192,7 +197,7 @@ def torn_down_in_a_recording():
 
 
 def a_damaged_copy():
-    """What cannot be watched is told with its path; the other copies are watched."""
+    """A copy that cannot be watched is reported with its path; the others are watched."""
     with tempfile.TemporaryDirectory() as folder:
         without = shutil.copy("/bin/sleep", folder)
         with Image({PROGRAM: without}) as bad, Image({PROGRAM: PLANTED}) as good, Daemon(event("*" + PROGRAM)) as daemon:
@@ -208,7 +213,8 @@ def a_damaged_copy():
 
 
 def readers_at_work(daemon):
-    """Those that read something that takes long: they have said that they are ready, and are not through."""
+    """Readers that are reading something large: they have reported that they are ready, and are
+    not finished."""
     found = []
     for children in pathlib.Path(f"/proc/{daemon.process.pid}/task").glob("*/children"):
         for pid in children.read_text().split():
@@ -221,7 +227,7 @@ def readers_at_work(daemon):
 
 
 def large_program(folder):
-    """With 200,000 symbols, of which a reader has some work; it calls work() for ever."""
+    """With 200,000 symbols, which keep a reader busy; it calls work() forever."""
     fillers = "".join(f".globl filler_{number}\n.type filler_{number},@function\nfiller_{number}: ret\n" for number in range(200_000))
     (folder / "fillers.s").write_text(fillers + '.section .note.GNU-stack,"",@progbits\n')
     (folder / "main.c").write_text("#include <unistd.h>\n__attribute__((noinline)) void work(void) { usleep(1000); }\n"
@@ -232,7 +238,8 @@ def large_program(folder):
 
 
 def too_slow_at_first():
-    """Where a copy's markers are not found in time, as on a busy machine, that is told, and they are looked for again."""
+    """If a copy's markers are not found in time, as on a busy machine, that is reported, and the
+    search is retried."""
     stopped = set()
 
     def told(daemon):
@@ -265,7 +272,8 @@ def held_by(daemon, folder):
 
 
 def a_user_holds_few_files_open():
-    """Copies of one user beyond its share are not even opened, and that is told; those of others are watched."""
+    """Copies of a user beyond its share are not even opened, and that is reported; those of
+    others are watched."""
     somebody, many, share, watched = 64001, 270, 256, 32
     with tempfile.TemporaryDirectory() as folder, Daemon(event("*/planted_delays")) as daemon, contextlib.ExitStack() as stack:
 

@@ -1,4 +1,5 @@
-"""The daemon's life: settings reloaded, questions asked, limits kept, captures recovered, odd neighbours."""
+"""The daemon's life: reloading settings, answering requests, keeping limits, recovering
+captures, odd neighbours."""
 
 import signal
 import subprocess
@@ -92,7 +93,7 @@ def limits_are_kept():
 
 
 def trigger_by_hand():
-    # The program is there before: on a busy machine it takes a while to start.
+    # The program exists beforehand, because on a busy machine it takes a while to start.
     with Daemon(library_event("work", PLANTED, "10s", "2s")) as daemon, \
             Watched(PLANTED, "--kind", "cpu", "--fast", 1, "--slow-ms", 20, "--wait") as program:
         wrong = daemon.ask("trigger", event="wrok")
@@ -106,7 +107,7 @@ def trigger_by_hand():
 
 
 def trigger_and_wait():
-    """The command ends when the bundle is there, and says what it is called."""
+    """The command ends when the bundle exists, and prints its name."""
     with Daemon(library_event("work", PLANTED, "10s", "200ms")) as daemon:
         def trigger(*options):
             return subprocess.run([LAGTRAP, "trigger", *options, "--socket", daemon.socket_path], check=False, capture_output=True, text=True, timeout=120)
@@ -133,7 +134,7 @@ def breach_during_a_capture():
 
 
 def killed_daemon_leaves_a_bundle():
-    """kill -9 in the middle of a capture: the next start merges what was recorded, marked as partial."""
+    """kill -9 during a capture: the next start merges what was recorded, marked as partial."""
     with Daemon(library_event("work", PLANTED, "50ms", "60s")) as daemon:
         slow_run()
         captures = daemon.spool / "captures"
@@ -155,7 +156,8 @@ def killed_daemon_leaves_a_bundle():
 
 
 def spool_that_can_not_be_written():
-    """A capture that cannot be stored is counted and told of; the daemon goes on and stores the next."""
+    """A capture that cannot be stored is counted and reported; the daemon continues and stores
+    the next."""
     with Daemon(library_event("work", PLANTED, "50ms", "100ms")) as daemon:
         captures = daemon.spool / "captures"
         captures.rmdir()
@@ -171,7 +173,8 @@ def spool_that_can_not_be_written():
 
 
 def crowds_with_odd_names():
-    """10,000 threads, and 500 processes that exit during the capture, with names that could garble a report."""
+    """10,000 threads, and 500 processes that exit during the capture, with names that could
+    garble a report."""
     # Long enough for all of them on a busy machine.
     with Daemon(library_event("work", PLANTED, "50ms", "12s")) as daemon:
         with Watched(CROWD, "threads", 10000), Watched(CROWD, "exits", 500) as exits:

@@ -1,11 +1,12 @@
-"""A request to a disk is on no thread: its time is the device's, and nobody else is named for it."""
+"""A disk request is on no thread: its time is the device's, and no other thread is named for it."""
 
 import os
 import subprocess
 
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, report, run, skip, wait_for
 
-# From the moment the kernel gives a request to the driver until the device has done it; whichever thread its interrupt meets.
+# From when the kernel passes a request to the driver until the device has done it, whichever thread
+# its interrupt hits.
 EVENT = ('<event name="disk" threshold="1us" trace-length="500ms" breach="end"><key scope="machine"/>'
          '<begin tracepoint="block:block_rq_issue" key="dev,sector"/><end tracepoint="block:block_rq_complete" key="dev,sector"/></event>')
 

@@ -1,4 +1,5 @@
-"""lagtrap objects --send on one machine, --connect on another: through spool, uploader and a server that asks for a token."""
+"""lagtrap objects --send on one machine, --connect on another: through spool, uploader and a
+server that requires a token."""
 
 import json
 import os
@@ -25,7 +26,7 @@ from upload_world import Service
 
 
 class World:
-    """A daemon, a server with tokens, and an uploader between them that runs when it is told to."""
+    """A daemon, a server with tokens, and an uploader between them that runs on request."""
 
     def __init__(self, tls=False, program=Program):
         self.tls, self.make_program = tls, program
@@ -52,7 +53,7 @@ class World:
         return path
 
     def certificate(self, name):
-        """One that signs itself, and its key."""
+        """A self-signed certificate and its key."""
         certificate, key = self.root / f"{name}.pem", self.root / f"{name}.key"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
                         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate], check=True, capture_output=True)
@@ -83,7 +84,7 @@ class World:
                                 stdout=stdout, stderr=stderr, text=True)
 
     def parts(self):
-        """Those that wait in the spool, by number: their files and what these say."""
+        """Parts waiting in the spool, by number: their files and contents."""
         found = {}
         for path in (self.daemon.spool / "ready").glob("*.runs.zst"):
             message = subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout
@@ -92,7 +93,7 @@ class World:
         return found
 
     def watch(self, watch):
-        """What the server has of it, in its list and summed up."""
+        """The server's data about it, from the list and the summary."""
         [row] = [one for one in self.ask("/api/v1/objects", self.read_token)[1]["watches"] if one["watch"] == watch]
         status, summary = self.ask(f"/api/v1/objects/{watch}/summary", self.read_token)
         check(status == 200 and summary["watch"] == row, f"{summary['watch']} {row}")
@@ -138,7 +139,7 @@ def somebody_elsewhere_sees_what_happens_while_it_happens():
         check(follower.returncode == 0 and f"watch {watch}" in err, f"{shown} {err}")
         check("Failures" in shown and "no gadget of size -1" in shown, shown)
         check("shop::Item" in shown and "did not come" not in err, f"{shown} {err}")
-        # All of it again, by its id, as the daemon told it.
+        # All of it again by its id, as the daemon reported it.
         again = world.follow("--watch", watch, "--json")
         lines = [json.loads(line) for line in again.communicate(timeout=120)[0].splitlines()]
         check("started_objects" in lines[0] and "ended_objects" in lines[-1], f"{lines[0]} {lines[-1]}")
@@ -146,7 +147,7 @@ def somebody_elsewhere_sees_what_happens_while_it_happens():
         check(lines[-1]["ended_objects"]["classes"][names.index("shop::Item")][0] == 7, f"{lines[-1]}")
         _, listed = world.ask("/api/v1/objects", world.read_token)
         check([(one["watch"], one["ended"], one["process"]) for one in listed["watches"]] == [(watch, True, "objects")], f"{listed}")
-        # The server's summary is that of the command that reads the same lines.
+        # The server's summary equals that of the command that reads the same lines.
         summary = world.watch(watch)
         row, objects = summary["watch"], summary["objects"]
         check(summary["reason"] != "" and set(row["classes"]) == set(names) and row["class_count"] == len(names), f"{row}")
@@ -217,7 +218,8 @@ def an_uploader_that_comes_later_brings_all():
 
 
 def parts_with_failures(world):
-    """A watch whose parts wait in the spool, one of them with two failures, others before and after it: its id and the number of that part."""
+    """A watch whose parts wait in the spool, one of them with two failures, with others before
+    and after it; returns its id and the number of that part."""
     sender, watch = world.send(*CLASSES)
     wait_for(lambda: world.parts(), "the first part")
     world.program.run("fail", 2)
@@ -242,7 +244,7 @@ def a_part_that_never_comes_is_told():
         bring(world)
         follower = world.follow("--watch", watch)
         shown, err = follower.communicate(timeout=120)
-        # What the lost part told is nowhere; what the kernel counts is there all the same.
+        # The content of the lost part is missing; the kernel's counts are there nevertheless.
         check(follower.returncode == 0 and f"1 part before part {number + 1} has not arrived: calls of that time are not shown" in err, f"{shown} {err}")
         check("1 part did not arrive" in err and "no gadget of size" not in shown and "Ended after" in shown, f"{shown} {err}")
         summary = world.watch(watch)

@@ -1,4 +1,5 @@
-"""`lagtrap doctor` on this machine: as root, as a user who may do nothing, beside a daemon, and beside broken settings."""
+"""`lagtrap doctor` on this machine: as root, as an unprivileged user, with a daemon, and with
+broken settings."""
 
 import json
 import pathlib
@@ -31,7 +32,7 @@ def beside_a_daemon():
     with Daemon(library_event("work", PLANTED, "10s")) as daemon:
         ok, findings = doctor("--settings", daemon.settings_path, "--socket", daemon.socket_path)
         check(ok, f"this machine runs the tests, and yet: {findings}")
-        # What the daemon has just done works.
+        # The daemon has just used all of these.
         for name in ("kernel", "kernel types (BTF)", "probes in programs", "uprobes", "cookies of probes", "loops in BPF",
                      "BPF ring buffer", "tracepoint programs", "context switches", "programs of samplers",
                      "sampling of CPUs", "settings", "daemon"):

@@ -1,5 +1,5 @@
-"""Recordings that begin before the breach, for runs that are slower than nearly all others: kept where the threshold is
-passed, dropped from memory where it is not."""
+"""Recordings that begin before the breach, for runs slower than nearly all others: kept if the
+threshold is passed, otherwise dropped from memory."""
 
 import contextlib
 import json
@@ -18,7 +18,8 @@ def slow_run(kind, slow_ms, *more):
 
 
 def the_holder_is_known_from_before_the_breach():
-    """It computes for 240 ms with the lock; the threshold of 200 ms is passed shortly before it lets go."""
+    """It computes for 240 ms while holding the lock; the threshold of 200 ms is passed shortly
+    before it releases it."""
     for attributes in ('breach="deadline"', 'breach="end"'):
         with Daemon(library_event("work", PLANTED, "200ms", "200ms", attributes=attributes)) as daemon:
             with slow_run("lock", 240) as program:
@@ -31,7 +32,7 @@ def the_holder_is_known_from_before_the_breach():
         check(sum(split["without_stacks"].values()) < 0.5 * split["wall_ns"], f"{attributes}: nothing was recorded early: {split}")
         words = " ".join(told["cause"]["sentences"])
         check("lock-holder" in words, f"{attributes}: {words}")
-        # What it computed with the lock, or was kept from computing by others.
+        # Where it computed while holding the lock, or was kept from running by others.
         check("planted_lock_holder" in json.dumps(told["wakers"]), f"{attributes}: {told['wakers']}")
 
 
@@ -57,11 +58,12 @@ def what_stays_below_its_threshold_leaves_nothing():
 
 
 def what_many_runs_reach_is_no_reason():
-    """Nearly all runs take a half of the threshold: no point below that is kept, and the share of the time is not passed."""
+    """Nearly all runs take half of the threshold: no lower early point is kept, and the share of
+    time is not exceeded."""
     with Daemon(library_event("work", PLANTED, "100ms", "200ms"), more='<history early-share="1%"/>') as daemon:
         first_ns = early(daemon)["points"][0]["point_ns"]
         check(0 < first_ns < 10e6, f"{early(daemon)}")
-        # Each ends with one slow run, that all come to the same length.
+        # Each ends with one slow run, which all have the same length.
         with contextlib.ExitStack() as stack:
             programs = [stack.enter_context(slow_run("sleep", 50)) for _ in range(40)]
 
@@ -98,7 +100,7 @@ def new_settings_end_one_that_is_on():
             daemon.write_settings(event + other)
             daemon.process.send_signal(signal.SIGHUP)
             wait_for(lambda: len(daemon.status()["events"]) == 2 and daemon.status()["arming"] is None, "the new settings")
-            # The run goes on under them, and so does the watch for it.
+            # The run continues during this, and so does the watch for it.
             wait_for(lambda: early(daemon)["begun"] >= 1, "another early recording")
             program.result()
         wait_for(lambda: not is_on(daemon), "it to be dropped")

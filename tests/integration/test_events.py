@@ -1,4 +1,4 @@
-"""Events of each kind on real programs: what is paired, counted, caught."""
+"""Events of each kind on real programs: what is paired, counted, recorded."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def every_run_is_counted():
 
 
 def run_that_never_ends():
-    """Caught at its deadline, while it is open; and once, not again after every cool-down."""
+    """Recorded at its deadline while it is open; and once, not again after every cool-down."""
     with Daemon(library_event("work", PLANTED, "100ms", "200ms")) as daemon:
         with Watched(PLANTED, "--kind", "never", "--fast", 5, "--slow-ms", 1, "--wait") as program:
             program.go()
@@ -42,7 +42,7 @@ def run_that_never_ends():
 
 
 def runs_that_end_at_their_deadline():
-    """A run that ends while its recording begins is in the bundle all the same."""
+    """A run that ends while its recording begins is in the bundle nevertheless."""
     with Daemon(library_event("work", PLANTED, "100ms", "100ms"), 'cool-down="0s" captures-per-hour="1000"') as daemon:
         for done in range(1, 16):
             wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
@@ -67,7 +67,8 @@ def breach_at_the_end():
 
 
 def tracepoint_event():
-    """A system call from its entry to its exit, keyed by thread, in one program only: a copy that nobody else runs."""
+    """A system call from its entry to its exit, keyed by thread, in one program only: a private
+    copy."""
     with tempfile.TemporaryDirectory() as folder:
         nap = shutil.copy(shutil.which("sleep"), f"{folder}/nap")
         event = (f'<event name="nap" threshold="100ms" trace-length="1s"><scope binary="{nap}"/>'
@@ -101,9 +102,10 @@ def function_of_a_stripped_binary():
             found = report(daemon.wait_for_bundles(1)[0])
             delay = found["delays"][0]
             check(delay["event"] == "call" and delay["process"] == "redis-server", f"{delay}")
-            # A link to redis-check-rdb: named is what was started.
+            # A link to redis-check-rdb: the name by which it was started is shown.
             check(delay["program"] == REDIS, f"the program is said to be {delay['program']}")
-            # The log has the file that the kernel runs, which needs no look at the program's own files.
+            # The log has the file that the kernel runs, known without looking at the program's own
+            # files.
             beginner = f"event call of redis-server ({server.pid}, {os.path.realpath(REDIS)}): "
             check(beginner in daemon.log(), f"{beginner} is not in {daemon.log()}")
             check(delay["split"]["blocked_ns"] < 0.1 * delay["duration_ns"], f"{delay['split']}")
@@ -116,7 +118,8 @@ def function_of_a_stripped_binary():
 
 
 def functions_left_in_every_way():
-    """Recursion, exceptions, longjmp and fibers: each call is a run, what has no return is given up, nothing is mispaired."""
+    """Recursion, exceptions, longjmp and fibers: each call is a run, calls without a return are
+    dropped, nothing is mispaired."""
     binary = (PROGRAMS / "recursion").resolve()
     event = f'<event name="watched" threshold="10s" trace-length="100ms"><function name="odd::watched" binary="{binary}"/></event>'
     with Daemon(event) as daemon:
@@ -133,7 +136,7 @@ def functions_left_in_every_way():
 
 
 def nested_runs():
-    """Runs inside runs of one thread, by each rule that an event may have for them."""
+    """Runs inside runs of one thread, by each nesting rule of events."""
     program = (PROGRAMS / "nested").resolve()
     wanted = {"each": {"runs": 500}, "outermost": {"runs": 100},
               "restart": {"runs": 100, "unmatched_begins": 400, "unmatched_ends": 400}}
@@ -161,7 +164,7 @@ def queueing_counts_as_delay():
 
 
 def threads_that_end_in_a_run():
-    """A begin whose thread is gone is given up and counted; it is no breach."""
+    """A begin whose thread is gone is dropped and counted; it is not a breach."""
     program = (PROGRAMS / "nested").resolve()
     with Daemon(library_event("orphan", program, "50ms", "100ms")) as daemon:
         with Watched(program, "leave") as orphans:
@@ -206,7 +209,8 @@ def many_open_runs_paired_by_key():
 
 
 def a_program_that_lld_has_linked():
-    """It has two writable segments, in which a page of the file may lie; started when its event is armed already."""
+    """It has two writable segments that may contain a page of the file; started after its event
+    is armed."""
     with Daemon(library_event("good", UNPAIRED_BY_LLD, "10s", more="<key/>")) as daemon:
         with Watched(UNPAIRED_BY_LLD, "leak") as program:
             program.go()
@@ -215,7 +219,7 @@ def a_program_that_lld_has_linked():
 
 
 def table_of_open_runs_full():
-    """More runs open than the table holds: the rest is counted as lost, the others are right."""
+    """More open runs than the table holds: the rest is counted as lost, the others are right."""
     event = library_event("request", PLANTED, "100s", "300ms", more="<key/>")
     with Daemon(event) as daemon:
         with Watched(PLANTED, "--kind", "threads", "--count", 20000, "--slow-ms", 1, "--wait") as program:
@@ -235,7 +239,8 @@ def form_event(name, threshold="10s", key="arg0", more=""):
 
 
 def arguments_in_every_form():
-    """The key is read wherever compilers put it: what reads one form wrongly pairs none of its runs."""
+    """The key is read wherever compilers put it: a reader that gets a form wrong pairs none of
+    its runs."""
     events = "".join(form_event(name) for name in FORMS) + form_event("unreadable", key="arg1")
     with Daemon(events + form_event("timed", "1s", more='begin-time="arg1"')) as daemon:
         with Watched(ARGUMENTS, 500, "--wait") as program:
@@ -245,7 +250,7 @@ def arguments_in_every_form():
         for name, event in events.items():
             check(event["runs"] == told["runs"] and event["unmatched_ends"] == event["unmatched_begins"] == 0,
                   f"{name}: {event}")
-        # Its begin is told by its second argument.
+        # Its second argument gives its begin.
         check(events["timed"]["delays"] == told["runs"] and events["timed"]["max_ns"] >= 2e9, f"{events['timed']}")
         check(all(events[name]["delays"] == 0 for name in FORMS), f"{events}")
         delays = report(bundle)["delays"]
@@ -253,7 +258,8 @@ def arguments_in_every_form():
 
 
 def an_argument_that_is_not_read():
-    """It is told when the settings are checked, and when they are put in force; other arguments are read all the same."""
+    """It is reported when the settings are checked and when they are applied; other arguments
+    are read nevertheless."""
     with Daemon(form_event("unreadable", key="arg1")) as daemon:
         daemon.write_settings(form_event("unreadable"))
         checked = subprocess.run([LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True,
@@ -268,7 +274,7 @@ def an_argument_that_is_not_read():
         with Daemon(form_event("constant")) as other:
             other.stop()
             other.write_settings(form_event("constant") + form_event("unreadable"))
-            # Started, it does not look at programs beforehand: the event alone is out.
+            # At start it does not look at programs beforehand: only the event is refused.
             other.expect_armed = False
             other.start()
             problem = other.event("unreadable")["problem"]

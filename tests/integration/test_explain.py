@@ -1,4 +1,4 @@
-"""`lagtrap explain`: why an event has no delay, on programs and settings that have none for each reason."""
+"""`lagtrap explain`: why an event has no delay, for programs and settings with each reason."""
 
 import json
 import os
@@ -13,7 +13,7 @@ UNPAIRED, HOT = PROGRAMS / "unpaired", PROGRAMS / "hot"
 
 
 def explain(daemon, event):
-    """The kinds of what is found, and all of the text for people."""
+    """The kinds of findings, and the whole text for people."""
     command = [LAGTRAP, "explain", event, "--socket", daemon.socket_path]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=60)
     check(done.returncode == 0, done.stderr)
@@ -23,7 +23,7 @@ def explain(daemon, event):
 
 
 class Elsewhere(OwnedProcess):
-    """A program under the path of another, in a view of the file system of its own, as in a container."""
+    """A program under the path of another, in its own mount namespace, as in a container."""
 
     def __init__(self, program, path):
         self.process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -34,7 +34,7 @@ class Elsewhere(OwnedProcess):
 
 def who_runs_the_program():
     with tempfile.TemporaryDirectory() as folder:
-        name = f"unpaired-{os.getpid()}"  # nobody else's
+        name = f"unpaired-{os.getpid()}"  # unique
         watched, other = f"{folder}/{name}", f"{folder}/other/{name}"
         os.mkdir(f"{folder}/other")
         os.chmod(folder, 0o755)
@@ -92,7 +92,7 @@ def what_the_runs_were():
 
 
 def a_semaphore_that_programs_do_not_see():
-    """Of a program that lld has linked; GNU ld puts no other segment on the page of a semaphore."""
+    """Of a program linked by lld; GNU ld puts no other segment on the page of a semaphore."""
     for name, expected in (("semaphore", False), ("semaphore_lld", True)):
         path = (PROGRAMS / name).resolve()
         with Daemon(f'<event name="step" threshold="1h" trace-length="1s" binary="{path}">'

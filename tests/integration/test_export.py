@@ -1,5 +1,6 @@
-"""A recording leaves in every form: each is opened by the program that it is for, or held against that program's grammar,
-and says of a planted delay what the report says. All forms agree on the sums."""
+"""A recording exported in every format: each is opened by the program it is for, or checked
+against that program's grammar, and says the same about a planted delay as the report. All
+formats agree on the sums."""
 
 import contextlib
 import csv
@@ -29,12 +30,12 @@ def export(bundle, *options):
 
 
 def rounded(sum_ns, lines):
-    """A sum of `lines` figures that were each cut to a microsecond."""
+    """A sum of `lines` figures, each truncated to a microsecond."""
     return range(sum_ns - 1000 * lines, sum_ns + 1)
 
 
 def folded_sum(data):
-    """FlameGraph takes "frames, a blank, a number": flamegraph.pl's own expression."""
+    """FlameGraph accepts "frames, a blank, a number": flamegraph.pl's own expression."""
     total, lines = 0, data.decode().splitlines()
     for line in lines:
         match = re.fullmatch(r"(.*)\s+?(\d+(?:\.\d*)?)", line)
@@ -44,7 +45,8 @@ def folded_sum(data):
 
 
 def pprof_tops(path):
-    """What `go tool pprof` says of each function: flat and cumulative nanoseconds, by sample type."""
+    """The output of `go tool pprof` for each function: flat and cumulative nanoseconds, by
+    sample type."""
     types = subprocess.run(["go", "tool", "pprof", "-raw", path], capture_output=True, text=True, check=True).stdout
     names = re.search(r"Samples:\n(.*)\n", types)[1].split()
     tops = {}
@@ -59,7 +61,7 @@ def pprof_tops(path):
 
 
 def csv_rows(data):
-    csv.field_size_limit(2**20)  # a stack is one field: of the whole machine, some have functions of kilobytes
+    csv.field_size_limit(2**20)  # a stack is one field: on the whole machine, some have functions of kilobytes
     return list(csv.DictReader(data.decode().splitlines(keepends=True), strict=True))
 
 
@@ -115,7 +117,8 @@ def check_columns(table, where):
 
 
 def firefox_weights(data):
-    """Every reference of the profile must lead somewhere, as its published types say. Gives the weight of each leaf, in ns."""
+    """Checks that every reference in the profile is valid, by its published types. Returns the
+    weight of each leaf, in ns."""
     profile = strict_json(data)
     check(profile["meta"]["preprocessedProfileVersion"] == 60, f"{profile['meta']}")
     shared, categories = profile["shared"], len(profile["meta"]["categories"])
@@ -150,12 +153,12 @@ def speedscope_shows(files, folder):
 
 
 def check_sums(bundle, options):
-    """All forms of one choice agree."""
+    """All formats of one choice agree."""
     data = {form: export(bundle, "--format", form, *options) for form in FORMS}
     rows = csv_rows(data["csv"])
     total = sum(int(row["weight_ns"]) for row in rows)
     folded, lines = folded_sum(data["folded"])
-    # Stacks of less than a microsecond are not in it; there are at most as many as rows.
+    # Stacks of less than a microsecond are missing; there are at most as many as rows.
     check(folded in rounded(total, len(rows)), f"{options}: folded has {folded} of {total} ns")
     check(perf_sum(data["perf"]) == total, f"{options}: perf has not {total} ns")
     scopes = strict_json(data["speedscope"])["profiles"]
@@ -179,7 +182,7 @@ def every_form_says_the_same(bundle, folder):
     unknown = sum(int(row["weight_ns"]) for row in rows if row["state"] == "unknown")
     check(totals["--on-cpu"] + totals["--off-cpu"] + unknown == duration_ns, f"{totals} and {unknown} unknown")
 
-    # Beside other tests a part of the run goes to waiting for a CPU.
+    # Beside other tests, part of the run is spent waiting for a CPU.
     runnable = sum(int(row["weight_ns"]) for row in rows if row["state"] == "waits for a CPU")
     blocked = sum(int(row["weight_ns"]) for row in rows if row["reason"] == "lock (futex)")
     check(blocked > 0.8 * (duration_ns - runnable), f"{blocked} of {duration_ns} ns blocked by a lock, {runnable} without a CPU")
@@ -205,7 +208,7 @@ def real_programs_open_them(data, folder, blocked_share):
             share = re.search(r"\([<>]?([\d.]+)%\)", row[0])
             check(share and len(row) == 3, f"speedscope shows of {name}: {row}")
             shares[row[2]] = float(share[1])
-        # It reads no periods from perf script, so that of that form it counts the pieces alone.
+        # It reads no periods from perf script, so for that format it only counts samples.
         wanted = max((share for what, share in shares.items() if "wait_for_mutex" in what or what == LOCK), default=0)
         check(wanted > (99 * blocked_share if name != "delay-perf" else 0), f"speedscope shows of {name}: {shares}")
 
@@ -237,7 +240,7 @@ def spans_reach_opentelemetry(bundle, folder, duration_ns):
 
 
 def the_uploader_sends_spans(bundle):
-    """To a collector in trouble at first; each delay once, whether there is a server or not."""
+    """To a collector that fails at first; each delay once, with or without a server."""
     answers = [503, 200]
 
     def answer(request, _body):
@@ -265,7 +268,7 @@ def the_uploader_sends_spans(bundle):
         check(headers["Content-Type"] == "application/x-protobuf", f"{headers}")
         check(collector.bodies[1] == export(bundle, "--format", "otlp"), "the spans are not those of lagtrap export")
         check((spool / "ready" / bundle.name).exists() and len(list((spool / "sent").iterdir())) == 1, f"{list(spool.rglob('*'))}")
-        # A bundle that nobody can read has none, and keeps nothing back.
+        # An unreadable bundle has none, and does not block others.
         (spool / "ready" / f"{'0' * 8}-0000-0000-0000-{'0' * 12}-{'0' * 16}.lagtrap.tar.zst").write_text("no bundle")
         done = subprocess.run([UPLOADER, "--settings", settings, "--once"], capture_output=True, text=True, timeout=120)
         check(done.returncode == 0 and "no spans for the collector" in done.stderr, f"{done.returncode} {done.stdout} {done.stderr}")

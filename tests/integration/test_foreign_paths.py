@@ -1,5 +1,6 @@
-"""What a process shapes at will (its root folder, its program's file, its memory) is looked at by helpers alone: the daemon is
-traced through a start, runs, a recording, its merge and its end, and none of its own threads asks a file system of others."""
+"""Only helpers look at what a process controls (its root folder, its program's file, its
+memory). The daemon is traced through a start, runs, a recording, its merge and its end, and none
+of its own threads may query another's file system."""
 
 import collections
 import contextlib
@@ -13,15 +14,15 @@ from containers import Container, Image
 from lagtrap_test import PLANTED, Daemon, Watched, check, library_event, report, run, skip, wait_for
 from test_hostile_processes import HOSTILE, WATCHED_USER, Neighbour, folder_for
 
-# What a call on these asks the file system that lies behind; of cmdline and environ, the memory.
+# A call on these queries the file system behind them; on cmdline and environ, the memory.
 SHAPED = re.compile(r"/proc/(\d+)(?:/task/\d+)?/(?:root|exe|cwd|mem|map_files|cmdline|environ)\b")
-# What is asked about the link itself the kernel knows.
+# Queries about the link itself are answered by the kernel.
 OF_THE_LINK = re.compile(r'^readlink|/(?:root|exe|cwd)", .*\bAT_SYMLINK_NOFOLLOW\b')
 STARTS = ("clone", "clone3", "fork", "vfork")
 
 
 class Trace:
-    """The calls of a command and of all that it starts, as strace(1) wrote them down."""
+    """The calls of a command and all its descendants, as recorded by strace(1)."""
 
     def __init__(self, path):
         self.calls = []  # (thread, call, text)
@@ -60,7 +61,7 @@ class Trace:
 
 
 def shaped_by_others(calls, own):
-    """Those that ask for something that lies in the hands of another process."""
+    """Calls that access something that another process controls."""
     return [text for _, text in calls if not OF_THE_LINK.search(text) and
             any(int(found[1]) != own for found in SHAPED.finditer(text))]
 
@@ -77,7 +78,8 @@ def traced_daemon(events):
 
 
 def threads_ask_no_file_system_of_others():
-    """Beside a container and a process of another user that has files mapped which nobody else has."""
+    """With a container, and a process of another user that has mapped files that nobody else
+    has."""
     if not shutil.which("strace"):
         skip("strace is not installed")
     attributes = 'record="runs" stacks="markers" copies="all"'

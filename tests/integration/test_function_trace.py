@@ -11,7 +11,7 @@ from call_programs import IN_C, IN_CPP, WITH_COROUTINES, WITH_FIBERS, WITH_SIGNA
 from lagtrap_test import LAGTRAP, check, decode_trace, run, wait_for
 from trace_client import idle_daemon
 
-# Tests look at calls, not at what they cost on a busy machine.
+# These tests are about calls, not about their cost on a busy machine.
 PLENTY = ("--budget", "10000", "--rate", "50MB", "--min", "0s")
 
 

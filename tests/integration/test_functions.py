@@ -1,4 +1,5 @@
-"""Functions of real programs as events: each begin has its end, and the program does what it does unwatched."""
+"""Functions of real programs as events: each begin has its end, and the program behaves as when
+unwatched."""
 
 import json
 import os
@@ -19,7 +20,7 @@ WAYS = ("leaf", "cold", "conditional", "pointer", "switch", "throw", "catch", "r
 
 
 def own_copy(file, folder):
-    """Others run the same program now: what they do in it is none of the test's."""
+    """A private copy: calls in other processes of the same program do not count."""
     return pathlib.Path(shutil.copy(file, folder))
 
 
@@ -29,7 +30,7 @@ def function_events(binary, functions):
 
 
 def sample(binary, pattern, count):
-    """Functions of a binary by symbol: always the same ones of the same file."""
+    """Functions of a binary by symbol: always the same ones for the same file."""
     listed = subprocess.run(["nm", "-D", "--defined-only", binary], capture_output=True, text=True, check=True).stdout
     names = sorted({line.split()[2].split("@")[0] for line in listed.splitlines() if line.split()[1] in "TWt"})
     matching = [name for name in names if re.search(pattern, name)]
@@ -38,7 +39,8 @@ def sample(binary, pattern, count):
 
 
 def check_pairs(daemon, functions, least_called, may_be_left=()):
-    """Every begin has its end: nothing is open when all is quiet, and nothing ended that had not begun."""
+    """Every begin has its end: nothing is open when all is quiet, and nothing ended that had not
+    begun."""
     wait_for(lambda: all(event["open"] == 0 for event in daemon.status()["events"]), "the last calls to be over")
     called = 0
     for event, name in zip(daemon.status()["events"], functions):
@@ -54,7 +56,8 @@ def check_pairs(daemon, functions, least_called, may_be_left=()):
 
 
 def ways_out():
-    """Each call is counted once, however the function is left, in programs of two compilers, stripped too."""
+    """Each call is counted once, however the function is left, in programs of two compilers,
+    including stripped ones."""
     for compiler in ("gcc", "clang"):
         for form in ("", "_stripped"):
             program = (PROGRAMS / f"ways_out_{compiler}{form}").resolve()
@@ -73,7 +76,7 @@ def ways_out():
 
 
 def compiler():
-    """clang's own functions while it compiles: the object is the same."""
+    """clang's own functions while it compiles: the object file is the same."""
     functions = sample(CLANG_LIBRARY, r"^_ZN5clang(4Sema|6Parser|5Lexer|12Preprocessor|7CodeGen|10ASTContext)", 200)
     source = "#include <map>\n#include <string>\nint f(std::map<std::string,int>& m) { return m[\"a\"]++; }\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +98,7 @@ def compiler():
 
 
 def database():
-    """MariaDB's functions, dispatch_command among them, which gcc has cut into two."""
+    """MariaDB's functions, including dispatch_command, which gcc has split in two."""
     functions = ["_Z16dispatch_command19enum_server_commandP3THDPcjb", "_Z11mysql_parseP3THDPcjP12Parser_state"]
     functions += sample(MARIADB, r"^_ZN?K?(3THD|4JOIN|5Field|4Item|7handler|3LEX|13st_select_lex|5TABLE|6String)", 198)
     statements = ("create database t;\nuse t;\ncreate table a (i int primary key, s varchar(20)) engine=aria;\n" +
@@ -125,7 +128,7 @@ def database():
 
 
 def interpreter():
-    """Node.js: C++ with tables, tail calls and exceptions off; the script's answer is the same."""
+    """Node.js: C++ with tables, tail calls and no exceptions; the script's answer is the same."""
     functions = sample(NODE, r"^_ZN2v8(8internal)?(6Object|7Isolate|6String|8internal(7Factory|4Heap|8JSObject|7Scanner|"
                              r"10ParserBase|6Parser|12LookupIterator|8Compiler|6Object))", 200)
     script = "let s=0; for (let i=0;i<2e4;i++) s+=JSON.stringify({i,a:[i,i+1]}).length; console.log(s, process.version)"

@@ -1,4 +1,5 @@
-"""Functions of a Go program as events: goroutines change threads and stacks are moved, and yet each call is a run."""
+"""Functions of a Go program as events: goroutines change threads and stacks are moved, and yet
+each call is a run."""
 
 import json
 import pathlib
@@ -15,7 +16,7 @@ RECORDING = 'cool-down="1h" captures-per-hour="1000"'
 
 
 class Goroutines(Watched):
-    """Has done its work, told what it did, and idles."""
+    """A program that has done its work, reported it, and idles."""
 
     def __init__(self, work, program=PROGRAM):
         super().__init__(program, work)
@@ -29,7 +30,7 @@ def call_event(name, function, threshold="1500ms", program=PROGRAM, more=""):
 
 
 def idle_past(daemon, event, threshold_ns=THRESHOLD_NS):
-    """Waits until what is open has passed the threshold, and the daemon has looked at it."""
+    """Waits until open runs have passed the threshold, and the daemon has checked them."""
     wait_for(lambda: daemon.event(event)["open"] == 0 or daemon.event(event)["oldest_open_ns"] > 2 * threshold_ns,
              "the threshold to pass")
 
@@ -46,7 +47,8 @@ def check_no_thread(delay):
 
 
 def requests_on_many_threads(program=PROGRAM):
-    """1,200 requests of goroutines that change threads: 1,200 runs, one of them slow, which is the planted one."""
+    """1,200 requests of goroutines that change threads: 1,200 runs, and only the planted one is
+    slow."""
     with Daemon(call_event("request", "main.(*Server).handle", program=program), RECORDING) as daemon:
         with Goroutines("requests", program) as watched:
             check(watched.told["calls"] == 1200 and watched.told["moved"] > 100, f"{watched.told}")
@@ -59,7 +61,8 @@ def requests_on_many_threads(program=PROGRAM):
 
 
 def the_planted_one_is_reported():
-    """While it is open; with its own time, and with no thread's time as its own: which threads it was on is not known."""
+    """While it is open; with its own time, and without any thread's time: its threads are
+    unknown."""
     found = requests_on_many_threads()
     check(found["trigger_reason"] == "deadline", f"noticed at the {found['trigger_reason']}")
     delays = found["delays"]
@@ -70,7 +73,7 @@ def the_planted_one_is_reported():
 
 
 def trees_are_those_of_goroutines():
-    """The requests change threads; each tree has one request, with the calls that it makes, whole."""
+    """The requests change threads; each tree has one complete request with its calls."""
     with Daemon(call_event("idle", "main.grow")) as daemon, Watched(PROGRAM, "requests") as watched:
         client = subprocess.Popen([LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(watched.process.pid), "--function",
                                    "main.(*Server).handle", "--depth", "1", "--json", "--count", "0", "--for", "10min", "--budget", "1000"],
@@ -91,7 +94,8 @@ def trees_are_those_of_goroutines():
 
 
 def stacks_are_moved():
-    """A call begins once, however often its stack is too small, and ends where its stack was moved to."""
+    """A call begins once, however often its stack is too small, and ends where its stack was
+    moved to."""
     with Daemon(call_event("grow", "main.grow") + call_event("descend", "main.descend")) as daemon:
         with Goroutines("grow") as watched:
             for name in ("grow", "descend"):
@@ -102,7 +106,7 @@ def stacks_are_moved():
 
 
 def panics_are_no_delays():
-    """What a panic leaves is no run; what recovers from one returns, and is one."""
+    """A call left by a panic is not a run; a call that recovers returns, and is one."""
     functions = {"passed": "main.passed", "recovered": "main.recovered", "in-loop": "main.recoveredInLoop"}
     with Daemon("".join(call_event(name, function) for name, function in functions.items())) as daemon:
         with Goroutines("panics") as watched:
@@ -113,7 +117,8 @@ def panics_are_no_delays():
                 check_event(event, {"runs": runs, "delays": 0, "unmatched_ends": 0})
                 calls = told["passed"] if name == "passed" else runs
                 check(event["abandoned"] + event["open"] + runs == calls, f"{name}: {event}")
-            # The last call of the goroutine was left, and no other shows it; the goroutine waits elsewhere.
+            # The goroutine's last call was left, and no other call shows it; the goroutine waits
+            # elsewhere.
             wait_for(lambda: daemon.event("passed")["open"] == 0, "the last call to be given up")
             check(daemon.status()["captures"]["done"] == 0, "a recording of a call that was left")
 
@@ -132,7 +137,7 @@ def goroutines_are_used_again():
 
 
 def values_are_in_registers_of_go():
-    """One goroutine begins, another ends: by the value of an integer parameter."""
+    """One goroutine begins, another ends, keyed by the value of an integer parameter."""
     event = ('<event name="pair" threshold="1500ms" trace-length="200ms..20s" binary="{}"><key/>'
              '<begin function="main.submit" key="arg2"/><end function="main.finish" key="arg1"/></event>').format(PROGRAM)
     with Daemon(event, RECORDING) as daemon, Goroutines("pairs") as watched:
@@ -158,7 +163,7 @@ def nearly_all_functions_can_be_watched():
 
 
 def what_cannot_be_told_is_refused():
-    """A function of Go and a tracepoint: a goroutine and a thread."""
+    """A Go function and a tracepoint: a goroutine and a thread."""
     mixed = (f'<event name="mixed" threshold="1s" trace-length="1s"><begin function="main.grow" binary="{PROGRAM}"/>'
              '<end tracepoint="sched:sched_process_exit"/></event>')
     stacked = ('<event name="stacked" threshold="1s" trace-length="1s" binary="{}"><key/>'
@@ -173,7 +178,8 @@ def what_cannot_be_told_is_refused():
 
 
 def other_versions_are_refused():
-    """By the settings' check, with the place; a daemon that starts all the same does not arm the event."""
+    """By the check of the settings, with the position; a daemon that starts anyway does not arm
+    the event."""
     with tempfile.TemporaryDirectory() as folder:
         for version, expected in ((b"go1.16.8", "Go 1.17 to 1."), (b"go1.99.8", "Go 1.17 to 1.")):
             old = pathlib.Path(folder, "old")

@@ -1,4 +1,5 @@
-"""The example dashboards: every query of them is run by a real Prometheus or PostgreSQL over a real server, and returns data."""
+"""The example dashboards: a real Prometheus or PostgreSQL runs each of their queries against a
+real server, and returns data."""
 
 import json
 import math
@@ -75,7 +76,7 @@ class Dashboard(ServerCase):
             self.put("bundles", self.make_bundle(seed, host=f"host-{seed % 3}"))
         self.put("batches", self.make_runs(0, lost=3))
         wait_for(lambda: values('lagtrap_event_delays_total{event="query"} > 0'), "the first runs to be scraped")
-        # Counters have to grow before they have a rate.
+        # Counters must grow before they have a rate.
         self.put("batches", self.make_runs(2))
         for name, expression in queries():
             wait_for(lambda: [value for value in values(expression) if math.isfinite(value)], f"data of {name}", 90)
@@ -87,7 +88,8 @@ FROM_DATABASE = json.loads((SOURCE_DIR / "docs" / "grafana" / "lagtrap-postgresq
 
 
 def as_grafana_asks(sql, from_s, to_s, events):
-    """The statement as Grafana's data source for PostgreSQL sends it: macros and variables filled in."""
+    """The statement as Grafana's PostgreSQL data source sends it: with macros and variables
+    filled in."""
     def timestamp(seconds):
         return "'" + time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) + "'"
     macros = {
@@ -110,7 +112,8 @@ class DatabaseDashboard(ServerCase):
         cls.postgres = cls.enterClassContext(Postgres())
 
     def rows(self, sql, user="grafana"):
-        """Of a statement, each a dictionary. `grafana` may read the views, as docs/server.md grants it."""
+        """The rows of a statement as dictionaries. `grafana` may read the views, as
+        docs/server.md grants it."""
         said = self.postgres.run(BIN / "psql", "-h", self.postgres.folder, "-U", user, "-v", "ON_ERROR_STOP=1", "-tA", "-c",
                                  f"SELECT row_to_json(found) FROM ({sql}) AS found", "postgres")
         return [json.loads(line) for line in said.splitlines()]

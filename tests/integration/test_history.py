@@ -1,5 +1,5 @@
-"""The machine's last seconds before a breach: who had the CPUs, who waited for disks, and what runs waited for, where no
-recording had begun early."""
+"""The machine's last seconds before a breach: what had the CPUs, what waited for disks, and what
+runs waited for, if no recording had begun early."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ LATE = '<history length="5s" early-share="0%"/>'
 
 
 class Burner(OwnedProcess):
-    """A program of an unusual name that computes."""
+    """A program with an unusual name that computes."""
 
     def __init__(self):
         self.process = subprocess.Popen(["/bin/sh", "-c", "printf burner-of-cpus > /proc/$$/comm; while :; do :; done"])
@@ -38,7 +38,7 @@ def who_had_the_cpus_is_known_though_he_is_gone():
     check(before and before["length_ns"] > 1e9, f"{before}")
     burners = [process for process in before["processes"] if process["name"] == "burner-of-cpus"]
     check(burners, f"it is not among {[process['name'] for process in before['processes']]}")
-    # It had a CPU for 1.5 of the at most 5 seconds; CPUs that others had are no other's.
+    # It had a CPU for 1.5 of at most 5 seconds; other programs' CPU time is not attributed to it.
     cpu_s = burners[0]["share"] * before["length_ns"] / 1e9 * os.cpu_count()
     check(1.0 < cpu_s < 5.1, f"it had {cpu_s} s: {before}")
     check(before["busy_share"] <= 1, f"{before}")
@@ -53,7 +53,7 @@ def idle_cpus_are_left_asleep_and_the_window_stays_small():
 
 
 def waits_of_runs_have_their_stacks_from_before():
-    """Nothing was recorded before the end of the run: its waits are known by the window."""
+    """Nothing was recorded before the end of the run: its waits are known from the window."""
     event = library_event("schedule", SCHEDULE, "50ms", "100ms", attributes='breach="end"')
     for seed in range(3):
         with Daemon(event, more=LATE) as daemon:
@@ -77,7 +77,7 @@ def nothing_is_kept_where_the_settings_say_so():
 
 
 class ForkStorm(OwnedProcess):
-    """Processes that fork off others as fast as they can, each gone at once."""
+    """Processes that fork others as fast as they can, each ending at once."""
 
     def __init__(self):
         self.process = subprocess.Popen(["/bin/sh", "-c", "while :; do (:); done"])
@@ -89,7 +89,7 @@ def forks_a_second():
 
 
 def a_fork_storm_is_survived():
-    """While the history is kept, before a recording and during it; the delay is known whole."""
+    """While the history is kept, before and during a recording; the delay is completely known."""
     with Daemon(library_event("work", PLANTED, "100ms", "300ms")) as daemon:
         with ForkStorm(), ForkStorm(), ForkStorm():
             forked = forks_a_second()
@@ -104,7 +104,7 @@ def a_fork_storm_is_survived():
 
 
 def new_settings_begin_it_anew():
-    """What was kept under the old settings is gone, what comes after them is kept."""
+    """The history kept under the old settings is discarded; what follows is kept."""
     event = library_event("work", PLANTED, "100ms", "200ms")
     with Daemon(event, more=LATE) as daemon:
         def window():

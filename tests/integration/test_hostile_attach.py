@@ -1,6 +1,6 @@
-"""An unprivileged user owns a watched file and makes of it what harms most: the watched program of another user is watched
-as before, its delay is caught and explained, and the status names the owner of the file.
-"""
+"""An unprivileged user owns a watched file and makes the most harmful use of it: the watched
+program of another user is still watched, its delay is recorded and explained, and status names
+the owner of the file."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ UNIT_MEMORY_BYTES = 1 << 30  # MemoryMax of lagtrapd.service
 
 
 class Hostile(OwnedProcess):
-    """The program, in a mode, until the end of a with-statement."""
+    """The program in a mode, until the end of a with-statement."""
 
     def __init__(self, *arguments):
         self.process = subprocess.Popen([str(part) for part in (HOSTILE, *arguments)], stdout=subprocess.PIPE, text=True,
@@ -51,7 +51,7 @@ def neighbour_event():
 
 
 def check_limits(daemon):
-    """The daemon, without its readers, held no more than its unit may."""
+    """The daemon, without its readers, used no more memory than its unit allows."""
     status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
     peak_bytes = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
     check_memory(LAGTRAPD, peak_bytes, UNIT_MEMORY_BYTES, "lagtrapd beside a hostile user")
@@ -60,7 +60,7 @@ def check_limits(daemon):
 
 
 def check_neighbour(daemon):
-    """The other user's delay, made now, is caught, and the report names the function that was planted."""
+    """The other user's delay, made now, is recorded, and the report names the planted function."""
     before = set(daemon.bundles())
     with Watched(PLANTED, "--kind", "cpu", "--fast", 20, "--slow-ms", SLOW_MS, "--wait", "--directory", daemon.folder,
                  user=OTHER_USER, group=OTHER_USER, extra_groups=[]) as program:
@@ -75,7 +75,7 @@ def check_neighbour(daemon):
 
 
 def reload(daemon):
-    """Has the settings read anew, and returns when they are in force."""
+    """Reloads the settings, and returns when they are in force."""
     before = daemon.status()["settings"]["loaded_realtime_ns"]
     daemon.process.send_signal(signal.SIGHUP)
     wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != before, "the settings to be in force")
@@ -95,8 +95,8 @@ def without_its_markers(source, target):
 
 
 def swapped_for_a_link():
-    """The name leads to the owner's file when it is read and to another user's when probes are attached, or the other way
-    round: not one probe comes into the other's file."""
+    """The name leads to the owner's file when it is read and to another user's when probes are
+    attached, or the other way round: no probe may end up in the other's file."""
     with folder_of_nobody() as folder, tempfile.TemporaryDirectory() as others:
         os.chmod(others, 0o755)
         victim = without_its_markers(WATCHED, pathlib.Path(others) / "victim")
@@ -118,8 +118,9 @@ def swapped_for_a_link():
 
 
 def slow_to_read():
-    """Files that take a reader all its time: the daemon is ready, the other user's event is armed and its delay caught while
-    they are read; then each of their events says why it is not armed, and whose the file is."""
+    """Files that keep a reader busy: while they are read, the daemon is ready, the other user's
+    event is armed and its delay recorded; afterwards each of their events says why it is not
+    armed, and who owns the file."""
     with folder_of_nobody() as folder:
         slow = [folder / f"slow{number}" for number in range(3)]
         for path in slow:
@@ -163,8 +164,9 @@ def check_both_counted(daemon, ended=2):
 
 
 def rearm_beside(mode):
-    """A file of the hostile user changes all the time: the runs that the other user's program has open meanwhile are counted
-    when they end, the changed file's event is armed again and again, with pauses, and the status says whose it is."""
+    """A file of the hostile user changes all the time: the runs that the other user's program
+    has open meanwhile are counted when they end, the changed file's event is armed again and
+    again, with pauses, and status names its owner."""
     with folder_of_nobody() as folder:
         own = copy_for(NOBODY, PLANTED, folder / "own")
         hostile = library_event("hostile", own, "10s").replace('name="hostile"', 'name="work"', 1)
@@ -188,8 +190,9 @@ def written_all_day():
 
 
 def reload_keeps_open_runs():
-    """The settings are read anew while runs are open: those of an event that did not change go on, nested ones too, whatever
-    becomes of the events around it; those of an event with another threshold are given up."""
+    """The settings are reloaded while runs are open. Runs of an unchanged event continue,
+    including nested ones, whatever happens to other events; those of an event with another
+    threshold are dropped."""
     with Daemon(neighbour_event() + step_event(), recording='captures-per-hour="1000" cool-down="100ms"') as daemon:
         with in_two_runs() as program:
             daemon.write_settings(step_event())
@@ -206,7 +209,8 @@ def reload_keeps_open_runs():
 
 
 def delay_noticed_before_a_reload():
-    """A delay that was noticed while it was open, before the settings were read anew, is counted once."""
+    """A delay that was noticed while it was open, before the settings were reloaded, is counted
+    once."""
     with Daemon(step_event(threshold="100ms"), recording='captures-per-hour="1000" cool-down="100ms"') as daemon:
         with in_two_runs() as program:
             daemon.wait_for_bundles(1)
@@ -219,8 +223,8 @@ def delay_noticed_before_a_reload():
 
 
 def maps_much_code():
-    """A process with 60,000 mappings of code makes runs from ever new places: it is looked at less and less often, and the
-    runs of the other user's program have their places."""
+    """A process with 60,000 mappings of code makes runs at ever new addresses: it is inspected
+    less and less often, and the runs of the other user's program have resolved addresses."""
     mapped = library_event("mapped", HOSTILE, "10s", attributes='record="runs" stacks="markers"')
     neighbour = library_event("work", PLANTED, "250ms", "2s", attributes='record="runs" stacks="markers"')
     with Daemon(mapped + neighbour) as daemon, Hostile("map", 60_000):
@@ -230,7 +234,8 @@ def maps_much_code():
         later = wait_for(lambda: next((user for user in daemon.status()["limited_looks"] if user["put_off"] >
                                        limited[0]["put_off"] + 1000), None), "many places that are not looked up")
         check(later["user"] == "nobody (65534)", f"another user was limited: {later}")
-        # Time is by the clock, as a look may wait for what the process holds: on busy CPUs one at anybody's process may take long.
+        # Measured by the clock, because an inspection may wait for what the process holds: on busy
+        # CPUs one may take long for any process.
         others = [user for user in daemon.status()["limited_looks"] if user["user"] != "nobody (65534)"]
         check(all(100 * user["put_off"] < later["put_off"] for user in others), f"others are limited too: {others}, {later}")
         check("inspecting processes of user nobody (65534) is slow" in status_text(daemon), status_text(daemon))
@@ -238,7 +243,8 @@ def maps_much_code():
 
 
 def no_room_for_signals():
-    """A writer opens a watched file while not one signal more can be queued: the daemon lives, and leaves the file first."""
+    """A writer opens a watched file while no more signals can be queued: the daemon survives,
+    and detaches from the file first."""
     with folder_of_nobody() as folder:
         own = copy_for(NOBODY, WATCHED, folder / "own")
         with Daemon(step_event(own)) as daemon:
@@ -249,7 +255,8 @@ def no_room_for_signals():
 
 
 def others_may_write():
-    """A watched file in a folder where everybody may put another in its place: check, status and doctor say so."""
+    """A watched file in a folder where everybody can replace it: check, status and doctor say
+    so."""
     with folder_of_nobody() as folder:
         own = copy_for(NOBODY, WATCHED, folder / "own")
         with Daemon(step_event(own)) as daemon:
@@ -267,7 +274,7 @@ def others_may_write():
 
 
 def places_in(program, model):
-    """Where the markers of `model` would lie in the memory of `program`, whose code is the same."""
+    """The addresses of `model`'s markers in the memory of `program`, which has the same code."""
     def base(pid):
         with open(f"/proc/{pid}/maps") as maps:
             return int(maps.readline().split("-")[0], 16)

@@ -1,4 +1,5 @@
-"""Bundles that are bombs: each is refused by `lagtrap` and by the server with one clear error and little memory."""
+"""Bundles that are decompression bombs: `lagtrap` and the server refuse each with one clear
+error and little memory."""
 
 import io
 import os
@@ -23,7 +24,7 @@ COMMANDS = {
     "export of the trace": ("export", "{bundle}", "--format", "pftrace", "-o", "{output}/trace"),
     "symbolize": ("symbolize", "{bundle}", "-o", "{output}"),
 }
-# What any of them may hold, however large the file says it is.
+# Limit for each of them, however large the file claims to be.
 PEAK_LIMIT = 256 * MIB
 
 
@@ -32,7 +33,7 @@ def zstd(content, *options):
 
 
 def zeros(mib):
-    """So many MiB of zeros, packed: a few bytes for each MiB."""
+    """This many MiB of zeros, compressed: a few bytes for each MiB."""
     return zstd(bytes(64 * MIB)) * (mib // 64)
 
 
@@ -58,7 +59,7 @@ def member(name, content):
 
 
 def sparse_map(mib):
-    """A file of GNU tar whose map of holes is so many MiB long."""
+    """A GNU tar file whose map of holes is this many MiB long."""
     entry = b"00000000000\x0000000001000"
     block = (entry + b"\0") * 21 + b"\1"
     first = header(b"system.xml", 4096, b"S", end=(entry + b"\0") * 4 + b"\1", magic=b"ustar  \0")
@@ -66,7 +67,7 @@ def sparse_map(mib):
 
 
 def bombs(system, good):
-    """By name: the bundle, and what its error says."""
+    """By name: the bundle, and the text of its error."""
     files = member(b"system.xml", system)
     plain = zstd(files + member(b"trace.pftrace", b"x") + bytes(1024))
     stranger = "belong into a bundle"
@@ -102,9 +103,9 @@ def bombs(system, good):
 
 
 def run_limited(arguments):
-    """Runs lagtrap: its exit code, what it said, and the most memory that it held."""
+    """Runs lagtrap; returns its exit code, its output, and its peak memory."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        # A small process between, so that only what lagtrap holds is counted.
+        # A small process in between, so that only lagtrap's memory is measured.
         ended = subprocess.run(["time", "--quiet", "--format", "PEAK %M", lagtrap_test.LAGTRAP, *arguments], stdout=out, stderr=err,
                                timeout=240)
         err.seek(0)
@@ -154,7 +155,7 @@ class HostileBundles(ServerCase):
 
     @unittest.skipIf(lagtrap_test.sanitized(lagtrap_test.LAGTRAP), "a sanitizer cannot work in a small address space")
     def test_too_little_memory_is_said(self):
-        # A trace of 200 MiB that does not pack well, in less memory than it takes.
+        # An incompressible trace of 200 MiB, in less memory than its size.
         lines = os.urandom(MIB) * 200
         bundle = self.root / "large.lagtrap.tar.zst"
         bundle.write_bytes(zstd(member(b"system.xml", self.system) + member(b"trace.pftrace", lines) + bytes(1024),

@@ -1,7 +1,7 @@
-"""Neighbours that harm whoever looks at them: file systems that never answer, roots and many users of containers, containers and
-mounts that come and go. Beside each, the delay of another user's program is caught and explained, the status answers, the daemon
-ends when it is told to, and nothing of it is left that cannot be killed.
-"""
+"""Neighbours that harm processes that inspect them: file systems that never answer, root and
+many users in containers, containers and mounts that come and go. Beside each, the delay of
+another user's program is recorded and explained, status answers, the daemon ends when told to,
+and leaves nothing behind that cannot be killed."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ SUBORDINATE_USERS = 100_000
 
 
 def states_of(pid):
-    """Of each thread: its name and its state, as proc(5) has it."""
+    """Name and state of each thread, as in proc(5)."""
     states = []
     for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
         with contextlib.suppress(OSError):
@@ -33,8 +33,9 @@ def states_of(pid):
 
 
 class WatchedBeside:
-    """A daemon of which nothing gets lost: it, its helpers and readers are in one group. With `beside`, which is entered when it
-    runs, the other user's delay is caught and explained; then it ends."""
+    """A daemon whose processes cannot get lost: it, its helpers and readers are in one group.
+    With `beside`, which is entered while it runs, the other user's delay is recorded and
+    explained; then it ends."""
 
     def __init__(self, more=""):
         self.group = Group(MOST_BYTES)
@@ -44,7 +45,7 @@ class WatchedBeside:
         return [int(pid) for pid in self.group.processes.read_text().split()]
 
     def held(self):
-        """Names of the threads that no signal ends at the moment."""
+        """Names of the threads that no signal can end at the moment."""
         return [name for pid in self.processes() for name, state in states_of(pid) if state == "D"]
 
     def check_it_answers(self):
@@ -76,7 +77,8 @@ class WatchedBeside:
 
 
 def check_beside(*neighbours, settled=lambda daemon: True, held=0):
-    """`held`: so many helpers, at most, may be held by what their neighbour made of its files until that is gone."""
+    """`held`: the maximum number of helpers that a neighbour's files may hold up until it is
+    gone."""
     with contextlib.ExitStack() as stack:
         watched = stack.enter_context(WatchedBeside())
         with contextlib.ExitStack() as beside:
@@ -93,14 +95,14 @@ def check_beside(*neighbours, settled=lambda daemon: True, held=0):
 
 
 def enter(beside, neighbour):
-    """It goes on until all is checked; else the test shows nothing."""
+    """The neighbour must run until everything is checked; otherwise the test shows nothing."""
     beside.enter_context(neighbour)
     beside.callback(lambda: check(neighbour.process.poll() is None, "a neighbour ended before the daemon did"))
     return neighbour
 
 
 def dead_file(beside):
-    """Its user has it mapped, and then its server answers no more."""
+    """Its user has it mapped, and then its server stops answering."""
     folder = beside.enter_context(folder_for(0))
     mount = beside.enter_context(DeadMount(folder / "remote", HOSTILE))
     enter(beside, Neighbour("map-files", mount.program))
@@ -108,7 +110,7 @@ def dead_file(beside):
 
 
 def dead_overlay(hidden, map_it=lambda beside, program: enter(beside, Neighbour("map-files", program))):
-    """The same below an overlay; hidden: nothing tells what that lies on."""
+    """The same below an overlay; hidden: nothing tells what it is on."""
     def make(beside):
         folder = beside.enter_context(folder_for(0))
         mount = beside.enter_context(DeadMount(folder / "remote", HOSTILE))
@@ -140,7 +142,8 @@ def an_overlay_that_hides_one():
 
 
 def the_root_of_a_container():
-    """Makes and drops code all the time, and has a program on a file system that does not answer."""
+    """Creates and drops code all the time, and has a program on a file system that does not
+    answer."""
     with Image({"/opt/hostile": HOSTILE}) as image:
         def container(beside):
             enter(beside, Container(image, "/opt/hostile", "churn-code", 6000))
@@ -153,7 +156,8 @@ def the_root_of_a_container():
 
 
 class ManyUsers(OwnedProcess):
-    """An unprivileged user's programs under so many users that root gave to them, as newuidmap(1) does."""
+    """An unprivileged user's programs under many users that root delegated to them, as
+    newuidmap(1) does."""
 
     def __init__(self, users, *command):
         self.process = subprocess.Popen([HOSTILE, "many-users", str(users), *map(str, command)], stdin=subprocess.PIPE,
@@ -175,7 +179,7 @@ class ManyUsers(OwnedProcess):
 
 
 def a_user_with_many_subordinate_ones():
-    """Each of them holds up looks; together they have the share of one."""
+    """Each of them holds up inspections; together they have the share of one."""
     def users(beside, program):
         enter(beside, ManyUsers(12, HOSTILE, "map-files", program))
 
@@ -185,14 +189,14 @@ def a_user_with_many_subordinate_ones():
 
 @contextlib.contextmanager
 def going_on(action):
-    """Does it again and again meanwhile, and at least once."""
+    """Repeats the action meanwhile, at least once."""
     over, done, failed = threading.Event(), threading.Event(), []
 
     def work():
         while not over.is_set():
             try:
                 action()
-            except Exception as error:  # told by the test
+            except Exception as error:  # reported by the test
                 failed.append(error)
                 over.set()
             done.set()

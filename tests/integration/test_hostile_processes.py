@@ -1,6 +1,6 @@
-"""Users whose processes are made to harm the daemon, beside a watched program of another user: its delay is still caught and
-explained with whole stacks, the daemon stays within its memory, and the status names who was limited.
-"""
+"""Users whose processes are made to harm the daemon, beside a watched program of another user:
+its delay is still recorded and explained with complete stacks, the daemon stays within its
+memory, and status names the limited user."""
 
 import contextlib
 import ctypes
@@ -23,7 +23,8 @@ MOST_BYTES = 256 << 20  # what the daemon's unit may use here
 
 
 class Neighbour(OwnedProcess):
-    """The hostile program in one mode, by default of an unprivileged user; with its children it is ended."""
+    """The hostile program in one mode, by default of an unprivileged user; it is ended with its
+    children."""
 
     def __init__(self, mode, *arguments, program=HOSTILE, user=HOSTILE_USER):
         self.process = subprocess.Popen([program, mode, *map(str, arguments)], stdout=subprocess.PIPE, text=True, user=user,
@@ -47,7 +48,8 @@ def folder_for(user=HOSTILE_USER):
 
 @contextlib.contextmanager
 def limited_daemon(binary=PLANTED):
-    """A daemon that may use MOST_BYTES, with tables of its own: what is made of a hostile file shall be seen."""
+    """A daemon that may use MOST_BYTES, with its own tables, so that tables of hostile files are
+    built here."""
     with Group(MOST_BYTES) as group, tempfile.TemporaryDirectory(prefix="lagtrap-test-cache-") as cache:
         daemon = Daemon(library_event("work", binary, "100ms", "1s"), more=f'<unwinding cache="{cache}"/>')
         with group.inside():
@@ -60,7 +62,7 @@ def limited_daemon(binary=PLANTED):
 
 
 def stacks_of_a_delay(daemon, binary=PLANTED):
-    """Those that the watched program, of a user of its own, had on a CPU in its delay."""
+    """The on-CPU stacks of the watched program, run by a separate user, in its delay."""
     before = set(daemon.bundles())
     with Watched(binary, "--kind", "cpu", "--fast", 10, "--slow-ms", 400, "--wait", user=WATCHED_USER, group=WATCHED_USER,
                  extra_groups=[]) as program:
@@ -72,8 +74,8 @@ def stacks_of_a_delay(daemon, binary=PLANTED):
 
 
 def check_delay_is_explained(daemon, binary=PLANTED):
-    """Its tables are made at the first delay at the latest; in the second the stacks reach from the slow function to where
-    the program began."""
+    """Its tables are built at the first delay at the latest; in the second, the stacks reach
+    from the slow function to the program's start."""
     stacks_of_a_delay(daemon, binary)
     stacks = stacks_of_a_delay(daemon, binary)
     whole = sum(stack["share"] for stack in stacks if stack["frames"][0] == "_start" and "planted_cpu_burn" in stack["frames"])
@@ -81,12 +83,12 @@ def check_delay_is_explained(daemon, binary=PLANTED):
 
 
 def limited(daemon, uid=HOSTILE_USER):
-    """What the status says of the user."""
+    """The status of the user."""
     return next((user for user in daemon.status().get("limited_users", []) if user["uid"] == uid), {})
 
 
 def check_is_named(daemon, key, words):
-    """The status tells the user and what was limited, in numbers and to people."""
+    """Status names the user and what was limited, in numbers and in words."""
     wait_for(lambda: limited(daemon).get(key), f"the status to name the user for {key}")
     shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
     line = next((line for line in shown.splitlines() if f"({HOSTILE_USER}): " in line), "")
@@ -94,7 +96,7 @@ def check_is_named(daemon, key, words):
 
 
 def code_made_and_dropped():
-    """The kernel tells of code that is mapped, never of what is unmapped."""
+    """The kernel reports code that is mapped, never what is unmapped."""
     with limited_daemon() as daemon, Neighbour("churn-code", 6000):
         wait_for(lambda: daemon.status()["unwinder"]["read_anew"] > 0, "the code to be read anew")
         check_delay_is_explained(daemon)
@@ -113,7 +115,8 @@ def long_names():
 
 @contextlib.contextmanager
 def file_server(folder):
-    """FOLDER/program lies on a file system that another process is, as the files of another machine do."""
+    """FOLDER/program is on a file system served by another process, like another machine's
+    files."""
     mount = folder / "remote"
     mount.mkdir()
     with Neighbour("file-server", mount, HOSTILE, user=0) as server:
@@ -125,7 +128,7 @@ def file_server(folder):
 
 
 def files_that_never_come():
-    """Code lies on a file system that no longer answers: nobody opens it."""
+    """Code is on a file system that no longer answers: nothing opens it."""
     with folder_for(0) as folder, file_server(folder) as (mount, server), Neighbour("map-files", mount / "program"):
         server.process.send_signal(signal.SIGSTOP)
         with limited_daemon() as daemon:
@@ -134,7 +137,8 @@ def files_that_never_come():
 
 
 def files_that_seem_to_be_local():
-    """The same below an overlay that nothing tells what it lies on: whoever opens the file waits for ever."""
+    """The same below an overlay that does not tell what it is on: opening the file would wait
+    forever."""
     with folder_for(0) as folder, file_server(folder) as (mount, server):
         for name in ("upper", "work", "merged"):
             (folder / name).mkdir()
@@ -157,8 +161,9 @@ def files_that_seem_to_be_local():
 
 
 def a_user_holds_up_their_own_looks_alone():
-    """The same on four file systems whose servers take requests and answer none, so that not even a signal ends who waits: no
-    more than two looks into the user's processes are lost, and others go on."""
+    """The same on four file systems whose servers receive requests and never answer, so that not
+    even a signal ends the wait: at most two inspections of the user's processes are lost, and
+    others continue."""
     with contextlib.ExitStack() as stack:
         mounts = []
         for _ in range(4):
@@ -189,7 +194,8 @@ def a_user_holds_up_their_own_looks_alone():
 
 
 def poisoned(content):
-    """The same program with unwind information that leads nowhere: of every function the return address lies elsewhere."""
+    """The same program with invalid unwind information: every return address is at a wrong
+    place."""
     honest, wrong = b"\x0c\x07\x08\x90\x01", b"\x0c\x07\x08\x90\x02"  # return address at CFA - 8; CFA - 16
     check(honest in content, "the program has no unwind information of the usual kind")
     return content.replace(honest, wrong)
@@ -211,7 +217,7 @@ def tables_of_another_file():
 
 
 def files_that_take_long():
-    """Many files whose tables take long to make, before the watched program's."""
+    """Many files whose tables take long to build, before the watched program's."""
     with folder_for() as folder, Neighbour("slow-files", 200, 68, folder), limited_daemon() as daemon:
         wait_for(lambda: limited(daemon).get("tables_slow"), "the first of them")
         check_delay_is_explained(daemon)
@@ -220,7 +226,8 @@ def files_that_take_long():
 
 
 class StoppedThread:
-    """One thread of a process stands still, as one does that waits for what never comes; the others go on (ptrace(2))."""
+    """One thread of a process is stopped, like one that waits for something that never comes;
+    the others run (ptrace(2))."""
 
     SEIZE, INTERRUPT, DETACH, ALL_KINDS = 0x4206, 0x4207, 17, 0x40000000
 
@@ -228,7 +235,7 @@ class StoppedThread:
         tasks = pathlib.Path(f"/proc/{pid}/task")
         self.thread = next(int(task.name) for task in tasks.iterdir() if (task / "comm").read_text().strip() == name)
         self.libc = ctypes.CDLL(None, use_errno=True)
-        # Asleep between two looks it holds nothing that others wait for.
+        # Asleep between two checks it holds nothing that others wait for.
         wait_for(lambda: self.stop() or self.release(), f"the thread {name} to be stopped between two looks")
 
     def ptrace(self, request):
@@ -239,7 +246,7 @@ class StoppedThread:
         self.ptrace(self.INTERRUPT)
         os.waitpid(self.thread, self.ALL_KINDS)
         number, *arguments = pathlib.Path(f"/proc/{self.thread}/syscall").read_text().split()
-        return number == "202" and len(arguments) > 4 and arguments[3] != "0x0"  # futex, with a time at which it ends
+        return number == "202" and len(arguments) > 4 and arguments[3] != "0x0"  # futex with a timeout
 
     def release(self):
         self.ptrace(self.DETACH)
@@ -252,7 +259,8 @@ class StoppedThread:
 
 
 def a_follower_that_stands_still():
-    """The service manager is told that all is well as long as the thread that follows processes goes on."""
+    """The service manager gets watchdog messages only while the thread that follows processes
+    works."""
     daemon = Daemon(library_event("work", PLANTED, "100ms"))
     os.environ["WATCHDOG_USEC"] = "20000000"
     try:
@@ -269,7 +277,7 @@ def a_follower_that_stands_still():
         with StoppedThread(daemon.process.pid, "follower"):
             wait_for(lambda: "has not gone on for" in daemon.log(), "the daemon to notice")
             notices.setblocking(False)
-            with contextlib.suppress(BlockingIOError):  # those of before it was noticed
+            with contextlib.suppress(BlockingIOError):  # messages from before it was noticed
                 while notices.recv(4096):
                     pass
             check(daemon.status()["ok"], "the daemon does not answer")

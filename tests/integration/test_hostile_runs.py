@@ -1,4 +1,5 @@
-"""A user who may run a watched program beside another user of it: what the other's programs do is caught all the same."""
+"""A user who runs a watched program alongside another user: the other's delays are still
+recorded."""
 
 import json
 import os
@@ -27,7 +28,7 @@ class Neighbour(OwnedProcess):
 
 
 class Harmed(Watched):
-    """The other user's process, which makes short requests and, when it is told, one of 300 ms."""
+    """The other user's process, which makes short requests and, on request, one of 300 ms."""
 
     def __init__(self, program):
         super().__init__(program, "serve", user=HARMED_UID, group=HARMED_UID, extra_groups=[])
@@ -66,7 +67,7 @@ def lagtrap(daemon, command, *arguments):
 
 
 def explained(daemon, harmed, bundles):
-    """The harmed user's slow request is caught, and who held the lock is told."""
+    """The harmed user's slow request is recorded, and the lock's holder is named."""
     took_ns = harmed.be_slow_once()
     check(took_ns > 150e6, f"the slow request took {took_ns} ns")
     found = [(bundle, delay) for bundle in daemon.wait_for_bundles(bundles) for delay in report(bundle)["delays"]
@@ -100,7 +101,8 @@ def hits_in_a_loop_are_the_loops_alone():
 
 
 def limited_hits(daemon):
-    """Of whom the hits are limited once two looks have changed nothing, without what is worded for people."""
+    """The users whose hits are limited once two checks have changed nothing, without the wording
+    for people."""
     def settled():
         before, looks = daemon.event("request")["limits"], daemon.status()["budget"]["looks"]
         wait_for(lambda: daemon.status()["budget"]["looks"] > looks + 2, "looks")
@@ -176,7 +178,7 @@ def the_same_event_has_room_for_both():
         with Neighbour(daemon.program, "open_keys", 500, uid=HARMED_UID) as other:
             check(other.says() == "opened", "no keys")
             after = daemon.event("keyed")
-            # What gave way to them are runs of the event too, so it has as many open.
+            # Runs they evicted are runs of the event too, so it has as many open.
             gone = after["expired"] + after["lost"] - before["expired"] - before["lost"]
             check(gone <= 500 + 5 and after["open"] >= before["open"] - 5, f"{before} {after}")
         wait_for(lambda: daemon.event("keyed")["open"] < before["open"] - 400, "the other user's to be swept")
@@ -197,8 +199,8 @@ def planted_delays_leave_recordings_for_others():
 
 
 def a_race_for_keys_harms_no_other_event():
-    """Begins, stages and ends of a few keys from many threads at once. Another event's runs are whole, none of the raced ones
-    vanishes, and each nesting gives its slots back."""
+    """Begins, stages and ends of a few keys from many threads at once. Another event's runs are
+    intact, no raced run vanishes, and each nesting releases its slots."""
     for nesting in ("each", "outermost", "restart"):
         events = lambda program: (library_event("request", program, "1h", stages=["half"]) +
                                   library_event("raced", program, "1h", stages=["half"], more="<key/>",

@@ -1,5 +1,6 @@
-"""Stacks that the merge walks from copies, because no table of the program could be made in time, are what the program itself
-says, frame by frame: the planted programs of test_stacks, while nobody reads files for the daemon."""
+"""Stacks that the merge walks from copies, because no table of the program could be built in
+time, equal the program's own account, frame by frame: the planted programs of test_stacks, while
+nothing reads files for the daemon."""
 
 import json
 import os
@@ -16,18 +17,18 @@ from test_stacks import Verdict, children_of, judge
 
 LATE_STACKS = PROGRAMS / "late_stacks"
 READER = (BUILD_DIR / "binaries" / "lagtrap-reader").resolve()
-# What is planted there is code that comes and goes faster than anybody is told of it.
+# Their planted code is mapped and unmapped faster than that becomes known.
 LEFT_OUT = ("reopened_libraries", "fork_storm")
-# Of a child of fork, when a sample falls on the first instruction after a call, the caller's frame was missing in 3 of some 700
-# stacks; why is not known.
+# In a forked child, if a sample falls on the first instruction after a call, the caller's frame was
+# missing in 3 of about 700 stacks, for an unknown reason.
 MOST_WRONG = {"forked_by_main": 0.06, "forked_by_thread": 0.06}
-MOST_SHORT = 0.1  # of a scenario's copies, beside those that test_stacks allows too
-# Of a stack that is longer than a copy, and of one that goes on elsewhere, the merge has a part.
+MOST_SHORT = 0.1  # of a scenario's copies, besides those that test_stacks allows too
+# The merge has only part of a stack that is longer than a copy, or that continues elsewhere.
 IN_PART = ("frames_128", "frames_500", "bare", "bare_frame", "aligned_and_alloca", "signal_stack_above", "signal_stack_below")
 
 
 class HeldReaders(Recorder):
-    """From hold() on no process reads files for the daemon, so that new files get no tables."""
+    """After hold(), no process reads files for the daemon, so new files get no tables."""
 
     def __init__(self):
         super().__init__(length="2s", recording='stack-copies="1GiB" capture-size-limit="4GiB"')
@@ -51,7 +52,7 @@ class HeldReaders(Recorder):
 
 
 def continued(capture):
-    """Ids of the capture's copies; its stacks get the frames that the merge found."""
+    """Ids of the capture's copies; adds the frames that the merge found to its stacks."""
     done = subprocess.run([LATE_STACKS, capture.folder], capture_output=True, text=True, timeout=300)
     check(done.returncode == 0, done.stderr)
     late = [json.loads(line) for line in done.stdout.splitlines()]

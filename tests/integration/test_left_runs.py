@@ -1,5 +1,5 @@
-"""Runs that end without their usual end: functions left by exceptions, queries that fail. They are no delays, and begin no
-recording."""
+"""Runs that end without their usual end: functions left by exceptions, queries that fail. They
+are not delays, and start no recording."""
 
 import os
 import subprocess
@@ -16,10 +16,10 @@ def check_left(*arguments):
              f'<function name="handle_request" binary="{LEAVES}"/></event>')
     with Daemon(event) as daemon, Watched(LEAVES, *arguments) as program:
         program.go()
-        # The last one's thread goes on to wait, and begins no other.
+        # The last one's thread then waits, and begins no other.
         wait_for(lambda: daemon.event("request")["left_by_exception"] == 20, "the calls that were left to be known as such")
         counted = daemon.event("request")
-        # A busy machine makes a call slow, too.
+        # On a busy machine a call can be slow, too.
         slow = sum(bucket["count"] for bucket in counted["histogram"] if bucket["to_ns"] > THRESHOLD_NS)
         check(counted["delays"] <= slow, f"{counted['delays']} delays, {slow} slow calls")
         check(slow > 0 or not daemon.bundles(), "calls that were left made a recording")
@@ -38,7 +38,8 @@ def the_same_on_a_threads_own_stack():
 
 
 def queries_that_fail():
-    """A session whose statements fail, and which is idle then: its server process waits for it, and no query is slow."""
+    """A session whose statements fail, and which is then idle: its server process waits for it,
+    and no query is slow."""
     os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
     count, threshold_ns = 5, 200_000_000
     with Postgres() as postgres, Daemon('<use preset="postgresql" events="postgresql-query postgresql-execute"/>') as daemon:
@@ -54,9 +55,9 @@ def queries_that_fail():
             ask("select 1")
             wait_for(lambda: daemon.event("postgresql-query")["runs"] > 0, "a query to be seen")
             for _ in range(count):
-                ask("select 1 / (i - 1) from generate_series(1, 2) as i")  # fails while it is executed
+                ask("select 1 / (i - 1) from generate_series(1, 2) as i")  # fails during execution
             wait_for(lambda: daemon.event("postgresql-query")["failed"] == count, "the queries to fail")
-            # The last one is known by what its process does at the deadline.
+            # The last one is recognised by what its process does at the deadline.
             wait_for(lambda: daemon.event("postgresql-execute")["left_by_exception"] == count, "their executions to be given up")
             for name in ("postgresql-query", "postgresql-execute"):
                 event = daemon.event(name)

@@ -1,4 +1,5 @@
-"""What list-markers prints to be pasted is XML that the check of the settings accepts, whatever the names are."""
+"""The XML that list-markers prints for pasting passes the check of the settings, whatever the
+names are."""
 
 import os
 import pathlib
@@ -25,7 +26,7 @@ def lagtrap(*arguments):
 
 
 def listed(*arguments):
-    """The lines to be pasted, without their indent. Each parses."""
+    """The lines to paste, without their indentation. Each parses."""
     code, out, err = lagtrap("list-markers", *arguments)
     check(code == 0 and err == "", f"list-markers {arguments}: {err}")
     lines = [line.strip() for line in out.splitlines() if line.strip().startswith("<")]
@@ -69,7 +70,8 @@ def functions_of_awkward_names():
 
 
 def functions_of_a_database():
-    """All of them parse; of those that can be watched, some hundreds of awkward and of plain names are accepted."""
+    """All of them parse; of those that can be watched, some hundred awkward and plain names are
+    accepted."""
     functions = [line for line in listed("--functions", MARIADB) if line.startswith("<function")]
     check(len(functions) > 10_000, f"only {len(functions)} functions")
     awkward = [line for line in functions if re.search(r"&|_ZN?", line)]
@@ -97,7 +99,7 @@ def tracepoints():
     other = {"begin": '<end tracepoint="syscalls:sys_exit_getpid"/>', "end": '<begin tracepoint="syscalls:sys_enter_getpid"/>'}
     accepted([line + other[line[1:].split()[0]] for line in random.Random(7).sample(lines, 256)
               if "getpid" not in line])
-    # Each field that is called a key is one.
+    # Each field that is called a key can be one.
     keyed = [line for line in lines if "<!-- key: " in line]
     accepted([f'<key/>{with_key(line)}<end tracepoint="syscalls:sys_enter_close" key="fd"/>'
               for line in random.Random(8).sample([line for line in keyed if line.startswith("<begin")], 256)
@@ -116,7 +118,8 @@ def with_key(line):
 
 
 def functions_of_a_library():
-    """A function that is not in the program but in a library of it: the error names the library."""
+    """A function that is not in the program but in one of its libraries: the error names the
+    library."""
     libraries = [line.strip().split()[1] for line in lagtrap("list-markers", RUBY)[1].splitlines()
                  if line.strip().startswith("needs ")]
     library = next((path for path in libraries if "libruby" in path), "")
@@ -130,7 +133,7 @@ def functions_of_a_library():
 
 
 def functions_of_a_library_loaded_at_run_time():
-    """No file says that this python needs it: the running process does."""
+    """No file says that this python needs it, but the running process does."""
     with tempfile.TemporaryDirectory() as folder:
         python = pathlib.Path(folder, "python")
         shutil.copy(os.path.realpath(sys.executable), python)

@@ -1,5 +1,5 @@
-"""`lagtrap live` in a terminal of 80 by 24 with a real daemon: the events as they run, delays as they come, its keys, another
-size, and a terminal that is as before however it ends."""
+"""`lagtrap live` in an 80 by 24 terminal with a real daemon: events as they run, delays as they
+occur, its keys, resizing, and a terminal that is restored however it ends."""
 
 import fcntl
 import os
@@ -15,7 +15,8 @@ import time
 
 from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, library_event, run, skip, wait_for
 
-# Debian's packages are there too where another Python comes first in PATH; this one has no compiled part.
+# Debian's packages are also found if another Python is first in PATH; this one has no compiled
+# part.
 sys.path.append("/usr/lib/python3/dist-packages")
 try:
     import pyte
@@ -83,7 +84,7 @@ class Screen:
         os.write(self.master, keys.encode())
 
     def check_restored(self):
-        """As a shell would find it: the first screen, a cursor, echo, lines that wrap."""
+        """As a shell would find it: the main screen, a cursor, echo, line wrapping."""
         self.read()
         check(self.raw.count(b"\x1b[?1049h") == self.raw.count(b"\x1b[?1049l"), "the other screen is still there")
         for on, off in ((b"\x1b[?25h", b"\x1b[?25l"), (b"\x1b[?7h", b"\x1b[?7l")):

@@ -1,6 +1,5 @@
-"""What happens to machines: the clock is set, process numbers come again, thousands of processes, a storm of
-forks. The daemon goes on, and what it says stays true.
-"""
+"""Unusual conditions of a machine: the clock is set, process numbers are reused, thousands of
+processes, a storm of forks. The daemon continues, and its output stays true."""
 
 import contextlib
 import ctypes
@@ -22,7 +21,8 @@ def runs_of(daemon, event):
 
 
 def one_capture(daemon, *options, prefix=(), during=None):
-    """A slow run and the bundle that it makes: what the program says and the report, its times checked against each other."""
+    """A slow run and its bundle: returns the program's output and the report, after checking
+    their times against each other."""
     count = daemon.status()["captures"]["done"]
     wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait", 120)
     with Watched(*prefix, PLANTED, "--kind", "sleep", "--fast", 10, "--slow-ms", 400, "--wait", *options) as program:
@@ -48,7 +48,7 @@ def work_event(trace_length="1s"):
 
 @contextlib.contextmanager
 def clock_set_by(nanoseconds):
-    """The wall clock stepped, and set back as far as it went on meanwhile."""
+    """Steps the wall clock, and sets it back to the time it would have had."""
     moved = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     try:
         time.clock_settime_ns(time.CLOCK_REALTIME, time.clock_gettime_ns(time.CLOCK_MONOTONIC) + moved + nanoseconds)
@@ -58,7 +58,7 @@ def clock_set_by(nanoseconds):
 
 
 def clock_is_set():
-    """Two seconds forward in the middle of a slow run, and back: its duration is what it was."""
+    """Two seconds forward during a slow run, and back: its duration stays the same."""
     try:
         with clock_set_by(0):
             pass
@@ -80,7 +80,7 @@ class CloneArguments(ctypes.Structure):
 
 
 def start_as(pid, *command):
-    """A process with this very number; None if another has it."""
+    """A process with exactly this number; None if another has it."""
     number = ctypes.c_int32(pid)
     arguments = CloneArguments(exit_signal=signal.SIGCHLD, set_tid=ctypes.addressof(number), set_tid_size=1)
     words = [os.fsencode(word) for word in command]
@@ -101,7 +101,8 @@ def start_as(pid, *command):
 
 
 def process_number_comes_again():
-    """What a dead process began is neither ended by another of its number nor in the way of that one's runs."""
+    """A run of a dead process is neither ended by another process with the same number, nor in
+    the way of that process's runs."""
     with Daemon(library_event("step", WATCHED, "10s")) as daemon:
         for what, begun, unmatched in (("end", 0, 1), ("again", 3, 0)):
             before, event = runs_of(daemon, "step"), daemon.event("step")
@@ -122,7 +123,8 @@ def process_number_comes_again():
 
 @contextlib.contextmanager
 def many_processes(what, count, **options):
-    """The program "processes" in a group of its own; it and all that it started are gone afterwards."""
+    """Runs the program "processes" in its own group; it and everything it started are gone
+    afterwards."""
     program = subprocess.Popen([PROCESSES, what, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                start_new_session=True, **options)
     try:
@@ -147,7 +149,8 @@ def ten_thousand_processes():
 
 
 def storm_of_forks():
-    """Another user's processes, started and ended as fast as may be, as many at once as its limit lets it."""
+    """Another user's processes, started and ended as fast as possible, as many at once as its
+    limit allows."""
     def limit():
         resource.setrlimit(resource.RLIMIT_NPROC, (200, 200))
     programs = dict(user=54323, group=54323, extra_groups=[], preexec_fn=limit, cwd="/")

@@ -1,4 +1,4 @@
-"""The presets whose events see what the whole machine does, on an operation that is slow by what was planted."""
+"""The presets whose events cover the whole machine, each with a planted slow operation."""
 
 from lagtrap_test import run
 from test_presets import trials

@@ -1,4 +1,5 @@
-"""The main job from end to end: a planted delay becomes a bundle on the server, and its report names the cause."""
+"""The main job from end to end: a planted delay becomes a bundle on the server, and its report
+names the cause."""
 
 import subprocess
 

@@ -1,4 +1,5 @@
-"""Programs whose code is made at run time: their functions are named, wherever they run and though they end."""
+"""Programs whose code is generated at run time: their functions have names, wherever they run
+and even if they end."""
 
 import os
 import pathlib
@@ -14,15 +15,15 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs" / "managed"
 NODE = "/usr/bin/node"
 JDK = pathlib.Path("/usr/lib/jvm/java-17-openjdk-amd64/bin")
 PYTHON = "/usr/bin/python3"
-# Each function keeps a frame of its own.
+# Each function keeps its own frame.
 NO_INLINING = "--no-turbo-inlining"
 LEAST_SAMPLES = 100
 EVERYTHING = 1_000_000
 
 
 class Busy:
-    """A program that computes until it is killed; `pid` is as this machine counts. Runtimes leave files where they run (node's
-    isolate-*.log), so each runs in a folder of its own, which goes with it."""
+    """A program that computes until it is killed; `pid` is as this machine counts. Runtimes
+    leave files in their working folder (node's isolate-*.log), so each runs in a temporary one."""
 
     def __init__(self, *command, **options):
         self.folder = tempfile.TemporaryDirectory(prefix="lagtrap-busy-")
@@ -54,7 +55,7 @@ class Busy:
 
 
 class BusyElsewhere(Busy):
-    """Node in mount and pid namespaces of its own, with a /tmp that nobody else sees."""
+    """Node in its own mount and pid namespaces, with a private /tmp."""
 
     SCRIPT = 'mount -t tmpfs own /tmp && cat <&3 >/tmp/busy.js && exec "$@" /tmp/busy.js'
 
@@ -119,7 +120,7 @@ def node_with_a_perf_map():
 
 
 def node_interpreted():
-    """Functions that are not compiled have a piece of code each that the interpreter runs in."""
+    """Each interpreted function has its own piece of code in which the interpreter runs."""
     with Busy(NODE, "--perf-basic-prof", "--interpreted-frames-native-stack", "--no-opt", "--no-sparkplug",
               PROGRAMS / "busy.js") as busy:
         stacks = record(busy)
@@ -129,7 +130,8 @@ def node_interpreted():
 
 
 def record_its_end(busy, end=None):
-    """The same; the program is ended when it has computed for a third of a second of the recording."""
+    """As record(), but the program is ended after computing for a third of a second of the
+    recording."""
     def wait_and_end(daemon):
         begun, per_second = busy.cpu_ticks(), os.sysconf("SC_CLK_TCK")
         wait_for(lambda: busy.cpu_ticks() >= begun + per_second // 3, "the program to compute")
@@ -140,7 +142,7 @@ def record_its_end(busy, end=None):
 
 
 def node_with_a_jitdump():
-    """Node writes the last 2 MB of its jitdump when it ends, and not if it is killed."""
+    """Node writes the last 2 MB of its jitdump when it ends, but not if it is killed."""
     with Busy(NODE, "--perf-prof", NO_INLINING, PROGRAMS / "busy.js", "stop") as busy:
         folder = pathlib.Path(busy.folder.name)
         check((folder / f"jit-{busy.pid}.dump").exists(), "node wrote no jitdump")
@@ -154,7 +156,7 @@ def node_ends_while_recorded():
 
 
 def misleading_map(busy):
-    """What the process's own /tmp hides: a map by its number outside."""
+    """A map with its outside process number, hidden by the process's own /tmp."""
     pathlib.Path(f"/tmp/perf-{busy.pid}.map").write_text("0 7fffffffffffffff misleading\n", encoding="ascii")
 
 
@@ -165,14 +167,14 @@ def node_in_its_own_namespaces():
 
 
 def node_ends_in_its_own_namespaces():
-    """With it end its namespaces, and its /tmp is mounted nowhere any longer."""
+    """Its namespaces end with it, and then its /tmp is not mounted anywhere."""
     with BusyElsewhere(NODE, "--perf-basic-prof", NO_INLINING) as busy:
         misleading_map(busy)
         check_node(record_its_end(busy))
 
 
 class JavaClasses:
-    """The planted Java program, compiled, and how it is started."""
+    """The planted Java program, compiled, and its command."""
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="lagtrap-java-")
@@ -196,7 +198,7 @@ def check_java(stacks):
 
 
 def java_with_a_perf_map():
-    """The JVM writes its map when it is asked to."""
+    """The JVM writes its map on request."""
     with JavaClasses() as classes, Busy(*classes.command()) as busy:
         done = subprocess.run([JDK / "jcmd", str(busy.pid), "Compiler.perfmap"], capture_output=True, text=True)
         check(done.returncode == 0, f"jcmd: {done.stdout} {done.stderr}")
@@ -210,7 +212,7 @@ def java_writes_its_map_when_it_ends():
 
 
 def python_as_native_frames():
-    """Python 3.11 makes no code at run time: its interpreter's own functions are what is seen."""
+    """Python 3.11 generates no code at run time: its interpreter's own functions are seen."""
     with Busy(PYTHON, PROGRAMS / "busy.py") as busy:
         stacks = record(busy)
         total = sum(count for _, count in stacks)

@@ -1,6 +1,5 @@
-"""A daemon whose memory is limited, as a unit's is: it records, gives up what it can when room gets short, says so, and
-takes it up again. The kernel ends nobody.
-"""
+"""A daemon with limited memory, as in its unit: it records, sheds what it can when memory gets
+short, reports that, and resumes. The kernel kills nothing."""
 
 import contextlib
 import os
@@ -14,7 +13,8 @@ LIMIT_MIB = 256
 
 
 class Group:
-    """A group of processes with limited memory; version 1 or 2 of the interface, whichever has the memory controller."""
+    """A control group with limited memory, in version 1 or 2 of the interface, whichever has the
+    memory controller."""
 
     VERSIONS = (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control", "total_"),
                 ("/sys/fs/cgroup", "memory.max", "memory.current", "memory.events", ""))
@@ -43,7 +43,7 @@ class Group:
 
     @contextlib.contextmanager
     def inside(self):
-        """What is started meanwhile is in the group from its first page on."""
+        """Processes started within the block are in the group from their first page on."""
         self.processes.write_text(str(os.getpid()))
         try:
             yield
@@ -106,25 +106,26 @@ def memory_of(daemon):
 
 
 def unwinding_budget(daemon):
-    """What the thread that makes tables last said of it."""
+    """The last report of the thread that builds tables."""
     unwinder = daemon.status()["unwinder"]
     return "held" if unwinder["budget_bytes"] == unwinder["taken_bytes"] else "free"
 
 
 def enough_is_enough():
-    """Recorded and merged within the limit; nothing is given up."""
+    """Recorded and merged within the limit; nothing is shed."""
     with Group(LIMIT_MIB << 20) as group, daemon_in(group) as daemon:
         slow_run()
         check_trace(daemon.wait_for_bundles(1)[0])
         memory = memory_of(daemon)
         check(memory["limit_bytes"] == LIMIT_MIB << 20, f"{memory}")
         check(not memory["times_shed"] and not memory["killed"] and not group.killed(), f"{memory}")
-        # The two are not read at one moment.
+        # The two values are not read at the same time.
         wait_for(lambda: abs((memory_of(daemon)["used_bytes"] >> 20) - group.used_mib()) < 32, "the daemon's figure to be the group's")
 
 
 def readers_go_first():
-    """Whom the kernel would end: those who read a file for the daemon, not the daemon. A reader says so when it begins."""
+    """The kernel would kill readers of files before the daemon; a reader arranges that when it
+    starts."""
     def score_of(pid):
         return int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text())
 

@@ -1,6 +1,6 @@
-"""A merge that never ends: it waits for a file system that does not answer, as far as the daemon can tell. It is ended, the
-capture is merged without opening a program, and where that does not end either, it is set aside and the next ones go on.
-"""
+"""A merge that never ends: as far as the daemon can tell, it waits for a file system that does
+not answer. It is killed, and the capture is merged without opening programs. If that does not
+end either, the capture is set aside and the next ones continue."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ REASON = "program functions have no names: the merge that looked them up took to
 
 
 class HangingMerge(Daemon):
-    """A daemon whose merge helper does what a script says before it becomes the real one."""
+    """A daemon whose merge helper runs a script before it becomes the real one."""
 
     def __init__(self, commands):
         super().__init__(EVENT, recording='cool-down="100ms" captures-per-hour="1000" merge-limit="8s"')
@@ -75,7 +75,8 @@ def one_that_hangs_is_merged_without_names():
 
 
 def one_that_nothing_ends_keeps_no_capture():
-    """What hangs in the kernel holds the capture's lock whatever signal it has got: here a process that none reaches."""
+    """A process that hangs in the kernel holds the capture's lock whatever signal it got; here,
+    a process that no signal reaches."""
     hold = ('[ "$1" = --without-names ] || { setsid flock "$1" sleep 1000 & echo $! >> hanging; exec sleep 1000; }')
     with HangingMerge(hold) as daemon:
         slow_run()
@@ -83,7 +84,7 @@ def one_that_nothing_ends_keeps_no_capture():
 
 
 def a_daemon_that_dies_as_it_takes_a_capture_back_loses_nothing():
-    """The folder has been exchanged, and the old one is still there."""
+    """The folders have been exchanged, and the old one still exists."""
     daemon = HangingMerge('unset LAGTRAP_FAULT\n[ "$1" = --without-names ] || exec sleep 1000')
     with unittest.mock.patch.dict(os.environ, {"LAGTRAP_FAULT": "renewal.exchanged:kill"}):
         daemon.start()
@@ -115,14 +116,15 @@ def one_that_never_ends_is_set_aside():
         check(daemon.captures()["set_aside"] == 1 and capture.exists() and len(daemon.bundles()) == 1, f"{daemon.captures()}")
         daemon.stop()
         (capture / "set-aside.txt").unlink()
-        shutil.copytree(capture, daemon.spool / "captures" / f".{capture.name}.renewed")  # of a daemon that was killed
+        shutil.copytree(capture, daemon.spool / "captures" / f".{capture.name}.renewed")  # from a daemon that was killed
         daemon.start()
         check(len(daemon.wait_for_bundles(1)) == 2, "who removes the file has it tried again")
         check(not list((daemon.spool / "captures").iterdir()), "something is left")
 
 
 def one_that_takes_long_gains_priority():
-    """On a busy machine the lowest would hold a report back for minutes; the process may be another user's by then."""
+    """On a busy machine the lowest priority would delay a report for minutes; the process may
+    belong to another user by then."""
     powerless = "setpriv --reuid=65534 --regid=65534 --clear-groups"
     raised = 'until niceness=$(nice); [ "$niceness" -ge 0 ] && [ "$niceness" -lt 10 ]; do :; done'
     with HangingMerge(f"{powerless} sh -c '{raised}'") as daemon:  # its own is -20, the daemon's, before it is lowered
@@ -132,8 +134,9 @@ def one_that_takes_long_gains_priority():
 
 
 def a_dead_mount_keeps_nobody_from_a_report():
-    """Another user's program lies on a mount that stops answering before the merge looks for names."""
-    # The neighbour stands still meanwhile: a merge begins at the lowest priority.
+    """Another user's program is on a mount that stops answering before the merge looks for
+    names."""
+    # The neighbour is stopped meanwhile, because a merge begins at the lowest priority.
     with HangingMerge("kill -USR1 $(cat mount); kill -STOP $(cat neighbour)") as daemon, \
             DeadMount(daemon.folder / "mounted", HOT) as mount:
         (daemon.folder / "mount").write_text(str(mount.process.pid))

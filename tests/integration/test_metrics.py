@@ -1,4 +1,5 @@
-"""What `lagtrap metrics` prints of a real daemon is sound for Prometheus' own checker, and its figures are those of the runs."""
+"""The output of `lagtrap metrics` for a real daemon passes Prometheus' own checker, and its
+figures are those of the runs."""
 
 import contextlib
 import re
@@ -7,7 +8,7 @@ import subprocess
 from control_groups import command_in, group
 from lagtrap_test import LAGTRAP, PLANTED, SOURCE_DIR, Daemon, Watched, check, library_event, run, wait_for
 
-FAST = 40  # before the slow run, and as many after it
+FAST = 40  # before the slow run, and the same number after it
 
 
 def lint(text):
@@ -35,7 +36,7 @@ def command_of_unit():
 
 
 def figures_reach_prometheus():
-    # So slow that no fast run is, however busy the machine is.
+    # High enough that no fast run is a delay, however busy the machine is.
     events = library_event("work", PLANTED, "3s", "500ms", ("prepare", "execute", "finish"))
     with Daemon(events) as daemon:
         lint(metrics(daemon))
@@ -81,7 +82,8 @@ def processes_are_told_by_unit():
 
 
 def labels_are_bounded():
-    """However many units run a program: the 20 with the most processes have series of their own, and one has the rest."""
+    """However many units run a program: the 20 with the most processes have their own series,
+    and one series has the rest."""
     units = 23
     with Daemon(library_event("work", PLANTED, "10s", "500ms").replace(' copies="none"', "")) as daemon, contextlib.ExitStack() as stack:
         for number in range(units):

@@ -1,4 +1,4 @@
-"""Presets of lagtrap objects on the programs that they are for."""
+"""Presets of lagtrap objects on the programs they are for."""
 
 import contextlib
 import http.server
@@ -66,7 +66,7 @@ for n in range(3):
     except ConnectionRefusedError:
         pass
 """
-# What does not block is asked again, or under way: no failure. A refusal is one.
+# A non-blocking operation to be retried or in progress is not a failure. A refusal is one.
 NOT_BLOCKING = """
 import select, socket
 listener = socket.create_server(("127.0.0.1", 0))
@@ -96,7 +96,8 @@ assert one.connect_ex(("127.0.0.1", port)) == 111
 one.close()
 print(again, under_way, flush=True)
 """
-# Both ends of TLS in one process, without a network: every call is asked to be made again until the other end has said more.
+# Both ends of TLS in one process, without a network: every call must be repeated until the other
+# end has said more.
 TLS = """
 import ssl
 def ends(verify):
@@ -127,7 +128,7 @@ print(failed, flush=True)
 
 
 class Python:
-    """A program that waits until it is told, and says when it is done."""
+    """A program that waits until it is told to run, and reports when it is done."""
 
     def __init__(self, what):
         text = f'import socket, sqlite3, ssl, sys  # what is followed has to be loaded\nprint("ready", flush=True)\nsys.stdin.readline()\n{what}\nprint("done", flush=True)\nsys.stdin.readline()\n'
@@ -152,7 +153,8 @@ class Python:
 
 @contextlib.contextmanager
 def followed(preset, what):
-    """What the preset saw of a program in Python, once that has done its work; its lines of output but for the last."""
+    """The preset's findings about a Python program that has done its work, and all its output
+    lines but the last."""
     with idle_daemon() as daemon, Python(what) as python, Watch(daemon, python.pid, "--preset", preset, *PLENTY) as watch:
         python.go()
         lines = list(iter(python.line, "done"))
@@ -177,7 +179,8 @@ def databases_and_statements():
 
 
 def a_failure_of_a_step_counts_once_and_has_its_text():
-    """The program resets the statement before it asks for the text, and reset gives the same failure once more."""
+    """The program resets the statement before it asks for the text, and reset returns the same
+    failure once more."""
     with followed("sqlite", STEPS) as (watch, _):
         check(watch.counts("sqlite3_stmt")["failures"] == 5, f"{watch.counts('sqlite3_stmt')}")
         failed = [(call["name"], call["result"], call["error"]) for call in watch.calls() if call["failed"]]
@@ -209,7 +212,8 @@ def what_does_not_block_does_not_fail():
     with followed("sockets", NOT_BLOCKING) as (watch, lines):
         check(lines == ["10 5"], f"the program's own count: {lines}")
         counts = watch.counts("socket")
-        # A listener, both ends of five connections, one that was refused. An accept() with nobody there creates nothing.
+        # A listener, both ends of five connections, one that was refused. An accept() without a
+        # connection creates nothing.
         check((counts["created"], counts["released"], counts["alive"]) == (12, 12, 0), f"{counts}")
         failed = [(call["name"], call["errno"]) for call in watch.calls() if call["failed"]]
         check(failed == [("connect", 111)] and counts["failures"] == 1, f"{failed}, {counts}")
@@ -222,10 +226,10 @@ def both_ends_of_tls_in_python():
             counts = watch.counts("SSL")
             check((counts["created"], counts["released"], counts["alive"]) == (14, 14, 0), f"{counts}")
             failed = [call for call in watch.calls() if call["failed"]]
-            # Wanting more from the other end is no failure. SSL_ERROR_SSL is 1.
+            # Needing more from the other end is not a failure. SSL_ERROR_SSL is 1.
             check(len(failed) == int(lines[0]) > 0, f"{lines}: {failed}")
             check(all((call["name"], call["result"]) == ("SSL_get_error", 1) for call in failed), f"{failed}")
-            # The texts are in another library, which no other call is watched of.
+            # The texts are in another library, of which no other call is watched.
             check(all("certificate" in call["error"] or "unknown ca" in call["error"] for call in failed), f"{failed}")
             check(watch.totals()["SSL_do_handshake"] > 14, f"{watch.totals()}")
 
@@ -249,7 +253,7 @@ def a_server_of_openssl():
                         secure.sendall(b"a line\n")
                         with contextlib.suppress(OSError):
                             secure.unwrap()
-                for _ in range(3):  # what does not speak TLS
+                for _ in range(3):  # a client that does not speak TLS
                     with socket.create_connection(address) as plain:
                         plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
                         while plain.recv(1024):
@@ -265,9 +269,9 @@ def a_server_of_openssl():
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
-    """Answers with a word, once it may."""
+    """Answers with a word once it is allowed to."""
 
-    def do_GET(self):  # pylint: disable=invalid-name # as the base class calls it
+    def do_GET(self):  # pylint: disable=invalid-name # named by the base class
         if self.path == "/first":
             self.server.asked.set()
             self.server.may_answer.wait()
@@ -297,7 +301,8 @@ def transfers_of_curl():
                     watch.end()
                 counts = watch.counts("CURL")
                 performed = [call for call in watch.calls("curl_easy_perform") if call["failed"]]
-                # CURLE_COULDNT_CONNECT is 7. What ran when the probes came began before them.
+                # CURLE_COULDNT_CONNECT is 7. Calls running when the probes were attached had begun
+                # before.
                 check(len(performed) == 3 and all(call["result"] == 7 for call in performed), f"{performed}")
                 check(watch.totals()["curl_easy_perform"] == 8, f"{watch.totals()}")
                 check(counts["created"] == 8 and counts["alive"] == 0, f"{counts}")

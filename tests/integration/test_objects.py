@@ -1,4 +1,5 @@
-"""lagtrap objects: what creates, uses and releases objects of programs that know what they do."""
+"""lagtrap objects: what creates, uses and releases objects, in programs that count these
+themselves."""
 
 import collections
 import json
@@ -41,7 +42,7 @@ def counts_equal_what_the_program_did():
         watch.end()
         check(watch.ended["not_sent"] == 0 and watch.ended["too_deep"] == 0, f"{watch.ended}")
         items, gadgets = watch.counts("shop::Item"), watch.counts("shop::Gadget")
-        # A base's constructor makes no object of its own.
+        # The constructor of a base class creates no object of its own.
         check((items["created"], items["alive"], items["released"]) == (7, 7, 0), f"{items}")
         check((gadgets["created"], gadgets["alive"], gadgets["released"]) == (49, 0, 49), f"{gadgets}")
         for counts in (items, gadgets):
@@ -54,7 +55,8 @@ def counts_equal_what_the_program_did():
 
 
 def the_first_creation_of_a_new_daemon_has_its_stack():
-    """The daemon makes the process's tables first, and waits for them before the probes go in."""
+    """The daemon builds the process's tables first, and waits for them before attaching the
+    probes."""
     with Program() as program:
         for _ in range(3):
             with Daemon(SETTINGS) as daemon, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
@@ -72,7 +74,7 @@ def the_first_creation_of_a_new_daemon_has_its_stack():
 def who_does_not_want_to_wait_is_told():
     with Program() as program, Daemon(SETTINGS) as daemon, \
             Watch(daemon, program.process.pid, *CLASSES, *UNTHINNED, "--patience", "0s") as watch:
-        # It may be there already: then there is nothing to say.
+        # It may be there already; then there is no note.
         notes = [note for note in watch.started["notes"] if "unwind" in note]
         program.run("keep", 1)
         oldest = watch.end().ended["oldest"]
@@ -98,7 +100,7 @@ def stacks_say_who_had_the_living_created():
                 check(cut == 0 and "main" in names and names[-1] == "_start", f"the stack is whole: {frames}")
                 check(frames[0] == caller, f"the stack begins with the caller: {frames[0]}, {caller}")
                 by_caller[names[0].split("::")[-1]] = alive, names
-            # make_unique may be a function of its own between.
+            # There may be a separate function make_unique in between.
             for name, alive in ("keep_items", 3_000), ("keep_some", 20):
                 found = [one for one in by_caller.values() if f"(anonymous namespace)::{name}" in one[1]]
                 check(len(found) == 1 and found[0][0] == alive, f"{name}: {found}")
@@ -127,9 +129,10 @@ def memory_is_what_the_calls_took():
         made = [call for call in watch.calls("shop::Item::Item") if call["state"] == CREATED]
         gone = [call for call in watch.calls("shop::Item::~Item") if call["state"] == RELEASED]
         check(len(made) == 3 and len(gone) == 3, f"{len(made)} made, {len(gone)} gone")
-        # 1,000 bytes in a block of glibc, which has 8 bytes more and is a multiple of 16.
+        # 1,000 bytes in a glibc block, which has 8 bytes more and is a multiple of 16.
         check(all(call["taken"] == 1008 and call["given"] == 0 and call["allocations"] == 1 for call in made), f"{made}")
-        # The destructor that also gives the object's own place back is the one that is called: 32 bytes more, in a block of 48.
+        # The destructor called is the one that also frees the object itself: 32 bytes more, in a
+        # block of 48.
         check(all(call["given"] == 1008 + 48 and call["left"] == 0 for call in gone), f"{gone}")
 
 
@@ -151,7 +154,7 @@ def what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end():
 
 
 def allocators_are_found_by_their_functions():
-    """Of others than glibc's it is what was asked for."""
+    """For allocators other than glibc's, the requested size counts."""
     for library in "libjemalloc.so.2", "libtcmalloc_minimal.so.4":
         with idle_daemon() as daemon, Program(preload=library) as program:
             with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
@@ -165,7 +168,7 @@ def allocators_are_found_by_their_functions():
             made = [call for call in watch.calls("shop::Item::Item") if call["state"] == CREATED]
             gone = [call for call in watch.calls("shop::Item::~Item") if call["state"] == RELEASED]
             check(len(made) == 3 and all((call["taken"], call["given"], call["allocations"]) == (1000, 0, 1) for call in made), f"{library}: {made}")
-            # The object's own place was taken before its constructor was called.
+            # The object's own memory was allocated before its constructor was called.
             check(len(gone) == 3 and all((call["given"], call["left"]) == (1000, 0) for call in gone), f"{library}: {gone}")
             check(watch.counts("shop::Gadget")["failures"] == 5, "exceptions pass operator new")
 
@@ -191,7 +194,8 @@ def classes_without_symbols_have_virtual_functions():
 
 
 def classes_of_a_large_program_are_found():
-    """Hundreds of virtual functions, without a symbol; what cannot be seen of them is said once."""
+    """Hundreds of virtual functions, without a symbol; what cannot be seen of them is reported
+    once."""
     with Daemon(SETTINGS) as daemon, subprocess.Popen([shutil.which("gdb"), "-nx", "-q"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as gdb:
         gdb.stdin.write("python print('ready', flush=True)\n")
         gdb.stdin.flush()
@@ -233,7 +237,7 @@ def calls_nest_as_they_were_made():
 
 
 def failed_creations_say_why():
-    """Left by an exception at the same place of the stack, again and again."""
+    """Left by an exception at the same stack position again and again."""
     with idle_daemon() as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
         program.run("fail", 25)
         watch.end()
@@ -253,7 +257,8 @@ def handles_of_c_fail_with_their_text():
             watch.end()
             counts = watch.counts("handle")
             check((counts["created"], counts["released"], counts["alive"]) == (6, 6, 0), f"{counts}")
-            # The jump from one function that creates to another, or the call of it, is one failure of a creation.
+            # If one creating function jumps to another, or calls it, that is a single failure of a
+            # creation.
             errors = [(call["name"], call["result"], call["error"]) for call in watch.calls() if call["failed"]]
             opened = [one for one in errors if one[0].startswith("handle_open")]
             used = [one for one in errors if one[0] == "handle_use"]
@@ -340,7 +345,7 @@ def a_breach_has_its_objects_in_the_bundle():
 
 
 def several_clients_watch_one_process():
-    """The same functions too, in part. Who leaves takes out its own probes alone."""
+    """Partly the same functions. A client that ends detaches only its own probes."""
     made = {MAKER: 1, "shop::Gadget::Gadget": 4, "shop::Item::Item": 4}
 
     def of_makers(daemon, program):
@@ -350,7 +355,7 @@ def several_clients_watch_one_process():
         return dict(collections.Counter(call["function"] for call in tree["calls"]))
 
     def begins_again(daemon, program):
-        """Once there is room, as another client has left."""
+        """Once there is room, because another client has ended."""
         asked = subprocess.run([LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(program.process.pid), "--function",
                                 MAKER, "--json", "--for", "1ms"], capture_output=True, text=True, check=False)
         check(asked.returncode == 0 or "already" in asked.stderr, f"{asked.stderr}")

@@ -1,4 +1,5 @@
-"""What lagtrap gives up when it costs more than the settings allow, what it says of that, and what comes back."""
+"""Shedding when lagtrap costs more than the settings allow: what is shed, how it is reported,
+and what comes back."""
 
 import contextlib
 import json
@@ -46,7 +47,7 @@ def wait_until_shed(daemon):
 
 
 def wait_until_untouched(daemon, program):
-    """The program makes a million calls of the function, none of which comes to us."""
+    """The program makes a million calls of the function, none of which reaches the probes."""
 
     def untouched():
         hits, calls = daemon.event("hot")["hits"], program.calls()["hot"]
@@ -63,13 +64,15 @@ def a_hot_event_is_shed():
         wait_until_untouched(daemon, program)
         event = daemon.event("hot")
         check(not event["armed"] and "of a CPU with" in event["problem"], f"the reason is not told: {event['problem']}")
-        # Dropped once the last probe is out; hits do nothing long before.
+        # Dropped once the last probe is detached; hits have no effect long before.
         wait_for(lambda: daemon.event("hot")["open"] == 0, "the open runs of the shed event to be dropped")
         event = daemon.event("hot")
-        # All markers went at one moment. Each of two threads was perhaps inside the function when it was armed.
+        # All markers were disabled at one moment. Each of two threads may have been inside the
+        # function when it was armed.
         check(event["unmatched_ends"] + event["unmatched_begins"] + event["abandoned"] <= 4, f"pairs were torn: {event}")
         check(0 < event["shed_at_look"] <= looks, f"{event['shed_at_look']} of {looks}")
-        # Documented: the second look that finds it over the share at the latest. The program began after the first looks.
+        # Documented: at the latest the second check that finds it over its share. The program
+        # started after the first checks.
         check(event["shed_at_look"] - event["over_since_look"] <= 1, f"shed at look {event['shed_at_look']}, over "
               f"since {event['over_since_look']}")
 
@@ -96,8 +99,9 @@ def a_hot_event_is_shed():
 
 
 def turns_in_part(daemon):
-    """Three turns without the event and three with it. Or what the machine made of its cost meanwhile: "more" than five times
-    the share, for which it is shed, or "less" than the share."""
+    """Returns after three turns without the event and three with it. Otherwise, if the machine
+    changed its cost meanwhile, "more" than five times the share, for which it is shed, or "less"
+    than the share."""
     def at_least(look):
         return daemon.status()["budget"]["looks"] >= look
 
@@ -118,9 +122,11 @@ def turns_in_part(daemon):
 
 
 def what_is_not_far_too_dear_is_watched_in_part():
-    """At about twice the share, as measured on this machine: on and off by turns, and each run stands for those in between.
+    """At about twice the share, as measured on this machine: on and off in turns, and each run
+    stands for those in between.
 
-    What a hit costs changes by the second on a machine that others use too: the share follows it until it is in between.
+    The cost of a hit changes by the second on a shared machine, so the share follows it until it
+    is in between.
     """
     event = library_event("work", PLANTED, "1h", attributes='record="runs"')
     with Watched(PLANTED, "--fast", 3_000_000, "--gap-us", 50, "--wait") as program:
@@ -132,8 +138,8 @@ def what_is_not_far_too_dear_is_watched_in_part():
             wait_for(lambda: daemon.status()["budget"]["looks"] >= looks + 4, "four looks")
             hits_per_second = (daemon.event("work")["hits"] - before) / (time.monotonic() - began)
             one = daemon.status()["budget"]
-        # In the middle of what is watched in part, once to five times: the daemon itself may take up to a half of the share, and
-        # on a busy machine the program comes to fewer hits.
+        # In the middle of the range watched in part, one to five times the share: the daemon itself
+        # may take up to half of the share, and on a busy machine the program makes fewer hits.
         share = 100 * hits_per_second * (one["program_ns"] + one["probe_ns"]) / 1e9 / 2.2
         tried = []
         while not tried or tried[-1][1]:
@@ -161,8 +167,8 @@ def hits_by_role(daemon, event):
 
 
 def stages_go_before_runs_do():
-    """Begin, end and three stages: without these the rest fits. What a hit costs changes by the second on a busy machine, so
-    the share follows it until it lies between the two."""
+    """Begin, end and three stages: without stages the rest fits. The cost of a hit changes by
+    the second on a busy machine, so the share follows it until it is between the two."""
     stages = ("prepare", "execute", "finish")
     event = library_event("work", PLANTED, "1h", attributes='record="runs"', stages=stages)
     nothing_else = '<history length="0s" early-share="0%" times="no"/>'
@@ -203,7 +209,8 @@ def stages_go_before_runs_do():
 
 
 def what_goes_is_counted_where_its_begins_fit():
-    """The end is hit a million times a second, the begin seldom: no begin is missed while nothing is timed."""
+    """The end is hit a million times a second, the begin rarely: no begin is missed while
+    nothing is timed."""
     event = (f'<event name="odd" threshold="1h" trace-length="200ms"><begin function="calm_function" binary="{HOT.resolve()}"/>'
              f'<end function="hot_function" binary="{HOT.resolve()}"/></event>')
     with Daemon(event, budget='share="5%" interval="500ms" pause="4s"') as daemon, Hot() as program:
@@ -213,7 +220,8 @@ def what_goes_is_counted_where_its_begins_fit():
         check(" counted" in said and "counted, not timed: its markers took" in said, said)
 
         def both():
-            """The program's count before ours is asked for, ours, and the program's after."""
+            """The program's count before ours is requested, ours, and the program's count after
+            it."""
             return program.calls()["calm"], daemon.event("odd")["counted"], program.calls()["calm"]
 
         first = both()
@@ -242,14 +250,14 @@ def it_comes_back_when_it_is_calm():
 
 
 def a_loaded_machine_does_not_make_hits_dearer():
-    """A program that waits for its CPU in the midst of a hit waits for others, not for us."""
+    """A program that waits for its CPU during a hit waits for others, not for lagtrap."""
     event = library_event("tick", BURST, "1h")
     with Daemon(event, budget='share="0.1%" shed="none" interval="1s"') as daemon, \
             subprocess.Popen(["taskset", "-c", "0", "nice", "-n", "19", BURST, "--threads", "1", "--seconds", "600"],
                              stdout=subprocess.DEVNULL) as burst:
 
         def reckoned():
-            """What a hit is taken for by now, three looks on."""
+            """The estimated cost of a hit, three checks later."""
             wait_for(lambda: daemon.status()["budget"]["program_measured"], "the programs to be measured")
             looks = daemon.status()["budget"]["looks"]
             wait_for(lambda: daemon.status()["budget"]["looks"] >= looks + 3, "three looks")
@@ -257,7 +265,7 @@ def a_loaded_machine_does_not_make_hits_dearer():
 
         try:
             alone = reckoned()
-            # The others have 70 times the weight: 69 of 70 moments in a hit are theirs.
+            # The others have 70 times the weight: in a hit, 69 of 70 moments are theirs.
             with subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"]) as other:
                 try:
                     crowded = reckoned()
@@ -269,7 +277,8 @@ def a_loaded_machine_does_not_make_hits_dearer():
 
 
 def recordings_do_not_count_against_events():
-    """What lagtrapd spends for recordings is not the watch's: a look that has one in it finds next to nothing."""
+    """The cost of recordings does not count as watching: a check during a recording finds almost
+    nothing."""
     event = library_event("work", PLANTED, "1h", "3s")
     with Daemon(event, budget='share="1%" interval="300ms" recording-share="100%" shed="events stacks"') as daemon, \
             Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 4000, "--wait") as load:
@@ -280,13 +289,13 @@ def recordings_do_not_count_against_events():
 
         def recorded():
             status = daemon.status()
-            # One look may have come before the recording began.
+            # One check may have come before the recording began.
             if status["state"] == "recording" and status["budget"]["looks"] >= looks + 2:
                 found.append(status["budget"]["used_ppm"])
             return status["state"] != "recording"
 
         wait_for(recorded, "the recording's end")
-        # The next look has the recording's last part.
+        # The next check includes the end of the recording.
         looks = daemon.status()["budget"]["looks"]
         after = wait_for(lambda: (budget := daemon.status()["budget"])["looks"] > looks and budget, "the look after it")
         found += [after["used_ppm"]] if after["looks"] == looks + 1 else []
@@ -316,9 +325,11 @@ def stacks_at_markers_are_shed():
 
 
 def a_recording_gives_up_what_costs_most():
-    """With a tiny share any recording passes it, so all there is to give up goes, and the bundle says so."""
+    """With a tiny share any recording exceeds it, so everything that can be shed is, and the
+    bundle says so."""
     event = library_event("work", PLANTED, "1h", "4s")
-    # At the usual interval the samples of one thread are about a tenth of the cost, and a smaller part is not worth giving up.
+    # At the default interval, the samples of one thread are about a tenth of the cost, and a
+    # smaller part is not worth shedding.
     with Daemon(event, recording='sample-interval="250us"', budget='recording-share="0.1%"') as kept, \
          Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 6000, "--wait") as load:
         load.go()
@@ -333,7 +344,7 @@ def a_recording_gives_up_what_costs_most():
 
 
 class Switching(OwnedProcess):
-    """Two processes on one CPU that pass a byte to and fro: a context switch at each."""
+    """Two processes on one CPU that pass a byte back and forth, with a context switch each time."""
 
     def __init__(self, cpu):
         self.process = subprocess.Popen([

@@ -1,4 +1,5 @@
-"""Begins and ends that do not belong together: no delay is made of them, no other event suffers, and it is said."""
+"""Begins and ends that do not match: they make no delay, no other event suffers, and it is
+reported."""
 
 import json
 import subprocess
@@ -9,7 +10,7 @@ UNPAIRED = PROGRAMS / "unpaired"
 
 
 class Unpaired(Watched):
-    """Has done its requests, and idles."""
+    """A program that has made its requests, and idles."""
 
     def __init__(self, kind):
         super().__init__(UNPAIRED, kind)
@@ -17,7 +18,8 @@ class Unpaired(Watched):
         check(json.loads(self.process.stdout.readline()) == {"requests": 5}, "no requests")
 
     def idle_past(self, daemon, event, threshold_ns):
-        """Waits until the run that is open longest, if one is, passes the threshold, and the daemon has looked at it."""
+        """Waits until the longest open run, if any, passes the threshold, and the daemon has
+        checked it."""
         wait_for(lambda: daemon.event(event)["open"] == 0 or daemon.event(event)["oldest_open_ns"] > 2 * threshold_ns,
                  "the threshold to pass")
 
@@ -27,7 +29,7 @@ def request_event(nesting, threshold="600ms"):
 
 
 def event_by_probes(nesting):
-    """The same, under the name of its nesting."""
+    """The same event, named after its nesting."""
     return (f'<event name="{nesting}" threshold="600ms" trace-length="200ms" nesting="{nesting}" binary="{UNPAIRED.resolve()}">'
             '<begin usdt="lagtrap:request__begin"/><end usdt="lagtrap:request__end"/></event>')
 
@@ -39,7 +41,8 @@ def check_no_delay(daemon, event, what):
 
 
 def requests_are_not_merged():
-    """Five requests of 150 ms are no delay of 750 ms, however one begins or ends. Counts: runs, begins and ends unmatched."""
+    """Five requests of 150 ms are not a delay of 750 ms, however one begins or ends. Counts:
+    runs, unmatched begins, unmatched ends."""
     wanted = {"leave-early": {"each": (4, 1, 0), "outermost": (4, 1, 0), "restart": (4, 1, 0)},
               "begin-twice": {"each": (5, 4, 0), "outermost": (0, 4, 0), "restart": (5, 5, 0)},
               "lose-inner-end": {"each": (5, 5, 0), "outermost": (5, 5, 0), "restart": (5, 5, 0)},
@@ -55,7 +58,8 @@ def requests_are_not_merged():
 
 
 def runs_nested_in_one_frame_are_whole():
-    """Which of two markers in a frame lies inside is not known while they are open; it is when they have ended."""
+    """Which of two markers in a frame is the inner one is unknown while they are open, but known
+    once they have ended."""
     with Daemon(request_event("outermost")) as daemon, Unpaired("nest-in-frame"):
         event = daemon.event("request")
         check_no_delay(daemon, event, "nested")
@@ -67,25 +71,26 @@ def runs_nested_in_one_frame_are_whole():
 
 
 def a_run_that_was_open_at_its_deadline_is_counted():
-    """And once: it is a delay from the moment that it is noticed."""
+    """And once: it is a delay from the moment it is noticed."""
     with Daemon(request_event("each", "100ms")) as daemon, Watched(UNPAIRED, "leave-early") as program:
         program.go()
         daemon.wait_for_bundles(1)
         check(json.loads(program.process.stdout.readline()) == {"requests": 5}, "no requests")
-        # The first is begun anew by the second: its end was not seen, so it is taken back.
+        # The second begin restarts the first run: its end was not seen, so its delay is withdrawn.
         wait_for(lambda: daemon.event("request")["runs"] == 4, "the runs")
         event = daemon.event("request")
         check(event["delays"] == 4 and event["recordings"] >= 1, f"{event}")
     with Daemon(library_event("leaky", UNPAIRED, "100ms", "100ms", more="<key/>"), 'cool-down="1h"') as daemon, \
             Unpaired("leak"):
-        # Not one end was seen: that runs are open says nothing.
+        # Not a single end was seen, so open runs mean nothing.
         wait_for(lambda: daemon.event("leaky")["oldest_open_ns"] > 300e6, "the deadlines")
         event = daemon.event("leaky")
         check(event["delays"] == 0 and daemon.status()["captures"]["done"] == 0, f"{event}")
 
 
 def a_wrong_end_does_not_blind_others():
-    """An event without ends fills the table; the other's runs find room, and the log says whose runs are open."""
+    """An event without ends fills the table; the other's runs still find room, and the log says
+    whose runs are open."""
     events = (library_event("leaky", UNPAIRED, "10s", more="<key/>") + library_event("good", UNPAIRED, "10s", more="<key/>"))
     with Daemon(events) as daemon, Unpaired("leak"):
         good, leaky = daemon.event("good"), daemon.event("leaky")

@@ -7,7 +7,8 @@ SLOW_MS = 300
 
 
 def planted(kind, *options):
-    """One capture of the slow run of a kind; its report's first delay, and what the program says of itself."""
+    """A capture of the slow run of this kind; returns its report's first delay, and the
+    program's output."""
     with Daemon(library_event("work", PLANTED, "50ms", "600ms", STAGES)) as daemon:
         with Watched(PLANTED, "--kind", kind, "--fast", 50, "--slow-ms", SLOW_MS, "--wait",
                      "--directory", daemon.folder, *options) as program:
@@ -33,10 +34,11 @@ def check_delay(delay, told):
 
 
 def share_of(functions, name, split):
-    """Of the recorded time in which the thread ran or was blocked; time spent waiting for a CPU is no function's."""
+    """As a share of the recorded time in which the thread ran or was blocked; waiting for a CPU
+    does not count as any function's."""
     times = [function["on_cpu_ns"] + function["blocked_ns"] for function in functions if function["name"].startswith(name)]
     check(times, f"{name} is not among {[function['name'] for function in functions]}")
-    before = split["without_stacks"]  # of that no function is known
+    before = split["without_stacks"]  # in which no function is known
     return times[0] / (split["on_cpu_ns"] + split["blocked_ns"] - before["on_cpu_ns"] - before["blocked_ns"])
 
 
@@ -72,7 +74,8 @@ def page_faults():
 
 
 def lock():
-    """The event's thread waits for a lock; the holder, another thread, is named with what it did."""
+    """The event's thread waits for a lock; the holder, another thread, is named with what it
+    did."""
     delay, told = planted("lock")
     check_delay(delay, told)
     check(delay["split"]["blocked"][0]["reason"] == "lock (futex)", f"blocked by {delay['split']['blocked']}")

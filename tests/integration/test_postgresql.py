@@ -1,4 +1,5 @@
-"""Debian's PostgreSQL 15, untouched: the event `query` with its stages, one slow query among 10,000 fast ones."""
+"""Debian's PostgreSQL 15, unmodified: the event `query` with its stages, one slow query among
+10,000 fast ones."""
 
 import os
 import pathlib
@@ -19,7 +20,8 @@ SLOW_QUERY = "select count(*), pg_sleep(0.4) from generate_series(1, 1000000)"
 
 
 class Postgres:
-    """A server of its own in a temporary folder, run by the user postgres, reached by a Unix socket."""
+    """A server of its own in a temporary folder, run by the user postgres, reached through a
+    Unix socket."""
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-postgres-"))
@@ -73,7 +75,7 @@ def slow_query_among_fast_ones():
         check([stage["name"] for stage in delay["stages"] if stage["name"]] == list(STAGES), f"{delay['stages']}")
         check(delay["user"] == "postgres", f"user {delay['user']}")
         logged_ms = postgres.logged_duration_ms()
-        # The marker comes after the line in the log, and the CPU may be another's in between.
+        # The marker comes after the log line, and another process may have the CPU in between.
         more_ms = delay["duration_ns"] / 1e6 - logged_ms
         check(-1 < more_ms < 1 + delay["split"]["runnable_ns"] / 1e6, f"{more_ms} ms more than PostgreSQL says; {delay['split']}")
         names = [function["name"] for function in delay["functions"]]

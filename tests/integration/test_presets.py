@@ -1,5 +1,5 @@
-"""Each preset on the real program: an operation that is slow by what was planted becomes a delay of the preset's event, and the
-report has the function or the reason that was planted."""
+"""Each preset on the real program: a planted slow operation becomes a delay of the preset's
+event, and the report has the planted function or reason."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ os.environ["LAGTRAP_PRESETS"] = str(PRESETS)
 
 
 def planted_delay(daemon, trial):
-    """The delay of the trial's event that took as long as was planted, of all recordings."""
+    """The delay of the trial's event that took the planted time, from all recordings."""
     status = daemon.status()
     check(status["captures"]["failed"] == 0, f"a capture failed: {daemon.log()}")
     if status["state"] not in ("waiting", "cooling-down") or status["captures"]["done"] == 0:
@@ -44,7 +44,8 @@ def attempt(trial):
             except TestFailure as failure:
                 raise TestFailure(f"{failure}: {daemon.status()}") from None
             counted = daemon.event(trial.event)
-            # Begins and ends belong together, but for what was under way when the daemon began or the program ended.
+            # Begins and ends match, except for what was in progress when the daemon started or the
+            # program ended.
             allowed = 2 + counted["runs"] * trial.unpaired_percent // 100 + more_unpaired()
             check(counted["unmatched_begins"] + counted["unmatched_ends"] <= allowed, f"not paired, {allowed} are allowed: {counted}")
             text = " ".join([function["name"] for function in delay["functions"]] + [str(delay.get("cause"))])
@@ -70,7 +71,7 @@ def test_of(trial):
 
 
 def trials(of_the_machine):
-    """Those whose events are of one program, or those whose events see what the whole machine does."""
+    """The trials whose events are of one program, or those whose events cover the whole machine."""
     return [test_of(trial) for trial in TRIALS if (trial.preset in OF_THE_MACHINE) == of_the_machine]
 
 

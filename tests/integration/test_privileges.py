@@ -1,6 +1,8 @@
-"""Who is not trusted: files of watched programs, callers of the control socket, users who look for others' data.
+"""Untrusted input: files of watched programs, callers of the control socket, users who look for
+others' data.
 
-What reads hostile files has no privileges and breaks alone; callers get what the settings allow their user.
+Readers of hostile files have no privileges and break alone; callers get what the settings allow
+their user.
 """
 
 import contextlib
@@ -62,7 +64,7 @@ def check_powerless(pid, who):
 
 
 def as_user(uid, groups, work):
-    """What work() gives, a text, as done by another user in a process of its own."""
+    """The text that work() returns when run by another user in a separate process."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -71,7 +73,7 @@ def as_user(uid, groups, work):
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
             text = work()
-        except Exception as error:  # the parent shall see it
+        except Exception as error:  # the parent needs to see it
             text = f"{type(error).__name__}: {error}"
         os.write(writing, text.encode()[:65536])
         os._exit(0)
@@ -114,7 +116,7 @@ def readers_have_no_privileges():
     with Daemon(EVENT) as daemon:
         readers = wait_for(lambda: children(daemon.process.pid, "lagtrap-reader"), "a reader")
         for pid in readers:
-            wait_for(lambda: process_status(pid)["Seccomp"] == "2", "the reader to be confined")  # one may have just been started
+            wait_for(lambda: process_status(pid)["Seccomp"] == "2", "the reader to be confined")  # it may have just been started
             check_powerless(pid, "the reader of files")
             for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
                 target = os.readlink(entry)
@@ -129,7 +131,8 @@ def readers_have_no_privileges():
 
 
 def helpers_may_only_look():
-    """What looks into processes keeps three capabilities of the daemon's, may open for reading, and nothing else."""
+    """Helpers that inspect processes keep three of the daemon's capabilities, and may open files
+    for reading, nothing else."""
     kept = {2: "CAP_DAC_READ_SEARCH", 19: "CAP_SYS_PTRACE", 40: "CAP_CHECKPOINT_RESTORE"}
     with Daemon(library_event("work", PLANTED, "10s")) as daemon:
         own = int(process_status(daemon.process.pid)["CapEff"], 16)
@@ -143,7 +146,7 @@ def helpers_may_only_look():
 
 
 def readers_that_stay_root_are_told_of():
-    """Where the service manager takes the right to change the user away."""
+    """If the service manager removes the right to change the user."""
     with Daemon(EVENT, prefix=("setpriv", "--bounding-set=-setuid,-setgid")) as daemon:
         reader = wait_for(lambda: children(daemon.process.pid, "lagtrap-reader"), "a reader")[0]
         status = process_status(reader)
@@ -176,8 +179,10 @@ def a_daemon_without_its_reader_says_so_and_ends():
 
 
 def a_reader_that_vanishes_and_comes_back():
-    """While it is away nothing is read, it is looked for seldom, and what waits is read when it is there again."""
-    # Another daemon of this machine may make the tables of the same files: so the cache is its own.
+    """While it is away nothing is read and it is checked for rarely; what waits is read when it
+    is back."""
+    # Another daemon of this machine may build the tables of the same files, so the cache is
+    # private.
     with tempfile.TemporaryDirectory(prefix="lagtrap-cache-") as cache, \
          Daemon(EVENT, more=f'<unwinding cache="{cache}"/>') as daemon:
         daemon.stop()
@@ -195,7 +200,7 @@ def a_reader_that_vanishes_and_comes_back():
             told = wait_for(lambda: daemon.status()["file_reader"]["problem"], "the reader to be missed")
             check(str(program) in told and "No such file" in told, told)
             wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] >= len(files), "files that wait")
-            # Each of them asks for a reader; settings that are read anew do too.
+            # Each of them asks for a reader, and so does a reload of the settings.
             daemon.process.send_signal(signal.SIGHUP)
             refused = wait_for(lambda: daemon.status()["settings"]["reload_error"], "the settings to be refused")
             check(str(program) in refused, refused)
@@ -216,7 +221,7 @@ def a_reader_that_vanishes_and_comes_back():
 
 
 def with_another_build_id(source, path):
-    """A copy whose table nobody knows."""
+    """A copy whose table is in no cache."""
     content = bytearray(pathlib.Path(source).read_bytes())
     note = content.find(b"GNU\x00", content.find(b"\x04\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00"))
     check(note > 0, f"{source} has no build id")
@@ -226,7 +231,7 @@ def with_another_build_id(source, path):
     return path
 
 
-# Everything by which a program's bytes come into a process.
+# Every call by which a program's bytes enter a process.
 READING = ("read", "readv", "pread64", "preadv", "preadv2", "mmap", "splice", "vmsplice", "io_uring_setup")
 BY_EVERY_WAY = f"""
 <event name="work" threshold="50ms" trace-length="300ms" record="runs" stacks="markers">
@@ -240,7 +245,7 @@ BY_EVERY_WAY = f"""
 <event name="by_tracepoint" threshold="10s" trace-length="1s">
   <begin tracepoint="syscalls:sys_enter_fsync"/><end tracepoint="syscalls:sys_exit_fsync"/></event>
 """
-# Code that is made at run time, of which a map tells.
+# Code generated at run time, described by a map.
 MAP_WRITER = """
 import ctypes, mmap, os, sys
 code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -252,7 +257,7 @@ sys.stdin.readline()
 
 
 def calls(trace):
-    """Lines of strace, a call each: one during which another thread's came stands in two."""
+    """Lines of strace, one call each: a call during which another thread's call came is on two."""
     begun = {}
     for line in trace.read_text(errors="replace").splitlines():
         thread = line.split("<", 1)[0]
@@ -265,7 +270,8 @@ def calls(trace):
 
 
 def read_files(trace):
-    """Paths of what the daemon itself read, from the lines of strace: whatever its threads are called."""
+    """Paths of files that the daemon itself read, from the lines of strace, whatever its threads
+    are called."""
     others = "lagtrap-reader|lagtrap-inspect|lagtrap-merge|memfd:|exe>"  # the last two: before a helper has its name
     reading = re.compile(rf"^\d+<(?!{others})[^>]*> (?:{'|'.join(READING)})\(.*?\d+<(/[^>]*)>")
     # Mapped without access, to ask the kernel which file it is.
@@ -280,7 +286,8 @@ def files_read_by_readers(trace):
 
 
 def the_daemon_reads_no_program():
-    """All that it does with others' files, watched from outside: it opens them, and others look into them."""
+    """Everything it does with others' files, observed from outside: it opens them, and other
+    processes read them."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-theirs-"))
     os.chmod(folder, 0o755)
     trace = folder / "trace"
@@ -290,7 +297,8 @@ def the_daemon_reads_no_program():
         mapped = [with_another_build_id("/bin/true", folder / f"mapped_{number}") for number in range(3)]
         strace = ("strace", "-D", "-f", "--seccomp-bpf", "-y", "--decode-pids=comm", "-qqq", "-s", "0", "-o", trace,
                   "-e", "trace=" + ",".join((*READING, "sendfile")), "--")
-        # Another daemon of this machine may make the tables of the same files: so the cache is its own.
+        # Another daemon of this machine may build the tables of the same files, so the cache is
+        # private.
         (folder / "cache").mkdir()
         own_cache = f'<unwinding cache="{folder}/cache"/>'
         with Daemon(BY_EVERY_WAY.format(folder=folder), more=own_cache, prefix=strace) as daemon:
@@ -298,7 +306,8 @@ def the_daemon_reads_no_program():
                 with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
                     program.go().result()
                 daemon.wait_for_bundles(1)
-                # It counts tables that it knows to be missing, and of a program that has just begun it may know none.
+                # The counter covers tables known to be missing, and for a program that has just
+                # started there may be none.
                 wait_for(lambda: files_read_by_readers(trace) >= {str(path) for path in mapped},
                          lambda: f"a reader at each mapped file: {daemon.status()['unwinder']}")
                 wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "all tables")
@@ -313,7 +322,7 @@ def the_daemon_reads_no_program():
             daemon.stop()
             map_file.unlink()
         read = read_files(trace)
-        # The trace would show it: its own program and libraries are read by the daemon, by the loader.
+        # A check of the trace itself: the loader reads the daemon's own program and libraries.
         check(any("libc.so" in path for path in read), f"the trace shows nothing: {sorted(read)}")
         programs = {path for path in read if path not in own and pathlib.Path(path).is_file()
                     and not path.startswith(("/proc/", "/sys/")) and open(path, "rb").read(4) == b"\x7fELF"}
@@ -326,7 +335,7 @@ def the_daemon_reads_no_program():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# Maps a file as code and waits, as a user of no rights.
+# Maps a file as code and waits, as an unprivileged user.
 MAPPER = """
 import ctypes, mmap, os, sys
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
@@ -348,13 +357,15 @@ def mapper(files):
 
 
 def a_hostile_file_costs_itself():
-    # Another daemon of this machine may make the tables of the same files: so the cache is its own.
+    # Another daemon of this machine may build the tables of the same files, so the cache is
+    # private.
     with tempfile.TemporaryDirectory(prefix="lagtrap-cache-") as cache, \
          Daemon(EVENT, more=f'<unwinding cache="{cache}"/>') as daemon:
         folder = daemon.folder / "theirs"
         folder.mkdir()
         os.chmod(folder, 0o755)
-        # While the flag is there, every reader that is started breaks as one does that a hostile file got hold of.
+        # While the flag exists, every new reader breaks like one that a hostile file has taken
+        # over.
         flag = daemon.folder / "break"
         script = daemon.folder / "reader"
         greeting = r"rlgt\007\000\000\000\000\000\000\000\000\000\000\000"
@@ -380,7 +391,8 @@ def a_hostile_file_costs_itself():
             check("crashed its reader" in problem, f"the reason is: {problem}")
             check(daemon.status()["file_reader"]["ended"] >= 1, "the broken reader is not counted")
             flag.unlink()
-            # A process is known a second after it began, and so is slow after three seconds of fast runs.
+            # A process is known a second after it started, so its slow run comes after three
+            # seconds of fast ones.
             with Watched(PLANTED, "--kind", "sleep", "--fast", 3000, "--gap-us", 1000, "--slow-ms", 900, "--wait") as program:
                 program.go().result()
             bundle = daemon.wait_for_bundles(1)[0]
@@ -421,7 +433,7 @@ def the_merge_has_no_privileges():
         daemon.wait_for_bundles(1)
         output = daemon.folder / "output"
         output.mkdir()
-        # It waits at its end until somebody reads what it prints: until then it can be looked at.
+        # It waits at its end until its output is read; until then it can be inspected.
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         for piece in (b"x" * 4096, b"x"):
@@ -493,7 +505,8 @@ def callers_get_what_the_settings_allow():
 
 
 def own_shell(folder):
-    """A shell of user nobody that reads lines, and at "go" becomes a set-user-ID program of root's that reads lines too."""
+    """A shell of user nobody that reads lines, and at "go" executes a set-user-ID program of
+    root that reads lines too."""
     program = folder / "cat"
     shutil.copy("/bin/cat", program)
     os.chmod(program, 0o4755)
@@ -503,7 +516,8 @@ def own_shell(folder):
 
 
 def traced_reads(daemon, uid, shell, lines):
-    """What calls of read() user `uid` is told of while the shell, or what it became, reads the lines."""
+    """The read() calls that user `uid` is shown while the shell, or what it became, reads the
+    lines."""
     def work():
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(60)
@@ -544,7 +558,7 @@ def users_trace_their_own_processes_alone():
             check(not denied["ok"] and "runs as user 0" in denied["error"], f"{denied}")
             shell.stdin.close()
             check(shell.wait(timeout=60) == 0, f"the traced program ended with {shell.returncode}")
-        # A later trace of another process: nothing of the former holds its place.
+        # A later trace of another process: nothing of the former takes its place.
         with own_shell(pathlib.Path(name)) as shell:
             ended = wait_for(lambda: traced_reads(daemon, NOBODY, shell, ["hello"]).get("ended"), "a second trace")
             check(ended["calls"] > 0, f"{ended}")
@@ -576,7 +590,7 @@ def a_reload_changes_who_may_do_what():
         check(json.loads(ask_as(daemon, SOMEBODY, members, TRIGGER))["ok"], "a member may not change")
         daemon.wait_for_bundles(1)
         check("1 request denied" in status_text(daemon), status_text(daemon))
-        # What is refused changes nothing.
+        # A refused change changes nothing.
         status = reload(daemon, 'group="no-such-group" read="root" change="root"')
         check("no-such-group" in status["settings"]["reload_error"], f"{status['settings']}")
         check(json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "refused settings took a right away")
@@ -598,7 +612,7 @@ def a_flood_harms_nobody():
             for connection in held[MOST_OF_ONE_USER:]:
                 connection.settimeout(60)
                 turned_away += b"too many" in connection.recv(4096)
-            # While these stall, another user and root are answered.
+            # While these stall, another user and root get answers.
             others = json.loads(root_asks())["ok"]
             return f"{turned_away} {others}"
 
@@ -621,7 +635,7 @@ def a_flood_harms_nobody():
 
 
 def subordinate_users_flood_as_one():
-    """Eight connections are for a user, whoever they become in a namespace of theirs."""
+    """A user has eight connections, whoever they become in their own namespace."""
     held = []
 
     def flood():
@@ -637,7 +651,8 @@ def subordinate_users_flood_as_one():
 
 
 def recordings_have_no_passwords():
-    """As the settings say: masked, without another word, or all; in the bundle as a whole."""
+    """According to the settings: masked, without other words, or everything; checked in the
+    whole bundle."""
     for privacy, seen in (("", b"--password=***"), ('<privacy command-lines="all"/>', b"--password=hunter2")):
         with Daemon(EVENT, more=privacy) as daemon, \
                 subprocess.Popen(["/bin/sh", "-c", "read -r line", "--password=hunter2"], stdin=subprocess.PIPE) as shell:

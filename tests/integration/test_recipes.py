@@ -1,4 +1,5 @@
-"""The recipes of docs/recipes.md, run with the events and commands that stand there: each comes to a report that names its cause."""
+"""The recipes of docs/recipes.md, run with the events and commands given there: each leads to a
+report that names its cause."""
 
 import os
 import pathlib
@@ -33,14 +34,15 @@ def recipes():
 
 
 class World:
-    """A folder, and a shell that runs the blocks of a recipe in turn; what they start ends with it."""
+    """A folder, and a shell that runs the blocks of a recipe in order; what they start ends with
+    it."""
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-recipe-"))
         self.folder.chmod(0o755)
         self.tools = self.folder / "tools"
         self.tools.mkdir()
-        # What the package installs.
+        # As installed by the package.
         self.tools.joinpath("lagtrap").symlink_to(LAGTRAP.resolve())
         self.environment = {**os.environ, "PATH": f"{self.tools}:/usr/sbin:/usr/bin:/sbin:/bin"}
         self.shell = None
@@ -88,8 +90,8 @@ def cook(recipe):
             world.run(recipe.block("sh slow"), "slow")
             wait_for(lambda: daemon.status()["captures"]["done"] > 0 and daemon.status()["state"] in ("waiting", "cooling-down"),
                      "the recording", 90)
-            # Without a bundle, the newest in the spool. Of all programs of the machine others may have been slow since: what writes
-            # the bundle is watched by the preset fsync too.
+            # Without a bundle, the newest in the spool. Other programs may have been slow since,
+            # because the preset fsync also watches the writer of the bundle.
             asked = [[bundle] for bundle in daemon.bundles()] if kernels else [["--spool", daemon.spool]]
             reports = [subprocess.run([LAGTRAP, "report", *words], capture_output=True, text=True, check=True).stdout for words in asked]
             phrases = recipe.block("text report").splitlines()
@@ -98,7 +100,8 @@ def cook(recipe):
 
 
 def first_event_armed():
-    """From settings as installed to an event that is armed, with the commands of the page but for systemd: the time is told."""
+    """From settings as installed to an armed event, with the page's commands except systemd's;
+    prints the time."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         settings = pathlib.Path(folder) / "settings.xml"

@@ -1,4 +1,5 @@
-"""<calls> in the settings: after a breach the slow runs of a function have their calls in the bundle."""
+"""<calls> in the settings: after a breach, slow runs of a function have their calls in the
+bundle."""
 
 import pathlib
 import re
@@ -17,7 +18,7 @@ def event(more, function="target_sleep", threshold="5ms", length="5s"):
 
 
 def line_of(function):
-    """Where the source has its definition."""
+    """The line of its definition in the source."""
     lines = (pathlib.Path(__file__).parent / "programs" / "call_trees" / "trees.h").read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if re.search(rf"\b{function}\(", line) and "WATCHED" in line)
 

@@ -1,4 +1,5 @@
-"""What a recording takes: why threads blocked is known whatever is given up, and what was there at its begin is known at once."""
+"""The cost of a recording: why threads blocked is known whatever is shed, and what existed at
+its begin is known at once."""
 
 import os
 import signal
@@ -7,7 +8,7 @@ import sys
 
 from lagtrap_test import Daemon, check, report, run
 
-# Two processes that hand a byte to and fro, so that the stacks at switches cost most.
+# Two processes that pass a byte back and forth, so that stacks at switches cost most.
 PING_PONG = """
 import os
 there, back = os.pipe(), os.pipe()

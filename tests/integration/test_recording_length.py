@@ -1,4 +1,5 @@
-"""A recording lasts until the run that started it has ended, so that whoever ended its waits is in it."""
+"""A recording lasts until the run that started it has ended, so that it contains what ended the
+run's waits."""
 
 import pathlib
 import subprocess
@@ -9,8 +10,8 @@ from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, library_event
 
 
 def recorded(trace_length, kind, slow_ms=0, attributes="", meanwhile=lambda daemon, program: None):
-    """The report and the text of the one recording of a slow run of planted_delays, what the system file says of the
-    recording, and what the program says."""
+    """Report and text of the only recording of a slow run of planted_delays, the recording's
+    data in the system file, and the program's output."""
     with Daemon(library_event("work", PLANTED, "50ms", trace_length, attributes=attributes)) as daemon:
         with Watched(PLANTED, "--kind", kind, "--fast", 20, "--slow-ms", slow_ms, "--wait") as program:
             program.go()
@@ -25,7 +26,7 @@ def recorded(trace_length, kind, slow_ms=0, attributes="", meanwhile=lambda daem
 
 
 def holder_of_a_long_wait():
-    """The wait is several times as long as the trace length; its end says who held the lock."""
+    """The wait is several times as long as the trace length; its end shows what held the lock."""
     told_of, _, system, told = recorded("100ms..10min", "lock", slow_ms=1500)
     delay = told_of["delays"][0]
     check(delay["first"] and not delay["open"], f"the recording does not have the run's end: {delay}")
@@ -60,7 +61,7 @@ def run_that_will_never_end():
 
 
 def as_long_as_set():
-    """Where both lengths are one, and where the run has ended before it is noticed, nothing is waited for."""
+    """If both lengths are equal, or the run ended before it was noticed, nothing is waited for."""
     _, _, system, _ = recorded("100ms..100ms", "never")
     check(system["end"] == "length", f"ended by {system['end']}")
     check(int(system["trace-length-limit-ns"]) == 100_000_000, system["trace-length-limit-ns"])

@@ -1,5 +1,5 @@
-"""Disks, containers and files that no watched process uses are their owner's alone: lagtrapd holds none of them, and watches
-again what comes back."""
+"""Disks, containers and files that no watched process uses are entirely their owner's: lagtrapd
+holds none of them, and watches what comes back."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ def event(binary, threshold="10s", attributes=""):
 
 
 def held_files(daemon, text):
-    """What the daemon and its helpers have open or mapped with `text` in its path."""
+    """Files with `text` in their path that the daemon and its helpers have open or mapped."""
     pids = subprocess.run(["pgrep", "--session", str(os.getsid(daemon.process.pid)), "lagtrap"], capture_output=True, text=True,
                           check=False).stdout.split()
     held = []
@@ -44,7 +44,7 @@ def held_files(daemon, text):
 
 
 class Disk:
-    """A file system of its own, in a file."""
+    """A separate file system in a file."""
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-disk-"))
@@ -79,7 +79,8 @@ def recorded(daemon, number):
 
 
 def a_disk_is_unmounted():
-    """After runs, and after a recording whose merge has finished; and what is mounted again is watched again."""
+    """After runs, and after a recording whose merge has finished; after mounting again, it is
+    watched again."""
     with Disk() as disk:
         for binary, attributes in ((disk.program, ""), (disk.program, 'copies="none"'), ("*/mounted/planted_delays", "")):
             with Daemon(event(binary, "50ms", attributes)) as daemon:
@@ -177,7 +178,8 @@ def a_program_that_only_containers_have():
 
 
 def a_program_that_is_installed_later():
-    """And is replaced at once, again and again: the next process is watched each time, as soon as it has mapped the file."""
+    """And is replaced at once, again and again: the next process is watched each time, as soon
+    as it has mapped the file."""
     for attributes in ("", 'copies="none"'):
         with tempfile.TemporaryDirectory(prefix="lagtrap-later-") as name:
             program, runs = pathlib.Path(name, "planted_delays"), 0
@@ -197,7 +199,7 @@ def a_program_that_is_installed_later():
 
 
 def a_program_that_is_overwritten():
-    """Its file gets other bytes in place, again and again: no probe of before acts on them."""
+    """Its file gets other bytes in place, again and again: no old probe affects them."""
     with tempfile.TemporaryDirectory(prefix="lagtrap-overwritten-") as name:
         program = pathlib.Path(name, "planted_delays")
         shutil.copy(PLANTED, program)

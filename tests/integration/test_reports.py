@@ -1,7 +1,8 @@
-"""Reports of programs whose cause of delay is known: what a person reads first must name it, and nobody innocent.
+"""Reports of programs whose cause of delay is known: what a person reads first must name it, and
+nobody innocent.
 
-The guilty function stands in the first five lines of the report's functions, and the cause is said in a sentence. All of
-it holds while other programs keep the CPUs busy.
+The guilty function is in the first five lines of the report's functions, and a sentence gives
+the cause. All of this holds while other programs keep the CPUs busy.
 """
 
 import contextlib
@@ -23,14 +24,14 @@ def function_event(binary, function="handle_request", threshold="60ms", trace_le
 
 
 class Busy(OwnedProcess):
-    """A program that computes for ever, at the priority that programs have."""
+    """A program that computes forever, at the default priority."""
 
     def __init__(self):
         self.process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
 
 
 class Told:
-    """What the report of the delay that it shows by itself says, as text and as JSON."""
+    """The report of the delay that it shows by itself, as text and as JSON."""
 
     def __init__(self, bundle):
         done = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, timeout=120, check=True,
@@ -53,7 +54,8 @@ class Told:
         check(name in shown, f"{name} is not among the first five lines of the functions:\n{self.text}")
 
     def check_sentence(self, *parts):
-        """One of the sentences has these parts in this order; the section of the text has the same sentences."""
+        """One of the sentences has these parts in this order; the text's section has the same
+        sentences."""
         def has_all(sentence):
             at = 0
             for part in parts:
@@ -69,7 +71,8 @@ class Told:
 
 def causes(kind, busy=0, options=()):
     with Daemon(function_event(CAUSES)) as daemon:
-        # Until it is recorded only: a merge begins at the lowest priority, and takes longer beside them.
+        # Only until it is recorded: a merge begins at the lowest priority, and takes longer beside
+        # them.
         with contextlib.ExitStack() as others, Watched(*options, CAUSES, kind, SLOW_MS) as program:
             for _ in range(busy):
                 others.enter_context(Busy())
@@ -105,7 +108,7 @@ def nap():
     told, _ = causes("nap", busy=3)
     told.check_function("take_a_nap")
     told.check_sentence("Slept", "in take_a_nap", "until its own timer")
-    # Of the wait for a CPU after the nap they may be told.
+    # They may be named for the wait for a CPU after the nap.
     check(not any("python" in sentence for sentence in told.sentences if sentence.startswith("Slept")), f"who computed is blamed: {told.sentences}")
 
 
@@ -123,7 +126,8 @@ def pipe():
 
 
 def taken_cpu():
-    """On one CPU with a thread of a real-time class that computes; where that is not allowed, with ordinary ones."""
+    """On one CPU with a computing real-time thread; if that is not allowed, with ordinary
+    threads."""
     hog = ["taskset", "-c", "0", "chrt", "-f", "40", sys.executable, "-c",
            f"import time\nprint(flush=True)\ninput()\nend = time.monotonic() + {SLOW_MS / 1000}\nwhile time.monotonic() < end: pass"]
     permitted = subprocess.run(["chrt", "-f", "40", "true"], capture_output=True).returncode == 0
@@ -143,7 +147,7 @@ def taken_cpu():
     told.check_sentence("Computed for", "in compute_for")
 
 
-# What others do shall not make a call slow that is fast; where it is refused, that is all.
+# Keeps other load from making a fast call slow; if refused, nothing else changes.
 FIRST = ("nice", "-n", "-15")
 
 

@@ -1,4 +1,5 @@
-"""Waits for a CPU as runs: each of them, of the threads in scope alone; what the kernel counts itself is the judge."""
+"""Waits for a CPU as runs: each of them, only of threads in scope, compared with the kernel's
+own counts."""
 
 import contextlib
 import os
@@ -9,8 +10,9 @@ from control_groups import command_in, group
 
 from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, Watched, check, run, wait_for
 
-# Three threads that sleep, compute and make way. Each says what /proc/PID/task/TID/schedstat counts of it: the time that it
-# waited for a CPU, and how often it came to one. Between both counts it makes its own, so that the daemon's lie between.
+# Three threads that sleep, compute and yield. Each prints its counts from
+# /proc/PID/task/TID/schedstat: the time it waited for a CPU, and how often it got one. It makes its
+# own runs between both readings, so that the daemon's counts are in between.
 PROGRAM = """
 import json, os, sys, threading, time
 def counts():
@@ -45,7 +47,8 @@ def program_in(folder):
 
 
 def each_wait_of_a_unit_is_counted():
-    """Two units with an event each; both run at once, and what one waits is not the other's."""
+    """Two units with an event each; both run at once, and the waits of one do not count for the
+    other."""
     with group("app.slice", "web.service") as web, group("app.slice", "batch.service") as batch, \
             Daemon(event("web", 'unit="web"') + event("batch", 'unit="batch"')) as daemon, program_in(web) as one, \
             program_in(batch) as other:
@@ -60,12 +63,12 @@ def each_wait_of_a_unit_is_counted():
             check(now["timed"]["ns"] == now["timed"]["runnable_ns"] and waited_ns > told["waited_ns"] * 0.5, f"{name}: {now}, the kernel counts {told}")
             check(now["unmatched_begins"] + now["unmatched_ends"] + now["abandoned"] + now["lost"] == 0, f"not paired: {now}")
             check(now["out_of_scope"] > 0, f"all of the machine is in the unit: {now}")
-        for name in ("web", "batch"):  # a thread that ended may still wait for the CPU on which it is taken off
+        for name in ("web", "batch"):  # a thread that ended may still wait for the CPU on which it is removed
             wait_for(lambda name=name: daemon.event(name)["open"] == 0, f"{name}: nobody to wait any more")
 
 
 def by_process_user_and_program():
-    """The scope is that of the thread that waits, not of the one which wakes it or makes way."""
+    """The scope is that of the waiting thread, not of the one that wakes it or yields."""
     with group("x") as folder, program_in(folder) as program:
         pid = program.process.pid
         scopes = {"pid": f'pid="{pid}"', "user": 'user="root"', "program": f'binary="{os.path.realpath(sys.executable)}"',
@@ -82,7 +85,7 @@ def by_process_user_and_program():
 
 
 class Switching(OwnedProcess):
-    """Two processes that pass a byte to and fro on one CPU."""
+    """Two processes that pass a byte back and forth on one CPU."""
 
     def __init__(self):
         self.process = subprocess.Popen([
@@ -93,7 +96,8 @@ class Switching(OwnedProcess):
 
 
 def the_budget_holds():
-    """With a tiny share the event is shed, with it its programs at the scheduler; another of its kind keeps them."""
+    """With a tiny share the event is shed, and with it its programs in the scheduler; another
+    event of its kind keeps them."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(Switching())
         daemon = stack.enter_context(Daemon(event("all", 'user="root"'), budget='share="0.1%" shed="events" interval="300ms" pause="1h"',

@@ -1,4 +1,5 @@
-"""Where the time of runs went, as their batches have it: by class of wait, by thread and by value."""
+"""Where the time of runs went, according to their batches: by class of wait, for runs keyed by
+thread and by value."""
 
 import contextlib
 import os
@@ -23,7 +24,7 @@ def timed_daemon():
 
 
 def runs_of(daemon, event, count=1):
-    """The runs of the event that came so far, in the order of their ends; at least `count`."""
+    """The event's runs received so far, in the order of their ends; at least `count`."""
     def told():
         return [one for batch in read_spool(daemon.spool) for one in batch["runs"] if one["event"] == event and not one["aborted"]]
 
@@ -41,14 +42,15 @@ def run_of(kind, number, event="timed"):
 
 
 def check_whole(one, what):
-    """The parts are the whole run, within 10 microseconds or a thousandth."""
+    """The parts add up to the whole run, within 10 microseconds or a thousandth."""
     check(one["times"], f"{what}: the time was not counted: {one}")
     missing = one["duration_ns"] - one["times"]["all_ns"]
     check(0 <= missing <= max(10_000, one["duration_ns"] // 1000), f"{what}: {missing} ns of {one['duration_ns']} are missing: {one['times']}")
 
 
 def computed_ns(times):
-    """At least what the thread's own clock has: that may begin before others' programs at the switch to it are done."""
+    """At least the thread's own clock, which may start before others' programs at the switch are
+    done."""
     return times["on_cpu_ns"] + times["runnable_ns"] - times["throttled_ns"]
 
 
@@ -61,7 +63,8 @@ def check_class(kind, number, wait_class, least_ns):
 
 @contextlib.contextmanager
 def freezer_group():
-    """A control group: a function that puts a process into it, and one that freezes it or lets it go on."""
+    """A control group: returns a function that moves a process into it, and one that freezes or
+    thaws it."""
     roots = [root for root in (pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/unified")) if (root / "cgroup.controllers").exists()]
     if not roots:
         skip("no control groups of version 2 are mounted")
@@ -87,7 +90,8 @@ def waits_have_their_class():
 
 
 def runs_32_bit_calls():
-    """Whether getpid() of 32-bit code works. Some virtual machines end such a program, whatever their kernel is configured for."""
+    """Whether getpid() of 32-bit code works. Some virtual machines kill such a program, whatever
+    their kernel's configuration."""
     source = 'int main(void) { long pid; __asm__ volatile("int $0x80" : "=a"(pid) : "a"(20) : "memory"); return pid <= 0; }'
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "getpid"
@@ -115,7 +119,8 @@ def reads_of_a_disk_are_told():
 
 
 def the_quota_of_a_control_group_is_told():
-    """As much as the kernel counts itself, but for what it counts after the end of the run, to the period's end."""
+    """As much as the kernel itself counts, except for time after the end of the run, until the
+    period's end."""
     period_us = 100_000
     with quota_group(20_000, period_us) as (join, throttled_ns), timed_daemon() as daemon:
         with Watched(WAITS, "burn", 90) as program:
@@ -131,7 +136,8 @@ def the_quota_of_a_control_group_is_told():
 
 
 def a_frozen_control_group_is_told():
-    """A sleep of 100 ms, in a group that is frozen until long after: what comes after the sleep's end is the freezer's."""
+    """A sleep of 100 ms in a group that stays frozen until long after: the time after the
+    sleep's end is the freezer's."""
     with freezer_group() as (join, freeze), timed_daemon() as daemon:
         with Watched(WAITS, "sleep", 100) as program:
             join(program.process.pid)
@@ -176,7 +182,8 @@ def nested_runs_have_each_their_own():
 
 
 def more_threads_than_the_table_holds():
-    """9,000 threads with a run open each: what has no room in a table is counted, and nothing else is said of it."""
+    """9,000 threads with an open run each: those that do not fit in the table are counted, and
+    nothing else is claimed about them."""
     threads = 9000
     with timed_daemon() as daemon:
         with Watched(WAITS, "crowd", threads) as program:

@@ -1,4 +1,5 @@
-"""Events with record="runs": every run reaches the server's side, whole, counted, with its stages and stacks."""
+"""Events with record="runs": every run reaches the server, complete and counted, with its stages
+and stacks."""
 
 import contextlib
 import pathlib
@@ -25,7 +26,7 @@ def runs_of(batches):
 
 
 def counted(batches):
-    """How many runs the batches speak of, those included that are known by number alone."""
+    """The number of runs in the batches, including those known only as a number."""
     return sum(run["weight"] for run in runs_of(batches) if not run["aborted"]) + sum(batch["runs_lost"] for batch in batches)
 
 
@@ -46,7 +47,8 @@ def postgresql_queries():
              + '<end usdt="postgresql:query__done"/></event>')
     with Postgres() as postgres, Daemon(event, more=ALL) as daemon:
         wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the unwind tables")
-        # For two seconds: a process is known some time after its first run, and this is about what comes then.
+        # For two seconds, because a process is known only some time after its first run, and this
+        # test is about later ones.
         output = postgres.run(BIN / "pgbench", "-h", postgres.folder, "-n", "-S", "-c", 4, "-t", 1000, "-R", 2000, "postgres")
         check("actually processed: 4000/4000" in output, f"pgbench: {output}")
         status = daemon.event("query")
@@ -69,7 +71,8 @@ def postgresql_queries():
 
 
 def check_stacks(batches):
-    """All markers have stacks. A process is known some time after its first run; from then on its stacks reach main."""
+    """All markers have stacks. A process is known some time after its first run; from then on
+    its stacks reach main."""
     processes = {}
     for batch in batches:
         reach = [any(frame["function"] == "main" for frame in stack) for stack in batch["stacks"]]
@@ -108,7 +111,7 @@ def a_burst_is_sampled_and_counted():
 
 
 def starts_are_cold_and_warm():
-    """By time, with a program of its own: a copy of python3, which nobody else runs."""
+    """By time, with a private copy of python3."""
     with tempfile.TemporaryDirectory() as folder:
         python = pathlib.Path(folder) / "python-under-test"
         shutil.copy(pathlib.Path("/usr/bin/python3").resolve(), python)
@@ -120,7 +123,7 @@ def starts_are_cold_and_warm():
 
         with Daemon(event, more=ALL) as daemon:
             armed = time.monotonic()
-            start()  # nobody knows what was before
+            start()  # its history is unknown
             wait_for_runs(daemon, 1)
             begun = time.monotonic()
             wait_for(lambda: time.monotonic() - begun > 4.2, "the program to get cold")
@@ -130,7 +133,7 @@ def starts_are_cold_and_warm():
             runs = runs_of(wait_for_runs(daemon, 3))
             kinds = [one["start"] for one in runs]
             check(kinds[1] == COLD, f"{kinds}")
-            # On a machine that stood still meanwhile the others are what they are.
+            # If the machine stalled meanwhile, the others can be either.
             if begun - armed < 4:
                 check(kinds[0] == 0, f"{kinds}")
             if took < 4:
@@ -166,7 +169,7 @@ def markers_say_the_kind_of_start():
         check([one["start"] for one in runs] == [WARM, COLD, WARM, WARM], f"{runs}")
         check([[stage["name"] for stage in one["stages"]] for one in runs] == [["work"], ["work"], ["work"], []], f"{runs}")
         check([one["dirty_reasons"] for one in runs] == [0, 0, 0, MISSING_STAGE], f"{runs}")
-        # No stacks are taken; a marker that is in one place alone has its place all the same.
+        # No stacks are taken; a marker with a single address still has that address.
         batch = read_spool(daemon.spool)[0]
         stage = batch["runs"][0]["stages"][0]
         frames = batch["stacks"][stage["stack"] - 1]
@@ -236,7 +239,8 @@ def what_a_killed_daemon_had_gathered_is_told_as_lost():
 
 
 def reluctant_server(taken):
-    """Refuses the first upload to each address, then takes what fits its digest and remembers it as (path, body)."""
+    """Refuses the first upload to each address, then accepts what matches its digest, and
+    remembers it as (path, body)."""
     refused = set()
 
     def answer(request, body):

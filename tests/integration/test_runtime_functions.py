@@ -1,4 +1,5 @@
-"""lagtrap functions of programs whose runtimes tell of their functions by probes of their own: Ruby, Java, Python."""
+"""lagtrap functions on programs whose runtimes report functions by their own probes: Ruby, Java,
+Python."""
 
 import collections
 import json
@@ -14,7 +15,7 @@ from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, check, check_trace, deco
 from trace_client import idle_daemon
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs" / "managed"
-# Tests look at calls, not at what they cost on a busy machine.
+# These tests are about calls, not about their cost on a busy machine.
 PLENTY = ("--budget", "10000", "--rate", "50MB", "--min", "1us")
 JDK = pathlib.Path("/usr/lib/jvm/java-17-openjdk-amd64/bin")
 RUBY = ("/usr/bin/ruby", PROGRAMS / "shop.rb")
@@ -36,18 +37,19 @@ class Shop(OwnedProcess):
         self.process.stdin.flush()
 
     def fill(self, carts, sleep_ms=0):
-        """What all carts cost."""
+        """The cost of all carts."""
         self.say(carts, sleep_ms)
         return int(self.process.stdout.readline())
 
     def file(self, pattern):
-        """Path of a file that is mapped, and where its first byte would be."""
+        """Path of a mapped file, and the address of its first byte."""
         maps = pathlib.Path(f"/proc/{self.pid}/maps").read_text(encoding="ascii", errors="replace")
         begin, path = re.search(rf"(?m)^([0-9a-f]+)-\S+ \S+ 00000000 .* (/\S*{pattern}\S*)$", maps).groups()
         return path, int(begin, 16)
 
     def semaphores(self, pattern):
-        """How often each of the runtime's probes of functions is asked for: what the runtime looks at before it tells."""
+        """The counts of the semaphores of the runtime's function probes, which the runtime
+        checks before it reports."""
         path, begin = self.file(pattern)
         notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
         fixed = "EXEC" in subprocess.run(["readelf", "-h", path], capture_output=True, text=True, check=True).stdout
@@ -125,7 +127,8 @@ def methods_of_java_are_counted_and_timed_compiled_ones_too():
                     "Shop$Cart.checkout": 5003}
         ended = {name: value for name, value in lines[-1]["ended_functions"].items() if name != "totals"}
         check(calls_of(counts) == expected, f"{calls_of(counts)}: {ended}")
-        # The classes that are loaded meanwhile call hundreds of functions of the language, which are taken out while they are open.
+        # Classes loaded meanwhile call hundreds of library functions, which are detached while they
+        # are open.
         check(ended["too_deep"] == 0, f"{ended}")
         slow = counts["Shop$Cart.checkout"]
         check(slow[4] >= 50_000_000 and [trace.names[caller] for caller in slow[5]] == ["Shop.fill"], f"{slow}")
@@ -147,7 +150,7 @@ class Rounds(OwnedProcess):
 
 
 class ManyFunctions(Rounds):
-    """A class of Java with so many functions, which two threads call in step."""
+    """A Java class with this many functions, which two threads call in step."""
 
     def __init__(self, count):
         self.folder = tempfile.TemporaryDirectory()
@@ -166,7 +169,7 @@ class ManyFunctions(Rounds):
 
 
 class ReadAlong(FunctionTrace):
-    """Reads what is said while it is said: a pipe has no room for thousands of functions."""
+    """Reads output as it is written: a pipe has no room for thousands of functions."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -185,7 +188,7 @@ class ReadAlong(FunctionTrace):
         self.reader.join()
 
 
-# None is told by itself.
+# No call is reported individually.
 COUNTED_ALONE = ("--budget", "10000", "--rate", "50MB", "--min", "1h")
 
 
@@ -199,7 +202,8 @@ def a_function_that_threads_call_at_once_gets_one_number():
         counts = calls_of(trace.counts(lines))
         names = [f"Many.f{number}" for number in range(count)]
         check(all(told[name] == 1 for name in names), f"told more or less than once: {[(name, told[name]) for name in names if told[name] != 1]}")
-        # Who comes second while the first one gets the number is not counted, and is never late again.
+        # A thread that comes second while the first gets the number is not counted, and is never
+        # late again.
         missing = [2 * (1 + later_rounds) - counts[name] for name in names]
         check(set(missing) <= {0, 1}, f"{collections.Counter(missing)}")
         unnamed = lines[-1]["ended_functions"]["unnamed"]
@@ -210,7 +214,7 @@ def functions_beyond_the_limit_are_said():
     count, rounds, most = 5000, 4, 4096
     with idle_daemon() as daemon, Rounds("/usr/bin/ruby", PROGRAMS / "many.rb", count) as program, \
             ReadAlong(daemon, program.pid, *COUNTED_ALONE) as trace:
-        # What is told of new functions goes through a ring, and is told again where that is full.
+        # New functions are reported through a ring, and again if it is full.
         for _ in range(rounds):
             program.run("all")
         lines = trace.end()
@@ -225,7 +229,7 @@ def functions_beyond_the_limit_are_said():
 
 
 def intervals_of(trace, lines):
-    """Of each method: when each of its calls began and ended."""
+    """For each method, when each of its calls began and ended."""
     intervals = collections.defaultdict(list)
     for line in lines:
         for call in line.get("calls", ()):
@@ -272,7 +276,8 @@ def what_a_fiber_calls_stands_below_who_resumed_it():
 
 
 def short_methods_of_ruby_are_counted():
-    """However short: empty ones, aliases, those of blocks. What has no body in Ruby is not told of."""
+    """However short: empty ones, aliases, methods from blocks. Methods without a body in Ruby
+    are not reported."""
     with idle_daemon() as daemon, Rounds("/usr/bin/ruby", PROGRAMS / "short.rb") as program:
         with FunctionTrace(daemon, program.pid, *PLENTY) as trace:
             program.run("all")
@@ -282,7 +287,7 @@ def short_methods_of_ruby_are_counted():
 
 
 def functions_of_python_are_counted():
-    """Debian's 3.11 tells ends alone: there are no times, and that is said."""
+    """Debian's 3.11 reports only ends: there are no times, and that is reported."""
     with idle_daemon() as daemon, Shop(*PYTHON) as shop:
         check(set(shop.semaphores("python3").values()) == {0}, f"{shop.semaphores('python3')}")
         with FunctionTrace(daemon, shop.pid, *PLENTY) as trace:
@@ -330,7 +335,7 @@ def slices_nest_as_the_calls_did():
 def a_recording_has_them():
     with Shop(*RUBY_TRACED) as shop:
         library, _ = shop.file("libruby")
-        # It jumps to what sleeps, so its own runs are short.
+        # It jumps to the sleeping function, so its own runs are short.
         event = (f'<event name="work" threshold="1us" trace-length="3s"><function name="rb_thread_wait_for" binary="{library}"/>'
                  '<functions share="10000%" rate="10MiB" min="1us"/></event>')
         with Daemon(event) as daemon:

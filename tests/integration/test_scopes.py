@@ -1,4 +1,5 @@
-"""Events of units, control groups and containers: whose runs count, and what is said where it is not known."""
+"""Events of units, control groups and containers: whose runs count, and what is reported if that
+is unknown."""
 
 import contextlib
 import json
@@ -14,9 +15,9 @@ from run_batches import read_spool
 from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, check_trace, report, run, wait_for
 
 FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
-RUNS = 101  # of a program started with these
+RUNS = 101  # of a program started with these options
 SOMEBODY = 64001  # a user that no machine knows
-ID = "0123456789ab" + f"{os.getpid():052x}"  # nobody else's
+ID = "0123456789ab" + f"{os.getpid():052x}"  # unique
 OTHER_ID = "ba9876543210" + f"{os.getpid():052x}"
 
 
@@ -51,7 +52,7 @@ def state_of(folder, file, state):
 
 @contextlib.contextmanager
 def docker_says(container, name, image, labels):
-    """As docker keeps it of a container."""
+    """As docker stores it for a container."""
     folder = pathlib.Path("/var/lib/docker/containers") / container
     made = next(parent for parent in [folder, *folder.parents] if parent.parent.exists())
     state_of(folder, "config.v2.json", {"ID": container, "Name": f"/{name}", "Config": {"Image": image, "Labels": labels}})
@@ -62,7 +63,7 @@ def docker_says(container, name, image, labels):
 
 
 def of_a_unit():
-    """Groups that are there, and one that is made later; a group inside of a unit's belongs to it."""
+    """Existing groups, and one created later; a group inside a unit's group belongs to the unit."""
     with group("app.slice", "web.service") as unit, group("app.slice", "other.service") as other, \
             Daemon(event('unit="web"')) as daemon:
         scoped(daemon, 1)
@@ -77,7 +78,8 @@ def of_a_unit():
 
 
 def a_users_group_is_no_unit():
-    """Users make groups below those that a manager gave them, by any name; one that the scope names may have units there."""
+    """Users create groups with any names below those that a manager gave them; a user named by
+    the scope may have units there."""
     markers = '<begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/>'
     theirs = (f'<event name="theirs" threshold="10s" trace-length="1s" binary="{PLANTED.resolve()}">'
               f'<scope unit="web" user="{SOMEBODY}"/>{markers}</event>')
@@ -104,7 +106,8 @@ def of_a_control_group():
 
 
 def of_a_container():
-    """By what docker's own files say, which may come after the group; one that is known by its id alone is said."""
+    """By docker's own files, which may appear after the group; a container known only by its id
+    is reported."""
     scopes = {'container="shop"': True, 'container="sho*"': True, f'container="{ID[:12]}"': True, 'container="bank"': False,
               'image="registry.example:5000/team/shop:7"': True, 'image="shop"': True, 'image="*/team/*"': True,
               'image="redis"': False, 'label="tier=front"': True, 'label="tier=f*"': True, 'label="tier=back"': False,
@@ -129,7 +132,7 @@ def of_a_container():
 
 
 def reports_name_units_and_containers():
-    """Of the delayed program and of who took its CPU: in the text, as JSON, in the system file."""
+    """Of the delayed program and of what took its CPU: in the text, as JSON, in the system file."""
     hog = "import time\nprint(flush=True)\ninput()\nend = time.monotonic() + 0.3\nwhile time.monotonic() < end: pass"
     urgent = ["chrt", "-f", "40"] if subprocess.run(["chrt", "-f", "40", "true"], capture_output=True).returncode == 0 else []
 
@@ -179,7 +182,7 @@ def not_known():
 
 
 def of_a_pod():
-    """As containerd keeps it for Kubernetes: pod and namespace, but not the pod's labels."""
+    """As containerd stores it for Kubernetes: pod and namespace, but not the pod's labels."""
     bundle = pathlib.Path("/run/containerd/io.containerd.runtime.v2.task/k8s.io") / ID
     made = next(parent for parent in [bundle, *bundle.parents] if parent.parent.exists())
     notes = {"io.kubernetes.cri.container-name": "api", "io.kubernetes.cri.sandbox-name": "shop-7d4f",
@@ -200,7 +203,7 @@ def of_a_pod():
 
 
 def hostile_state():
-    """A container's files may hold anything."""
+    """A container's files may contain anything."""
     folder = pathlib.Path("/var/lib/docker/containers") / ID
     made = next(parent for parent in [folder, *folder.parents] if parent.parent.exists())
     folder.mkdir(parents=True)

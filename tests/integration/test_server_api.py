@@ -1,4 +1,4 @@
-"""Every address of openapi.yaml answers, and every answer is what its schema says."""
+"""Every address of openapi.yaml answers, and every answer matches its schema."""
 
 import csv
 import gzip
@@ -39,7 +39,7 @@ def resolve(node):
 
 
 def operation_of(method, path):
-    """The path as the description has it, and the operation."""
+    """The path as in the description, and the operation."""
     plain = urllib.parse.urlsplit(path).path.split("/")
     for pattern, item in DESCRIPTION["paths"].items():
         parts = pattern.split("/")
@@ -50,7 +50,7 @@ def operation_of(method, path):
 
 
 class Checker:
-    """Asks a server, and checks each answer against the description."""
+    """Sends requests to a server, and checks each answer against the description."""
 
     def __init__(self, case, server):
         self.case = case
@@ -115,7 +115,8 @@ class ServerCase(SpoolCase):
         return path.read_bytes()
 
     def two_days(self, event, slow_hours, build, factor=4, count=60):
-        """Batches of 48 hours that end with this one; the last `slow_hours` take `factor` times as long, with a build of their own."""
+        """Batches of 48 hours that end with the current one; the last `slow_hours` take `factor`
+        times as long, with their own build."""
         since_s = int(time.time()) // 3600 * 3600 - 47 * 3600
         return [self.make_runs(0, event=event, count=count, since_s=since_s + hour * 3600,
                                slower=(factor, build) if hour >= 48 - slow_hours else (1, "0123456789abcdef"))
@@ -166,7 +167,8 @@ class Api(ServerCase):
     def check_events(self, checker):
         _, events = checker.ask("GET", "/api/v1/events?search=QUE")
         (event,) = events["events"]
-        # Two batches of 60 runs with 6 delays and a suspended run each, and two bundles of 2 delays.
+        # Two batches of 60 runs with 6 delays and a suspended run each, and two bundles of 2
+        # delays.
         self.assertEqual((event["event"], event["runs"], event["delays"], event["bundles"]), ("query", 118, 16, 2))
         self.assertEqual(checker.ask("GET", "/api/v1/events?search=nothing")[1]["events"], [])
         lost = events["lost"]
@@ -184,7 +186,7 @@ class Api(ServerCase):
         checker.ask("GET", "/api/v1/events?after=x", expect=400)
         _, choices = checker.ask("GET", "/api/v1/choices?event=query")
         self.assertEqual(choices["hosts"], ["host-<1>"])
-        # Of runs, and of delays in bundles; either kind is found by it.
+        # From runs, and from delays in bundles; both kinds can be found by it.
         self.assertEqual(choices["users"], ["1000", "<b>ann</b>"])
         _, of_user = checker.ask("GET", "/api/v1/delays?event=query&user=1000")
         self.assertTrue(of_user["delays"])
@@ -208,7 +210,7 @@ class Api(ServerCase):
         self.check_split(checker, summary)
         _, stages = checker.ask("GET", "/api/v1/events/query/stages?stage=execute")
         (stack,) = stages["stacks"]
-        self.assertEqual(stack["hits"], 116)  # without the two that are hidden and the two whose stages were not watched
+        self.assertEqual(stack["hits"], 116)  # without the two hidden ones and the two whose stages were not watched
         self.assertEqual([frame["function"] for frame in stack["frames"]], ["<script>alert(1)</script>", "main"])
         checker.ask("GET", "/api/v1/events/query/stages", expect=400)
         _, shift = checker.ask("GET", "/api/v1/events/query/times")
@@ -228,7 +230,7 @@ class Api(ServerCase):
                          ("query", 118, 12, 1, "untested"))
         self.assertEqual((len(event["units"]["p99"]), sum(event["units"]["runs"])), (48, 118))
         self.assertEqual(overview["unit_ns"], 3600 * 10**9)
-        # Of the last 24 hours there is nothing.
+        # The last 24 hours have nothing.
         self.assertEqual(checker.ask("GET", "/api/v1/overview")[1]["events"], [])
         checker.ask("GET", "/api/v1/overview?order=loudest", expect=400)
         checker.ask("GET", "/api/v1/overview?from=5&to=5", expect=400)
@@ -337,7 +339,8 @@ class Api(ServerCase):
         self.assertEqual([json.loads(line) for line in lines], listed["delays"])
         checker.ask("GET", "/api/v1/delays/export?format=xls", expect=400)
         checker.ask("GET", "/api/v1/events/query/runs/export?format=xls", expect=400)
-        # What a spreadsheet would take for a formula; more than one part; an event without runs.
+        # A text that a spreadsheet would read as a formula; more than one page; an event without
+        # runs.
         for host in ("=cmd()", 'a "b", c'):
             content = self.make_runs(1, host=host, count=1500, event="wide")
             checker.ask("PUT", f"/api/v1/batches/{sha256(content)}", content, 201, content_type="application/zstd")
@@ -349,7 +352,7 @@ class Api(ServerCase):
     def check_causes(self, checker):
         def known():
             return checker.ask("GET", "/api/v1/causes?event=query")[1]["causes"]
-        # Two bundles are too few to tell.
+        # Two bundles are too few for a result.
         self.assertEqual(known(), [])
         for seed in range(3, 10):
             content = self.make_bundle(seed, host=f"host-{seed % 3}")
@@ -400,7 +403,8 @@ class Api(ServerCase):
         self.assertEqual(detail["markers"][1]["stack"][0]["function"], "parse")
         self.assertEqual([stage["name"] for stage in run["stages"]], ["begin", "parse", "execute"])
         self.assertEqual(sum(stage["duration_ns"] for stage in run["stages"]), run["duration_ns"])
-        # One of each batch was watched without its stages: it has none, and is not dirty for that.
+        # One run of each batch was watched without its stages: it has none, and is not dirty
+        # because of that.
         bare = [run for run in slowest["runs"] if run["without_stages"]]
         self.assertEqual([(run["stages"], run["dirty"]) for run in bare], [([], None)] * 2)
         self.assertTrue(all(run["stages"] for run in slowest["runs"] if not run["without_stages"]))
@@ -492,7 +496,7 @@ class Api(ServerCase):
             checker.ask("GET", absent + part, expect=404)
 
     def check_objects(self, checker):
-        """Without any; those that a machine sends are for test_distant_objects.py."""
+        """Without any; test_distant_objects.py covers those that a machine sends."""
         _, watches = checker.ask("GET", "/api/v1/objects")
         self.assertEqual(watches["watches"], [])
         checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11", expect=404)
@@ -500,7 +504,7 @@ class Api(ServerCase):
         checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11/summary", expect=404)
 
     def check_forms(self, checker, address):
-        """Each form is what `lagtrap export` writes of the same bundle."""
+        """Each format equals what `lagtrap export` writes for the same bundle."""
         _, listed = checker.ask("GET", "/api/v1/formats")
         names = [form["name"] for form in listed["formats"]]
         self.assertEqual(names, ["folded", "pprof", "speedscope", "firefox", "chrome", "csv", "perf"])
@@ -597,7 +601,7 @@ class Api(ServerCase):
 
 class CommandLine(ServerCase):
     def test_machines_name_builds_by_their_package(self):
-        """Until somebody gives another name."""
+        """Until somebody sets another name."""
         checker = self.open_world()
         self.batches, self.bundles = [], [self.make_bundle(5, event="packaged")]
         self.upload_all(checker)
@@ -642,7 +646,7 @@ class CommandLine(ServerCase):
         server = self.server()
         checker = Checker(self, server)
         checker.sign_in("ann")
-        # What the command line does counts at once in the server that runs.
+        # Changes on the command line apply at once to the running server.
         self.run_server("user", "password", "ann", input="another password\n")
         checker.ask("GET", "/api/v1/session", expect=401)
         checker.cookie = None
@@ -667,7 +671,7 @@ class CommandLine(ServerCase):
         self.assertEqual(put(), 201)
         self.assertNotIn("last used never", self.run_server("token", "list"))
         self.run_server("token", "revoke", "rack")
-        # Somebody must be known, or else the server would be open again.
+        # An account or token must remain, or the server would be open again.
         self.run_server("token", "add", "other", "--scope", "read")
         self.assertEqual(put(), 401)
         self.assertIn("no token", self.run_server("token", "revoke", "rack", code=1))

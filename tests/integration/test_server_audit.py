@@ -1,4 +1,4 @@
-"""The server's audit: what is written down of who did what, and who may read it."""
+"""The server's audit log: what it records, and who may read it."""
 
 import json
 import re
@@ -63,19 +63,19 @@ class Audit(ServerCase):
         self.assertTrue(removed and removed[0]["who"] == "retention", self.entries(checker))
 
     def test_what_is_too_old_goes_by_itself(self):
-        """Nothing else comes that would make the server look."""
+        """Nothing else happens that would make the server check."""
         checker = self.open_world("--keep-for", "1s", "--keep-runs-for", "1d")
         for kind, content in (("bundles", self.bundles[0]), ("batches", self.batches[0])):
             checker.ask("PUT", f"/api/v1/{kind}/{sha256(content)}", content, 201, content_type="application/zstd")
         self.assertGreater(checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"], 0)
         wait_for(lambda: not checker.ask("GET", "/api/v1/bundles")[1]["bundles"] and checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"] == 0,
                  "retention", 200)
-        # It is written when the removal is done.
+        # The entry is written when the removal is done.
         wait_for(lambda: {entry["action"] for entry in self.entries(checker) if entry["who"] == "retention"} == {"remove bundles", "remove runs"},
                  "both to be in the audit")
 
     def test_runs_beyond_a_size_go_by_themselves(self):
-        """The oldest, no more than must, and hidden runs count as the others do."""
+        """The oldest runs, no more than necessary, and hidden runs count like others."""
         since_s = int(time.time()) // 86400 * 86400 - 86400
         batches = [self.make_runs(hour, count=500, since_s=since_s) for hour in range(24)]
         full = 500 * len(batches)
@@ -96,7 +96,8 @@ class Audit(ServerCase):
         left = server.metric("runs")
         self.assertLessEqual(server.metric("store_bytes"), limit)
         self.assertTrue(full * 0.4 <= left <= full * 0.6, left)
-        # Whole hours went; each that is left has one run that was suspended, which is counted, and not listed.
+        # Whole hours were removed; each remaining one has a suspended run, which is counted but not
+        # listed.
         self.assertEqual(left % 500, 0)
         hours, runs = left // 500, "/api/v1/events/query/runs?limit=1"
         listed = checker.ask("GET", runs)[1]

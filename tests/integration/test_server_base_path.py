@@ -1,4 +1,5 @@
-"""The server below a path of its host, behind nginx with TLS: pages in a browser, API, uploader, links in messages."""
+"""The server below a path of its host, behind nginx with TLS: pages in a browser, API, uploader,
+links in messages."""
 
 import http.client
 import json
@@ -24,7 +25,7 @@ def free_port():
 
 
 class Nginx(OwnedProcess):
-    """Hands what lies below the path to the server, unchanged, and has another page elsewhere."""
+    """Passes everything below the path to the server unchanged, and has another page elsewhere."""
 
     def __init__(self, folder, server_port):
         self.folder, self.port = folder, free_port()

@@ -1,4 +1,5 @@
-"""Real recordings of several hosts, on a real server: causes explain the extra time of delays, and what is rare is none."""
+"""Real recordings of several hosts on a real server: causes explain the extra time of delays,
+and rare reasons are not causes."""
 
 import contextlib
 import os
@@ -16,7 +17,7 @@ REAL_LAGTRAPD = lagtrap_test.LAGTRAPD.resolve()
 
 
 class HostDaemon(Daemon):
-    """A daemon on a host of another name: it runs in a UTS namespace of its own."""
+    """A daemon on a host with another name: it runs in its own UTS namespace."""
 
     def __init__(self, host, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -39,7 +40,7 @@ def upload(spool, server):
 
 
 def causes(server, bundles):
-    """What the server says of event "work", once it has looked into so many bundles."""
+    """The server's causes of event "work", once it has parsed this many bundles."""
     rows = server.parsed_bundles(bundles)
     check(len(rows) == bundles, f"{len(rows)} bundles, {bundles} were sent")
     check(not any(row["bad_reason"] for row in rows), f"a bundle is bad: {rows}")
@@ -48,7 +49,8 @@ def causes(server, bundles):
 
 
 def record(server, host, events, rounds):
-    """On one host, for each round a recording of programs that run one after another; uploads them, and gives their number."""
+    """On one host, for each round a recording of programs that run one after another; uploads
+    them, and returns their number."""
     with HostDaemon(host, events) as daemon:
         for done, plans in enumerate(rounds, 1):
             with contextlib.ExitStack() as stack:
@@ -62,7 +64,7 @@ def record(server, host, events, rounds):
 
 @contextlib.contextmanager
 def recorded(threshold, trace_length, rounds_of):
-    """A server with the recordings of all hosts; what it says of the causes of event "work"."""
+    """A server with the recordings of all hosts; returns its causes of event "work"."""
     with Server() as server:
         events = library_event(EVENT, PLANTED, threshold, trace_length, STAGES)
         told = causes(server, sum(record(server, host, events, rounds_of(host)) for host in HOSTS))
@@ -83,8 +85,9 @@ def planted_function_is_the_first_cause():
         check("planted_lock_holder" in first["title"] and first["reason"] == "lock (futex)", f"first is {first['title']}")
         check(first["hosts"] == 4 and not first["single_host"] and first["affected_runs"] >= 6,
               f"{first['affected_runs']} runs on {first['hosts']} hosts")
-        # Of the delays it affects it has nearly all the extra time. Where a switch was lost (a kernel that runs no programs
-        # for threads of process 1) the holder's time is unknown, and that delay is nobody's.
+        # It has nearly all the extra time of the delays it affects. If a switch was lost (a kernel
+        # that runs no programs for threads of process 1), the holder's time is unknown, and that
+        # delay is attributed to nothing.
         check(first["share"] > 0.75 * first["affected_runs"] / told["delayed_runs"], f"its share is {first['share']} by {first['affected_runs']}")
         check(first["q_value"] < 0.001 and first["example"], f"{first}")
         functions = [frame["function"] for frame in first["frames"]]
@@ -95,7 +98,8 @@ def planted_function_is_the_first_cause():
 
 
 def a_wait_that_normal_runs_have_too_is_explained_by_how_much_longer_it_is():
-    """All runs sleep, nearly all their time, those above the threshold for longer; some delays wait for a lock instead."""
+    """All runs sleep nearly all the time, those above the threshold for longer; some delays wait
+    for a lock instead."""
     lengths_ms = (70, 30, 65, 35, 80, 25, 75, 40, 90, 32)
     sleeps = [("--kind", "sleep", "--fast", 0, "--slow-ms", length) for length in lengths_ms]
     with recorded("50ms", "1500ms", lambda _: [sleeps, slow("lock")]) as told:
@@ -114,7 +118,7 @@ def what_is_rare_is_no_cause():
     kinds = {"oak": ("lock", "cpu"), "elm": ("sleep", "fsync"), "ash": ("fault", "cpu"), "yew": ("sleep", "fsync")}
     with recorded("20ms", "400ms", lambda host: [slow(kind) for kind in kinds[host]]) as told:
         check(told["delayed_runs"] >= 6 and told["normal_runs"] >= 50, f"{told['delayed_runs']}, {told['normal_runs']} runs")
-        # That the machine is busy with other work is a cause of all of them, and a true one.
+        # A machine busy with other work is a true cause of all of them.
         named = [cause["title"] for cause in told["causes"] if cause["title"] != "waits for a CPU"]
         check(not named, f"{named}")
         check(told["unexplained_share"] > 0.5, f"{told['unexplained_share']} is unexplained")

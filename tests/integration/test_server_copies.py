@@ -1,4 +1,5 @@
-"""Killed in the middle of work, alone and as one of two copies: nothing acknowledged is missing, nothing is there twice."""
+"""Servers killed during their work, alone and as one of two on a store: nothing acknowledged is
+missing, nothing is there twice."""
 
 import concurrent.futures
 import contextlib
@@ -27,7 +28,8 @@ DIGESTS = '/api/v1/{}/{}'
 
 
 class Load:
-    """Sends bundles and batches to an address from several threads, again and again until each is acknowledged."""
+    """Sends bundles and batches to an address from several threads, repeating each until it is
+    acknowledged."""
 
     def __init__(self, port, bundles, batches):
         self.port = port
@@ -81,7 +83,7 @@ class Load:
 
 
 def until_midnight():
-    """Seconds until the next day of UTC."""
+    """Seconds until the next UTC day."""
     return 86400 - int(time.time()) % 86400
 
 
@@ -93,7 +95,7 @@ class World(ServerCase):
         self.runs_each = runs
 
     def check_all_there_once(self, checker):
-        """What the server holds is what was sent: each bundle once, each run once, and whole."""
+        """The server has what was sent: each bundle and each run exactly once, and complete."""
         rows, after = [], ""
         while True:
             _, page = checker.ask("GET", f"/api/v1/bundles?limit=100{after}")
@@ -163,7 +165,7 @@ class Forwarder(Port):
 
 
 class ObjectStore:
-    """Ceph's gateway on this machine. Who is started later has its keys in the environment."""
+    """Ceph's gateway on this machine. Programs started later have its keys in the environment."""
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-rgw-"))
@@ -227,7 +229,7 @@ class TwoCopies(World):
         first, second = self.copy("first"), self.copy("second")
         self.make_load(bundles=24, batches=20, runs=200)
         port = self.proxy([first.port, second.port])
-        # An upload that is half there when its server dies.
+        # An upload that is half done when its server dies.
         half = self.contents[-1]
         torn = first.begin_upload(half, MIB // 2)
         load = Load(port, self.contents, self.run_batches)
@@ -239,7 +241,7 @@ class TwoCopies(World):
         survivor = Checker(self, second)
         self.wait_until_parsed(survivor)
         self.check_all_there_once(survivor)
-        # The one that comes back tells the same.
+        # The restarted server gives the same answers.
         self.check_all_there_once(Checker(self, self.copy("first")))
         outcome = subprocess.run(
             [SERVER, "--data", self.root / "check", "--store",
@@ -262,7 +264,8 @@ class TwoCopies(World):
         here.ask("GET", "/api/v1/session", expect=401)
 
     def quota_copies(self):
-        """Two copies on a database of their own, where a sender may bring 1.00 MiB a day, and a way to run SQL there."""
+        """Two servers on a separate database, where a sender may upload 1.00 MiB a day, and a
+        function that runs SQL there."""
         database = f"quota{time.monotonic_ns()}"
         self.postgres.run(BIN / "createdb", "-h", self.postgres.folder, database)
         wait_for(lambda: until_midnight() > 120, "the day that is about to end to be over", 180)
@@ -285,7 +288,7 @@ class TwoCopies(World):
         self.assertEqual(error["message"], "the quota of this sender for today is used up (1.00 MiB, --daily-quota)")
         self.assertRegex(error["hint"], r"^it opens again at 00:00 UTC, in \d{1,2} h \d{1,2} min$")
         self.assertTrue(until_midnight() <= int(response.headers["Retry-After"]) <= latest + 1, response.headers["Retry-After"])
-        # What still fits is taken.
+        # Uploads that still fit are accepted.
         self.assertEqual(second.put(os.urandom(200_000))[0].status, 201)
         for one, refused in ((first, 0), (second, 1)):
             told = {name: one.metric(name) for name in ("quota_bytes", "quota_senders", "quota_most_bytes", "uploads_over_quota_total")}
@@ -294,7 +297,7 @@ class TwoCopies(World):
         entries = json.loads(first.request("GET", "/api/v1/audit?only=refusals")[1])["entries"]
         self.assertEqual([(entry["who"], entry["action"], entry["detail"]) for entry in entries],
                          [("anyone on this machine", "refuse upload", "its quota of today is used up")])
-        # It will fit on no day, so that it need not come again.
+        # It can never fit, so the sender need not retry.
         response, body = first.put(os.urandom(MIB + 1))
         self.assertEqual((response.status, response.headers["Retry-After"]), (413, None))
         self.assertIn("a sender may bring 1.00 MiB a day", json.loads(body)["error"]["message"])
@@ -302,7 +305,7 @@ class TwoCopies(World):
         _, said = self.upload(second.url)
         self.assertRegex(said, r"HTTP 429: the quota of this sender for today is used up \(1.00 MiB, --daily-quota\); it opens again at 00:00 UTC, in .*; retry after \d+ s")
         self.assertTrue((self.spool / "ready" / name).exists(), said)
-        # As it looks on the next day.
+        # As it is on the next day.
         sql("UPDATE quota SET day = day - 1")
         self.assertEqual(first.metric("quota_most_bytes"), 0)
         code, said = self.upload(second.url)
@@ -330,7 +333,7 @@ class TwoCopies(World):
             self.assertEqual(second.put(another)[0].status, 429)
         wait_for(lambda: second.metric("quota_most_bytes") == 0, "what did not come to be given back")
         self.assertEqual(second.put(another)[0].status, 201)
-        # What a killed copy had taken counts until the day ends; there is nobody to give it back.
+        # Bytes charged by a killed server count until the day ends, because nothing refunds them.
         torn = first.begin_upload(os.urandom(400_000), 200_000)
         self.assertEqual(second.metric("quota_most_bytes"), 1_000_000)
         first.kill()

@@ -1,4 +1,5 @@
-"""Signing in by a real provider of OpenID Connect: from page to page in a browser, and step by step over HTTP."""
+"""Single sign-on with a real OpenID Connect provider: from page to page in a browser, and step
+by step over HTTP."""
 
 import http.cookiejar
 import json
@@ -34,7 +35,7 @@ class Provider(OwnedProcess):
 
 
 class Person:
-    """A browser without a screen: keeps cookies, follows redirections."""
+    """A headless browser: keeps cookies, follows redirects."""
 
     def __init__(self, server):
         self.server = server
@@ -50,7 +51,7 @@ class Person:
             return error.url, error.read().decode()
 
     def sign_in(self, account, to="/bundles"):
-        """All pages of the provider, as a person fills them in; where that ends."""
+        """Fills in all pages of the provider like a person; returns where that ends."""
         url, page = self.open(f"{self.server.url}/api/v1/oidc/begin?to={urllib.parse.quote(to, safe='')}")
         for _ in range(4):
             if url.startswith(self.server.url):
@@ -107,7 +108,7 @@ class Oidc(ServerCase):
         checker.sign_in("local")
         accounts = {row["account"]: row["role"] for row in checker.ask("GET", "/api/v1/accounts")[1]["accounts"]}
         self.assertEqual(accounts, {"local": "admin", "ann": "admin", "rita": "reader"})
-        # Nobody knows a password of theirs.
+        # There is no password for them.
         checker.ask("POST", "/api/v1/session", {"account": "ann", "password": ""}, 401)
         entries = self.audit(server)
         self.assertIn(("ann", "sign in", None, "by Example Login"), entries)
@@ -120,7 +121,7 @@ class Oidc(ServerCase):
         with self.assertRaises(urllib.error.HTTPError) as refused:
             ann.opener.open(change, timeout=60)
         self.assertEqual((refused.exception.code, json.loads(refused.exception.read())["error"]["message"]), (403, "this account has no password here"))
-        # A session ends as any other.
+        # Such a session ends like any other.
         request = urllib.request.Request(f"{server.url}/api/v1/session", method="DELETE", headers={"Sec-Fetch-Site": "same-origin"})
         ann.opener.open(request, timeout=60).close()
         self.assertEqual(ann.session(), 401)
@@ -146,7 +147,7 @@ class Oidc(ServerCase):
             return person.session()["teams"]
         self.assertEqual(teams_of("ann+shop-devs+pay-devs"), ["everybody", "pay", "shop"])
         checker.ask("PUT", "/api/v1/teams/pay/accounts/ann", expect=204)
-        # Out of the group, out of its team; what an admin did by hand stays.
+        # Leaving the group ends its team membership; what an admin did by hand stays.
         self.assertEqual(teams_of("ann+others"), ["everybody", "pay"])
         self.assertEqual(teams_of("rita"), ["everybody"])
         entries = self.audit(server)
@@ -187,7 +188,7 @@ class Oidc(ServerCase):
         response, _ = server.request("GET", "/api/v1/oidc/begin")
         self.assertEqual((response.status, response.headers["Location"]), (303, "/?sign_in=no-answer"))
         self.assertIn("Couldn't connect", server.log())
-        # Passwords go on.
+        # Passwords still work.
         Checker(self, server).sign_in("local")
 
     def test_a_server_with_a_provider_is_not_open_to_its_machine(self):
@@ -197,7 +198,7 @@ class Oidc(ServerCase):
         server = self.server("--oidc-file", str(self.root / "oidc"), "--public-url", "http://127.0.0.1:9")
         self.assertEqual(server.request("GET", "/api/v1/session")[0].status, 401)
         self.assertEqual(json.loads(server.request("GET", "/api/v1/session/ways")[1]), {"provider": "127.0.0.1"})
-        # Nor is what calls itself otherwise believed.
+        # A provider that identifies itself differently is not accepted either.
         self.assertEqual(server.request("GET", "/api/v1/oidc/begin")[0].status, 303)
 
     def test_bad_files_are_refused_at_the_start(self):

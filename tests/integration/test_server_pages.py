@@ -1,4 +1,5 @@
-"""The pages in a real browser, over the real server. With --serve: the same server, for whoever works on the pages, until Ctrl-C."""
+"""The pages in a real browser with the real server. With --serve: the same server, for working
+on the pages, until Ctrl-C."""
 
 import json
 import os
@@ -31,19 +32,20 @@ class Pages(ServerCase):
         if outcome.returncode == 77:
             skip(outcome.stdout)
         print("\n".join(line for line in outcome.stdout.splitlines() if line.startswith(("# pass", "# fail", "# skipped"))), file=sys.stderr)
-        # Of each test that failed, what it says.
+        # The output of each failed test.
         failed = re.findall(r"^not ok .*?^  \.\.\.$", outcome.stdout, re.M | re.S)
         self.assertEqual(outcome.returncode, 0, "\n".join(failed) + outcome.stderr[-2000:])
 
     def seeded_server(self):
-        """A server with data for all pages, and the file that tells the browser tests what it has."""
+        """A server with data for all pages, and the file that tells the browser tests its
+        content."""
         checker = self.open_world("--requests-per-second", "0", "--trace-viewer", "https://ui.perfetto.dev", "--allow-local-receivers")
         # Enough runs for the bars, five of them suspended; an event whose name is markup.
         self.batches = [self.make_runs(seed) for seed in range(5)] + [self.make_runs(5, host="web-2"), self.make_runs(9, count=10, event=HOSTILE_EVENT, lost=1234)]
         self.batches += self.two_days("checkout", 3, "bbbb2222bbbb2222")
         shop, big = self.bundle_of_kind("shop", "query"), self.bundle_of_kind("big", "open document")
         self.bundles = [self.make_bundle(seed) for seed in range(1, 8)] + [self.make_bundle(seed, event="import") for seed in (1, 2)] + [shop, big, b"no bundle at all"]
-        # What got worse has delays of this hour, with a cause.
+        # The event that got worse has delays of this hour, with a cause.
         self.bundles[:0] = [self.make_bundle(seed, event="checkout", since_s=int(time.time()) - 1200) for seed in range(1, 8)]
         watches = self.add_watches()
         self.upload_once(checker)
@@ -88,7 +90,8 @@ class Pages(ServerCase):
         return pathlib.Path(made.stdout.strip()).read_bytes()
 
     def add_watches(self):
-        """Of one that goes on two parts are missing; one ended, and was too long to be kept whole; of the last the first part is missing."""
+        """Two parts of the running one are missing; one ended, and was too long to keep
+        completely; the last one's first part is missing."""
         running, ended, headless = (str(uuid.uuid4()) for _ in range(3))
         for watch, host, *part in [(running, "web-03", "1"), (running, "web-03", "4"), (headless, "web-05", "2"),
                                    (ended, "<b>web-04</b>", "1"), (ended, "<b>web-04</b>", "2", "long"), (ended, "<b>web-04</b>", "3", "long"),

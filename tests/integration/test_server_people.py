@@ -1,4 +1,5 @@
-"""People at the server: the first account, one's own password, the audit as a file, by API, on the command line and in a browser."""
+"""People at the server: the first account, changing one's password, the audit log as a file; by
+API, on the command line and in a browser."""
 
 import csv
 import io
@@ -16,7 +17,7 @@ NEW_PASSWORD = "staple battery correct"
 
 
 def run_browser_tests(case, world, *names):
-    """The named files of tests/browser against the server that `world` describes."""
+    """Runs the named files of tests/browser against the server that `world` describes."""
     path = case.root / "world.json"
     path.write_text(json.dumps(world))
     outcome = subprocess.run(["node", SOURCE_DIR / "tests" / "browser" / "run.mjs", *names], capture_output=True, text=True, timeout=280,

@@ -1,4 +1,5 @@
-"""Backup and restore as docs/server.md says it, with a folder and with PostgreSQL and S3; and a store of an older version opened by this one."""
+"""Backup and restore as in docs/server.md, with a folder and with PostgreSQL and S3; and this
+version opening a store of an older one."""
 
 import os
 import re
@@ -15,7 +16,7 @@ from test_server_api import Checker, ServerCase
 from test_server_copies import ObjectStore
 
 EVENT = "/api/v1/events/query"
-# What the server knows, one address for each kind of it.
+# The server's data: one address for each kind.
 ADDRESSES = ("/api/v1/events", f"{EVENT}/summary", f"{EVENT}/runs?limit=1000", f"{EVENT}/runs?limit=1000&dirty=1", f"{EVENT}/stages?stage=execute",
              f"{EVENT}/times", f"{EVENT}/causes", f"{EVENT}/delays", "/api/v1/bundles", "/api/v1/delays", "/api/v1/builds", "/api/v1/causes", "/api/v1/tokens",
              "/api/v1/rules", "/api/v1/teams", "/api/v1/choices", "/api/v1/audit?limit=1000")
@@ -24,7 +25,7 @@ MIGRATION = re.compile(r'constexpr const char\* (\w+) = R"\((.*?)\)";', re.S)
 
 def answers(checker):
     told = {address: checker.ask("GET", address)[1] for address in ADDRESSES}
-    # Signing in, to ask, is told too, and so are the downloads below.
+    # Signing in to ask is recorded too, and so are the downloads below.
     told["/api/v1/audit?limit=1000"]["entries"] = [entry for entry in told["/api/v1/audit?limit=1000"]["entries"]
                                                    if entry["action"] != "sign in" and not entry["action"].startswith("download ")]
     for bundle in told["/api/v1/bundles"]["bundles"]:
@@ -39,7 +40,7 @@ def answers(checker):
 
 class RestoreCase(ServerCase):
     def fill(self, checker):
-        """Of each kind something."""
+        """Adds something of each kind."""
         self.bundles = [self.make_bundle(seed) for seed in (1, 2, 3)]
         self.batches = [self.make_runs(1), self.make_runs(2, lost=9)]
         self.upload_all(checker)
@@ -75,7 +76,7 @@ class FolderAndFile(RestoreCase):
         before = answers(checker)
         subprocess.run([SERVER, "--data", server.data, "backup", self.root / "backup.sqlite"], check=True, capture_output=True)
         shutil.copytree(server.data / "blobs", self.root / "backup-blobs")
-        # What comes after the backup is not in it.
+        # Later data is not in the backup.
         checker.ask("PUT", "/api/v1/builds/build-b", {"name": "v1.3"})
         server.kill()
         fresh = self.root / "fresh"
@@ -89,7 +90,8 @@ class FolderAndFile(RestoreCase):
         self.check_whole("--data", fresh)
 
     def test_bundles_copied_after_the_store_are_taken_in(self):
-        """The other order loses nothing either: what the store does not list is listed at the start."""
+        """The other order loses nothing either: blobs that the store does not list are added at
+        the start."""
         server, _ = self.open_filled()
         subprocess.run([SERVER, "--data", server.data, "backup", self.root / "backup.sqlite"], check=True, capture_output=True)
         late = self.make_bundle(9)
@@ -110,14 +112,15 @@ class FolderAndFile(RestoreCase):
         self.assertEqual(restored.server.put(late)[0].status, 401)
 
     def migrations(self):
-        """The steps of the schema, as the source has them."""
+        """The steps of the schema, from the source."""
         text = (SOURCE_DIR / "server" / "store" / "sqlite_schema.cpp").read_text()
         named = dict(MIGRATION.findall(text))
         steps = re.findall(r"\{(\d+), (\w+)\}", text)
         return [(int(number), named[name]) for number, name in steps]
 
     def test_a_store_of_an_older_version(self):
-        """Made from one of today by taking out what steps 8 and later added, and compared with the schema that the first seven make."""
+        """Made from a current store by removing what steps 8 and later added, and compared with
+        the schema of the first seven."""
         server, checker = self.open_filled()
         before = answers(checker)
         server.stop()
@@ -145,7 +148,7 @@ class FolderAndFile(RestoreCase):
         for address in before:
             self.assertEqual(without_units(after[address]), without_units(before[address]), address)
         self.assertEqual({run["unit"] for run in after[f"{EVENT}/runs?limit=1000"]["runs"]}, {""})
-        # It goes on from there.
+        # It can be used from there on.
         self.batches, self.bundles = [self.make_runs(4)], []
         upgraded.ask("PUT", f"/api/v1/batches/{sha256(self.batches[0])}", self.batches[0], 201, content_type="application/zstd")
         upgraded.server.stop()
@@ -164,7 +167,7 @@ class FolderAndFile(RestoreCase):
 
 
 def without_units(told):
-    """Units were not known to the older version."""
+    """The older version did not have units."""
     if isinstance(told, dict):
         return {name: without_units(value) for name, value in told.items() if name not in ("unit", "units")}
     return [without_units(value) for value in told] if isinstance(told, list) else told
@@ -205,7 +208,7 @@ class PostgresAndS3(RestoreCase):
         checker.server.kill()
         self.postgres.run(BIN / "createdb", "-h", self.postgres.folder, "restored")
         self.postgres.run(BIN / "pg_restore", "-h", self.postgres.folder, "-d", "restored", "--exit-on-error", dump)
-        # As any tool for buckets copies objects.
+        # As any S3 tool copies objects.
         for key in map(sha256, self.bundles):
             self.s3(f"first/{key}", "-o", self.root / key)
             self.s3(f"second/{key}", "-T", self.root / key)

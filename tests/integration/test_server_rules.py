@@ -1,4 +1,4 @@
-"""The server tells people: to real receivers, once, over failures, restarts and copies of the server."""
+"""The server's alerts: to real receivers, once, despite failures, restarts and several servers."""
 
 import email
 import email.policy
@@ -43,7 +43,7 @@ class RuleCase(ServerCase):
         return checker.ask("GET", f"/api/v1/rules/{made['id']}")[1]
 
     def wait_for_looks(self, checker, made, looks=3):
-        """So many more looks at the rule."""
+        """Waits for this many more evaluations of the rule."""
         seen = set()
 
         def looked():
@@ -218,7 +218,7 @@ class OtherWays(RuleCase):
         self.assertIn("5 runs were lost on host oak", alert["annotations"]["summary"])
         self.assertEqual(alert["generatorURL"], "https://lagtrap.example/?span=24h&host=oak")
         wait_for(lambda: "LagtrapTest" in alerts(), "the test")
-        # What is over is over there too: the losses fall out of the hours that are looked at.
+        # The alert ends at the receiver too: the losses leave the hours that the rule covers.
         with sqlite3.connect(self.root / "data" / "lagtrap.sqlite", timeout=30) as store:
             store.execute("UPDATE batch SET received_ns = received_ns - 86400000000000")
             store.execute("UPDATE tell_finding SET seen_ns = seen_ns - 3600000000000")

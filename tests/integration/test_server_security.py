@@ -1,4 +1,4 @@
-"""What the server refuses, and to whom: passwords, sessions, tokens, foreign pages, floods, hostile bundles."""
+"""Refusals of the server: passwords, sessions, tokens, foreign pages, floods, hostile bundles."""
 
 import concurrent.futures
 import contextlib
@@ -33,7 +33,8 @@ def memory_peak_bytes(process):
 
 
 class StalledBucket(http.server.ThreadingHTTPServer):
-    """An S3 store that lists nothing and takes uploads, of which it acknowledges none until it is left."""
+    """An S3 store that lists nothing and receives uploads, but acknowledges none until it is
+    left."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -88,7 +89,7 @@ class SignIn(ServerCase):
         for _ in range(20):
             checker.sign_in("ann")  # knows the password: not limited
         checker.cookie = None
-        # Ten a minute, and what a minute allows comes back meanwhile.
+        # Ten a minute, plus what the elapsed time allows.
         guesses, began = [], time.monotonic()
         while len(guesses) < 60 and 429 not in guesses:
             guesses.append(checker.server.request("POST", "/api/v1/session", json.dumps({"account": "ann", "password": "guess"}),
@@ -163,7 +164,7 @@ class SignIn(ServerCase):
         add_user(self.root / "data", "ann", "admin")
         server = self.server("--behind-proxy")
         lines = [[f"203.0.113.{number}", "2001:db8:1:2::%x" % number] for number in range(11)]
-        # All come from one network of 64 bits, as the proxy's own line says.
+        # By the proxy's own line, all come from one /64 network.
         self.assertEqual([self.guess(server, "ann", pair) for pair in lines], [401] * 10 + [429])
 
     def test_headers_are_believed_from_trusted_proxies_alone(self):
@@ -182,9 +183,9 @@ class SignIn(ServerCase):
         checker = Checker(self, server)
         response, _ = checker.ask("POST", "/api/v1/session", body, 204, {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "https"})
         self.assertTrue(response.headers["Set-Cookie"].startswith("__Host-lagtrap="))
-        # The proxy speaks for somebody without TLS, however near.
+        # The proxy names a client without TLS, however near it is.
         checker.ask("POST", "/api/v1/session", body, 403, {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http"})
-        # Nobody speaks: an operator beside the server.
+        # No forwarded client: an operator on the server's machine.
         response, _ = checker.ask("POST", "/api/v1/session", body, 204)
         self.assertTrue(response.headers["Set-Cookie"].startswith("lagtrap="))
 
@@ -202,7 +203,7 @@ class SignIn(ServerCase):
             try:
                 wait_for(lambda: 429 in heard, "the flood to be refused")
                 checker = Checker(self, server)
-                for number in range(11):  # more than one sender may guess in a minute
+                for number in range(11):  # more guesses than one sender may make in a minute
                     checker.ask("POST", "/api/v1/session", {"account": "ann", "password": PASSWORD}, 204,
                                 {"X-Forwarded-For": f"192.0.2.{number}", "X-Forwarded-Proto": "https"})
             finally:
@@ -251,7 +252,7 @@ class Rights(ServerCase):
     def test_an_open_server_answers_this_machine_alone(self):
         server = self.server()
         self.assertEqual(server.request("GET", "/api/v1/session", headers={"Host": "evil.example"})[0].status, 421)
-        # Pages name no address elsewhere unless the operator does.
+        # Pages contain no foreign address unless the operator configures one.
         self.assertNotIn(b"perfetto.dev", server.request("GET", "/")[1])
         for name in ("Via", "Forwarded", "X-Forwarded-For", "x-forwarded-host", "X-Real-IP"):
             self.assertEqual(server.request("GET", "/api/v1/session", headers={name: "192.0.2.1"})[0].status, 421, name)
@@ -259,7 +260,7 @@ class Rights(ServerCase):
         kind = {"Content-Type": "application/json"}
         self.assertEqual(server.request("POST", "/api/v1/accounts", new, {**kind, "Origin": "https://evil.example"})[0].status, 403)
         self.assertEqual(server.request("POST", "/api/v1/accounts", new, kind)[0].status, 201)
-        # With the first account the server is open no more.
+        # The first account ends open access.
         self.assertEqual(server.request("GET", "/api/v1/accounts")[0].status, 401)
 
     def test_nobody_else_may_read_its_files(self):
@@ -344,7 +345,7 @@ class Floods(ServerCase):
         wait_for(lambda: server.put(b"another")[0].status == 201, "the place of the upload that ended")
 
     def large_trace(self):
-        """The digest of a bundle whose trace is larger than what sockets hold."""
+        """The digest of a bundle whose trace is larger than socket buffers."""
         raw = subprocess.run(["zstd", "-dcq"], input=self.make_bundle(7), stdout=subprocess.PIPE, check=True).stdout
         with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
             system = archive.extractfile("system.xml").read()
@@ -360,7 +361,7 @@ class Floods(ServerCase):
         rita.sign_in("rita")
 
         def begin(who):
-            """A download of the trace of which the beginning alone is read."""
+            """A download of the trace of which only the beginning is read."""
             connection = socket.create_connection(("127.0.0.1", checker.server.port), timeout=60)
             self.addCleanup(connection.close)
             connection.sendall(f"GET {address}/trace HTTP/1.1\r\nHost: localhost\r\nCookie: {who.cookie}\r\n\r\n".encode())
@@ -429,7 +430,7 @@ class Floods(ServerCase):
             self.assertEqual(server.put(os.urandom(MIB))[0].status, 201)
 
             def ended():
-                # A byte now and then does not help: the whole header has its time.
+                # An occasional byte does not help: the whole header has a deadline.
                 for one in lorises:
                     with contextlib.suppress(OSError):
                         one.send(b"x")
@@ -440,7 +441,8 @@ class Floods(ServerCase):
                 one.close()
 
     def test_storage_that_stands_still_holds_up_nothing_else(self):
-        """More uploads than the server has threads wait for a bucket that takes them and never answers."""
+        """More uploads than the server has threads wait for a bucket that receives them and
+        never answers."""
         keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
         with StalledBucket() as bucket, unittest.mock.patch.dict(os.environ, keys), contextlib.ExitStack() as sockets:
             server = self.server("--blobs", f"s3://lagtrap?endpoint={bucket.address}")
@@ -534,7 +536,7 @@ def packed(members, compress=True):
 
 
 def bomb_of(system, trace_bytes):
-    """A bundle whose trace is zeros, which are never in one piece here."""
+    """A bundle whose trace is zeros, generated piece by piece."""
     with tempfile.TemporaryFile() as packed_file, subprocess.Popen(["zstd", "-q", "-1"], stdin=subprocess.PIPE, stdout=packed_file) as zstd:
         with open("/dev/zero", "rb") as zeros, tarfile.open(fileobj=zstd.stdin, mode="w|", format=tarfile.PAX_FORMAT, bufsize=MIB, copybufsize=MIB) as archive:
             for name, content, size in (("system.xml", io.BytesIO(system), len(system)), ("trace.pftrace", zeros, trace_bytes)):
@@ -585,7 +587,7 @@ class HostileBundles(ServerCase):
             for part in ("/system", "/trace", "/delays", "/delays/1/timeline", "/delays/1/machine"):
                 self.assertEqual(server.request("GET", address + part)[0].status, 422, name + part)
         self.assertIsNone(rows[sha256(good)]["bad_reason"])
-        # A damaged trace beside a good system file costs the profiles, not the list.
+        # A damaged trace beside a valid system file loses the profiles, not the list.
         torn = packed([("system.xml", system), ("trace.pftrace", b"no packets")])
         server.put(torn)
         (row,) = [row for row in server.parsed_bundles() if row["digest"] == sha256(torn)]

@@ -1,4 +1,5 @@
-"""Teams: whoever is in one sees its events and units alone, at every address of the API, on SQLite and on PostgreSQL."""
+"""Teams: members see only their events and units, at every address of the API, on SQLite and on
+PostgreSQL."""
 
 import os
 import re
@@ -49,7 +50,8 @@ class Teams(ServerCase):
         return checker
 
     def addresses(self, admin):
-        """Every GET of the description that a reader may ask, once for what is their own and once for what is foreign."""
+        """Every GET in the description that a reader may use, once for their own data and once
+        for foreign data."""
         def of(event, host):
             runs = admin.ask("GET", f"/api/v1/events/{event}/runs?limit=1")[1]["runs"]
             bundles = admin.ask("GET", f"/api/v1/bundles?host={host}")[1]["bundles"]
@@ -85,7 +87,7 @@ class Teams(ServerCase):
                 self.assertEqual(response.status, 403, address)
             elif own:
                 self.assertIn(response.status, (200, 422), f"{address}: {text[:300]}")
-            # The name that was asked for may come back, as for an event that there never was.
+            # The requested name may come back, as for an event that never existed.
             self.check_text(text.replace(FOREIGN, "") if not own and "{event}" in pattern else text, address)
             told += response.status == 200
             refused += response.status != 200
@@ -137,10 +139,10 @@ class Teams(ServerCase):
         self.check_that_nothing_foreign_is_told(admin, rita)
         self.check_questions_with_filters(rita)
         self.check_changes(admin)
-        # What they see is what all see of it.
+        # They see the same of it as everybody.
         for path in (f"/api/v1/events/{OWN}/summary", f"/api/v1/events/{OWN}/trend", f"/api/v1/choices?event={OWN}", f"/api/v1/events/{OWN}/causes"):
             self.assertEqual(rita.ask("GET", path)[1], admin.ask("GET", path)[1], path)
-        # An admin sees everything, whoever is in no team nothing.
+        # An admin sees everything, somebody in no team nothing.
         admin.ask("PUT", "/api/v1/teams/shop/accounts/ann", expect=204)
         self.assertEqual(self.as_(admin, "ann").ask("GET", "/api/v1/events")[1]["events"], before)
         self.check_nothing_is_seen(admin, self.as_(admin, "carl"))
@@ -158,7 +160,8 @@ class Teams(ServerCase):
                 self.assertNotIn(name, text, address)
 
     def check_units(self, admin):
-        """A quarter of the runs ran in a container, the others in a service: of one event, and of both."""
+        """A quarter of the runs ran in a container, the others in a service: of one event, and
+        of both."""
         admin.ask("PUT", "/api/v1/teams/boxes", {"events": [], "units": ["container <*"], "groups": []}, 201)
         admin.ask("PUT", "/api/v1/teams/boxes/accounts/carl", expect=204)
         carl = self.as_(admin, "carl")
@@ -179,7 +182,7 @@ class Teams(ServerCase):
         overview = {row["event"]: (row["runs"], row["hosts"]) for row in carl.ask("GET", f"/api/v1/overview?{span}")[1]["events"]}
         self.assertEqual(overview, {event: (rows[event]["runs"], 1) for event in (OWN, FOREIGN)})
         self.assertNotIn("app.service", carl.ask("GET", "/metrics")[1].decode())
-        # With the shop's events too, these are seen whole.
+        # With the shop's events too, these are visible completely.
         admin.ask("PUT", "/api/v1/teams/shop/accounts/carl", expect=204)
         rows = {row["event"]: row for row in carl.ask("GET", "/api/v1/events")[1]["events"]}
         self.assertEqual(rows[OWN], whole[OWN])

@@ -1,4 +1,5 @@
-"""Calls, functions and objects by probes one by one, as on kernels before 6.6: the kernel is made to lack uprobe_multi by a fault."""
+"""Calls, functions and objects with one probe at a time, as on kernels before 6.6: a fault makes
+the kernel lack uprobe_multi."""
 
 import collections
 import contextlib
@@ -28,7 +29,7 @@ BREAKPOINT = 0xCC
 
 @contextlib.contextmanager
 def old_daemon():
-    """One that takes its kernel for an older one."""
+    """A daemon that takes its kernel for an older one."""
     with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(
             os.environ, {"LAGTRAP_FAULT": FAULT, "LAGTRAP_FAULT_LOG": f"{folder}/log"}), Daemon(SETTINGS) as daemon:
         check("kernel.uprobe_multi" in pathlib.Path(folder, "log").read_text(), "the kernel was not asked")
@@ -115,7 +116,8 @@ def what_is_beyond_the_limit_is_said():
 
 
 def the_same_program_elsewhere_is_neither_disturbed_nor_counted():
-    """All processes with the file have the probes. What another one calls must not take functions out that cost nothing here."""
+    """All processes with the file have the probes. Another process's calls must not detach
+    functions that cost nothing here."""
     with old_daemon() as daemon, Program(IN_C) as program, Program(IN_C) as stranger:
         unwatched = stranger.run("tree")
         with Trace(daemon, program, "target_tree", "--only", "hot", "--only", "tree_twig", match="", budget="10") as trace:

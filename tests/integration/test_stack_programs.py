@@ -1,4 +1,5 @@
-"""Call stacks of programs as Debian builds them, at work; and what the daemon keeps of processes that come and go."""
+"""Call stacks of Debian's programs at work, and what the daemon keeps of processes that come and
+go."""
 
 import contextlib
 import pathlib
@@ -14,7 +15,7 @@ from test_postgresql import BIN as POSTGRES_BIN, Postgres
 # ---- processes that come and go ----
 
 class Storm:
-    """Starts 200 processes a second, as a busy shell script does, until it is told to stop."""
+    """Starts 200 processes a second, like a busy shell script, until it is told to stop."""
 
     SCRIPT = ("import os, time\nprint('ready', flush=True)\nbegun, made = time.monotonic(), 0\nwhile True:\n"
               "    for child in [os.posix_spawn('/bin/true', ['true'], {}) for _ in range(10)]: os.waitpid(child, 0)\n"
@@ -39,8 +40,9 @@ class Storm:
 
 
 def memory_of(pid, unwinder):
-    """(resident bytes, bytes of BPF maps and programs) of the daemon without the regions that hold unwind tables: how many
-    it has depends on the programs that others run meanwhile. What lies in them `forgotten` bounds."""
+    """(resident bytes, bytes of BPF maps and programs) of the daemon without the regions for
+    unwind tables, whose number depends on programs that others run meanwhile. `forgotten` bounds
+    their content."""
     resident = int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) * 1024
     locked = {}
     for entry in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
@@ -57,7 +59,8 @@ MOST_TABLES_LEFT = 10
 
 
 def storm_of_processes():
-    """Some thousand processes of a few milliseconds, between captures and in them: nothing of them stays."""
+    """Some thousand processes of a few milliseconds, between and during captures: nothing of
+    them remains."""
     with Recorder(length="2s") as recorder:
         pid = recorder.process.pid
 
@@ -69,7 +72,7 @@ def storm_of_processes():
                 load.wait(1000)
             return capture
 
-        storm()  # what the daemon needs for any storm at all is not counted
+        storm()  # what the daemon needs for any storm at all does not count
         settled = forgotten(recorder)
         resident, maps = memory_of(pid, settled)
         for _ in range(2):
@@ -87,7 +90,7 @@ def storm_of_processes():
 
 
 def live_processes():
-    """Processes that have memory of their own, so no kernel threads."""
+    """Processes with their own memory, so without kernel threads."""
     live = 0
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -108,7 +111,8 @@ def code_files():
 
 
 def forgotten(recorder):
-    """The unwinder's status, once it knows no more processes than there are, and keeps no more tables than they need."""
+    """The unwinder's status, once it knows no more processes than exist, and keeps no more
+    tables than they need."""
     last = {}
 
     def few():
@@ -145,7 +149,8 @@ for (;;) spin(30);
 
 
 def check_program(capture, name, pids, wanted):
-    """Prints what share of a program's stacks is complete; fails where that is too little, or frames are impossible."""
+    """Prints what share of a program's stacks is complete; fails if that is too little, or if
+    frames are impossible."""
     shares = []
     for kinds in (("sample",), ("switch", "sleeping")):
         complete, total, others = capture.share_complete(pids, kinds)

@@ -1,7 +1,9 @@
-"""Call stacks of programs that are built without frame pointers: every planted stack, frame by frame, is what the
-program itself, gdb and the machine code say; what cannot be walked is said to be so, and never wrong.
+"""Call stacks of programs built without frame pointers: every planted stack, frame by frame,
+equals the account of the program itself, gdb and the machine code; what cannot be walked is
+reported, and never wrong.
 
-The planted programs are tests/integration/programs/deep_stacks; the reader of the recording is recorded_stacks.py.
+The planted programs are in tests/integration/programs/deep_stacks; recorded_stacks.py reads the
+recording.
 """
 
 import collections
@@ -20,37 +22,42 @@ from stack_recorder import DEEP_PROGRAMS, LIBRARIES, Recorder, program, start
 LEAST_SEEN = 5  # of each thread, so that something was checked
 MOST_CAPTURES = 6  # to see them all
 
-# Stacks that have another end than the thread's first frame, by their nature.
+# Stacks that by nature end elsewhere than at the thread's first frame.
 ENDS_ELSEWHERE = {"frames_128": TOO_DEEP, "frames_500": TOO_DEEP, "bare": GAP, "bare_frame": GAP}
-# Where some stacks may stop short, for a reason that is not the unwinder's; what they have must be right all the same.
+# Reasons, outside the unwinder, for which stacks may stop short; the frames they have must still be
+# right.
 NEW_CODE = ("no process", "no mapping", "no table", "no stack")
 MAY_STOP = {
     "reopened_libraries": (NEW_CODE + ("gap",), "a library's mapping is known a millisecond or two after it was made, and what "
                            "it does when it is closed has no unwind information"),
     "fork_storm": (NEW_CODE + ("bad address",), "so is a child; and one that ends has no memory any more"),
     "longjmp": (("gap", "unsupported"), "within glibc's longjmp the frame is found by registers that hold no frame"),
-    # makecontext's end of the stack is reached by a return that no call belongs to: glibc has no word for what is before it.
+    # The end of makecontext's stack is reached by a return without a call, before which glibc has
+    # no unwind information.
     "fiber": (("gap",), "the function under the fiber's first has no unwind information"),
     "exceptions": (("gap", "unsupported"), "the last instructions before a landing pad are between two frames"),
     "watched": (("no mapping", "no table", "gap"), "the kernel's own page for probes has no unwind information"),
 }
-# After a fork every page of both processes is copied when it is written to next. While the kernel does that, the page is
-# not there; a thread that writes to its stack is then in the kernel.
+# After a fork, every page of both processes is copied on its next write. While the kernel does
+# that, the page is absent; a thread that writes to its stack is then in the kernel.
 PAGE_COPIED = "bad address, in the kernel"
 MOST_COPIED = 0.05
-# The kernel tells nobody that a library was taken out of a process. What lies at its place then is known a millisecond or
-# two after it was put there; a thread that does nothing but open and close libraries is walked by the wrong table so long.
-# And the kernel's own system call for return probes sets ip and sp one after the other (arch/x86/kernel/uprobes.c,
-# sys_uretprobe): a sample in between sees registers that belong to no one moment of the program.
+# The kernel does not report that a library was unmapped. Its replacement is known only a
+# millisecond or two after it was mapped; until then, a thread that only opens and closes libraries
+# is walked with the wrong table. Also, the kernel's own system call for return probes sets ip and
+# sp one after the other (arch/x86/kernel/uprobes.c, sys_uretprobe), so a sample in between sees
+# inconsistent registers.
 MOST_STALE = {"reopened_libraries": 0.1, "watched": 0.002}
-# How many of their stacks are complete depends on how soon the machine lets the daemon look; that some are does not.
+# How many of their stacks are complete depends on how soon the machine lets the daemon look; that
+# some are does not.
 KNOWN_LATE = {"reopened_libraries": ("deep_two_enter", "deep_three_enter"), "fork_storm": ()}
-# When an exception has found its handler, the unwinder of gcc writes over return addresses before it leaves its frames.
-# What is on the stack then is nobody's chain of calls. It may be so in a tenth of the stacks of the thread that does
-# nothing but throw.
+# Once an exception has found its handler, gcc's unwinder overwrites return addresses before it
+# leaves its frames. The stack then is not a valid chain of calls. This may affect a tenth of the
+# stacks of a thread that only throws.
 MOST_BETWEEN = 0.1
-# Where frames may be found by frame pointers, if that is said: the linker makes no unwind information for the PLT of a
-# library that has no .eh_frame else, nor gcc any for what a library does when it is closed.
+# Where frames may be found by frame pointers, if that is reported: the linker makes no unwind
+# information for the PLT of a library without other .eh_frame, and gcc makes none for what a
+# library does when it is closed.
 BY_FRAME_POINTER = (*ENDS_ELSEWHERE, "fiber", "debug_frame", "reopened_libraries")
 
 
@@ -60,7 +67,7 @@ def expected_base(scenario):
 
 
 class Verdict:
-    """What was seen of one scenario."""
+    """Observations of one scenario."""
 
     def __init__(self, scenario):
         self.name, self.scenario = scenario["name"], scenario
@@ -88,7 +95,8 @@ class Verdict:
         return self.inner.match(" ".join(reversed(tokens)))
 
     def judge(self, capture, stack, times, in_kernel):
-        """One stack, seen so many times: all of it right, or short and right as far as it goes."""
+        """One stack, seen this many times: all of it right, or short and right as far as it
+        reaches."""
         end = ENDS[stack.end]
         if end == "bad address" and in_kernel:
             end = PAGE_COPIED
@@ -124,7 +132,8 @@ class Verdict:
         return self.fail(f"no call stands before frame {wrong[0]}", capture, stack) if wrong else None
 
     def judge_short(self, capture, stack, tokens):
-        """Ends early: a whole stack without some of its outermost frames, or within what stands on the noted ones."""
+        """Ends early: a whole stack without some of its outermost frames, or within what is
+        above the noted ones."""
         for known in range(min(len(self.base), len(stack.frames) - 1), 0, -1):
             if stack.frames[-known:] == self.base[:known]:
                 if not self.inner_fits(tokens[:-known]):
@@ -135,7 +144,8 @@ class Verdict:
             self.fail(f"short, and with frames that cannot be there: {strange or capture.not_called(stack)}", capture, stack)
 
     def too_few_complete(self):
-        """What is wrong with a scenario whose stacks may stop short: nothing, or a line that says it."""
+        """Describes in a line what is wrong with a scenario whose stacks may stop short; None if
+        nothing is."""
         complete = self.ends["complete"]
         if self.name not in KNOWN_LATE:
             return f"{complete} of {self.seen} stacks are complete, fewer than half" if complete * 2 < self.seen else ""
@@ -151,7 +161,7 @@ class Verdict:
 
 
 def judge(verdict, capture, tids):
-    """Adds what a capture has of some threads to the verdict on their scenario."""
+    """Adds a capture's stacks of some threads to the verdict on their scenario."""
     counted = collections.Counter((seen.stack, bool(seen.in_kernel)) for tid in tids for seen in capture.seen[tid])
     for (number, in_kernel), times in counted.items():
         if number in capture.stacks:
@@ -165,7 +175,7 @@ def children_of(capture, pid):
 
 
 def check_base(capture, scenario):
-    """The noted frames are those that were planted: a check of the planted program itself."""
+    """The noted frames are the planted ones: a check of the planted program itself."""
     pid = scenario["pid"]
     mappings = capture.mappings[pid]
     check(mappings, f"{scenario['name']}: no mappings of process {pid} were recorded")
@@ -175,10 +185,11 @@ def check_base(capture, scenario):
 
 
 def check_planted(recorder, watched, static=False):
-    """Records until every planted thread was seen, and checks every stack of them; prints a line for each scenario."""
+    """Records until every planted thread was seen, and checks all their stacks; prints a line
+    for each scenario."""
     verdicts = [Verdict(scenario) for scenario in watched.scenarios]
     for verdict in verdicts:
-        if static and verdict.name == "debug_frame":  # the rest of the program has .eh_frame, which is what counts then
+        if static and verdict.name == "debug_frame":  # the rest of the program has .eh_frame, which then takes precedence
             verdict.may_end.add("gap")
     for _ in range(MOST_CAPTURES):
         capture = recorder.record(watched)
@@ -217,7 +228,7 @@ def planted(variant):
 
 
 def check_names(capture, scenarios):
-    """The merged trace has the same frames, by the same names."""
+    """The merged trace has the same frames with the same names."""
     trace = check_trace(capture.bundle, 1 << 30)
     in_trace = collections.defaultdict(set)
     for key in list(trace["stacks"]) + list(trace["off_cpu_stacks"]):
@@ -274,7 +285,7 @@ print("STACKS " + json.dumps(stacks))
 
 
 def gdb_stacks(pid, folder):
-    """The addresses of each thread's frames as gdb finds them."""
+    """The addresses of each thread's frames according to gdb."""
     script = folder / "stacks.py"
     script.write_text(GDB_SCRIPT)
     done = subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(pid), "-x", script], capture_output=True, text=True, timeout=300)
@@ -284,7 +295,8 @@ def gdb_stacks(pid, folder):
 
 
 def blocked_as_gdb_sees_them():
-    """Threads that sleep: the same addresses as gdb's, to the last; those asleep all the time, and those now and then."""
+    """Sleeping threads: all addresses equal gdb's, for threads always asleep and those that
+    sleep at times."""
     always, at_times = ("main", "cond_wait_long", "read_pipe_long"), ("cond_wait", "cond_signal", "nanosleep", "read_pipe", "write_pipe")
     with Recorder(length="1s") as recorder, start(program("pie"), "--only", ",".join(always[1:] + at_times)) as watched:
         capture = recorder.record(watched)
@@ -318,7 +330,7 @@ def copy_program(folder, variant="pie", name="deep_stacks"):
 
 
 def container():
-    """A mount namespace of its own, where the program has the path that is another program's outside."""
+    """A separate mount namespace, where the program has the path of another program outside."""
     with Recorder() as recorder:
         root, files = recorder.folder / "root", recorder.folder / "files"
         inside = pathlib.Path("usr/bin/python3")
@@ -348,7 +360,7 @@ def deleted_file():
 
 
 def replaced_file():
-    """Another program takes the file's place after its start, as a package's update does."""
+    """Another program takes the file's place after its start, as in a package update."""
     with Recorder() as recorder:
         path = copy_program(recorder.folder / "updated")
         with start(path, "--only", "plain_20,qsort,linked_library,cond_wait,cond_signal") as watched:
@@ -358,19 +370,21 @@ def replaced_file():
 
 
 def young_process():
-    """Begun while the daemon ran, one second before the recording."""
+    """Started while the daemon ran, one second before the recording."""
     with Recorder() as recorder:
         recorder.record()
         with start(program("lazy"), "--only", "plain_20,qsort,malloc_free,linked_library,cond_wait,cond_signal,forked_by_main") as watched:
             check_planted(recorder, watched)
 
 
-# Before main() the C library prepares itself, and asks the dynamic linker through its own jumps (__tunable_get_val@plt of libc.so.6).
+# Before main(), the C library prepares itself, and asks the dynamic linker through its own PLT
+# (__tunable_get_val@plt of libc.so.6).
 EXEC_STACK = re.compile(r"^ lib( lib| plt)*( main( deep_climb){0,20}( deep_exec( deep_spin)?)?( lib| plt)*( vdso)*)?$")
 
 
 def exec_in_turn():
-    """A process that begins other programs: the code of the one before is never taken for its own."""
+    """A process that executes other programs: the previous program's code is never mistaken for
+    its own."""
     with Recorder() as recorder:
         with Watched(sys.executable, "-c", EXEC_PARENT, program("pie"), program("static"), start_new_session=True) as watched:
             pid = watched.process.pid
@@ -382,12 +396,13 @@ def exec_in_turn():
             ends[ENDS[stack.end] if stack else "no stack"] += 1
             if stack and stack.end == COMPLETE:
                 names = " " + " ".join(reversed(capture.tokens(stack)))
-                unnamed = "nowhere" in names  # the program of before an exec so early that nobody had looked at it
+                unnamed = "nowhere" in names  # the program before an exec so early that nothing had looked at it
                 if not EXEC_STACK.match(names) and not unnamed:
                     wrong.append(capture.describe(stack))
         print(f"  {len(capture.execs[pid])} execs: {dict(ends)}")
         check(not wrong, f"{len(wrong)} wrong stacks; the first:\n" + "\n".join(wrong[:2]))
-        # Each program's code is known some time after its beginning, and it works for a tenth of a second.
+        # Each program's code is known some time after its start, and it works for a tenth of a
+        # second.
         check(ends["complete"] >= 0.5 * sum(ends.values()), f"{dict(ends)}")
 
 
@@ -396,7 +411,8 @@ EXEC_PARENT = ("import os, sys\nprint('ready', flush=True)\n"
 
 
 def function_being_watched():
-    """Return probes put the kernel's addresses on the stack, up to three of them here; the walk goes through them."""
+    """Return probes put kernel addresses on the stack, up to three of them here; the walk
+    continues through them."""
     event = f'<event name="watch" threshold="1h" trace-length="1s"><function name="deep_watched" binary="{program("pie")}"/></event>'
     with start(program("pie"), "--only", "watched,plain_20") as watched, Recorder(event, length="3s") as recorder:
         before = recorder.event("watch")["runs"]
@@ -408,7 +424,8 @@ def function_being_watched():
 
 
 def return_probes_of_others():
-    """A return probe's address of the kernel's own stands where the return address was; bpftrace puts it there."""
+    """Another tool's return probe, set by bpftrace, replaces the return address with one of the
+    kernel's."""
     with start(program("pie"), "--only", "watched,plain_20") as watched, Recorder(length="3s") as recorder:
         peer = subprocess.Popen(["bpftrace", "-e", f"uretprobe:{program('pie')}:deep_watched {{ @returns = count(); }}"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,6 +1,7 @@
-"""Stacks of a program that was started half a second before its delay, while compilers keep every CPU busy: its tables and
-those of the compilers are made meanwhile, in time for the kernel side or not. What is not is copied, walked by the merge, and
-leaves the machine with nobody."""
+"""Stacks of a program that was started half a second before its delay, while compilers keep
+every CPU busy: its tables and those of the compilers are built meanwhile, in time for the kernel
+side or not. Stacks that are too early are copied, and walked by the merge; the copies never
+leave the machine."""
 
 import json
 import os
@@ -19,11 +20,13 @@ SOURCES = ("trace/merge/merge_records.cpp", "binaries/unwind/unwind_table.cpp", 
 
 
 class Compilers:
-    """As many compilers as `ninja -j4` has, each with one source after the other until the end."""
+    """As many compilers as `ninja -j4` has, each compiling one source after the other until the
+    end."""
 
     def __init__(self, folder):
         commands = json.loads((BUILD_DIR / "compile_commands.json").read_text())
-        # The build may compile several files at a time; here it is one, with the flags of one that it compiles.
+        # The build may compile several files at a time; this compiles single ones, with the flags
+        # of one of the build's files.
         entry = next(one for one in commands if "lagtrap_daemon_" in one["command"])
         words = entry["command"].split()
         words = words[next(i for i, word in enumerate(words) if "++" in word):words.index("-o")]
@@ -52,7 +55,8 @@ class Compilers:
 
 
 class Installed:
-    """The program and its library where nobody has mapped them before, and an empty cache of tables."""
+    """The program and its library as files that no process has mapped before, and an empty cache
+    of tables."""
 
     def __enter__(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="lagtrap-test-")
@@ -94,14 +98,14 @@ def system_file(bundle):
 
 
 def numbers(text, element):
-    """Attributes of the first element of this name that are numbers."""
+    """The numeric attributes of the first element with this name."""
     words = text[text.index("<" + element + " "):].split(">")[0].split()
     return {name: int(value.strip('"/')) for name, value in (word.split("=") for word in words[1:])
             if value.strip('"/').isdigit()}
 
 
 def check_shares(bundle, what, least_of_delayed=0.98):
-    """At least 98 % of the delayed process's stacks are whole, 95 % of the others'."""
+    """At least 98 % of the delayed process's stacks are complete, and 95 % of the others'."""
     stacks = numbers(system_file(bundle), "stacks")
     delayed, delayed_whole = stacks["delayed"], stacks["delayed-complete"]
     others = stacks["on-cpu"] + stacks["off-cpu"] - delayed
@@ -116,17 +120,19 @@ def check_shares(bundle, what, least_of_delayed=0.98):
 
 
 def a_program_that_has_just_started():
-    """Half a second old, and new: then the run begins with the program, and a part of the stacks are the loader's."""
+    """Half a second old, and new: then the run begins with the program, and some stacks are the
+    loader's."""
     for age_ms, least in ((500, 0.98), (0, 0.95)):
         with Installed() as installed, installed.daemon() as daemon, Compilers(installed.folder) as compilers:
             installed.start(str(age_ms), "150")
             daemon.wait_until_recorded()
-            compilers.signal(signal.SIGSTOP)  # merging is of low priority
+            compilers.signal(signal.SIGSTOP)  # merging has low priority
             check_shares(daemon.wait_for_bundles(1)[0], f"{age_ms} ms after its start", least)
 
 
 def programs_that_nothing_is_known_of():
-    """Everything is new to a daemon that starts with them: no table of the compilers is there."""
+    """Everything is new to a daemon that starts together with them: there are no tables of the
+    compilers."""
     with Installed() as installed, Compilers(installed.folder) as compilers, installed.daemon() as daemon:
         installed.start("0", "150")
         daemon.wait_until_recorded()
@@ -149,8 +155,8 @@ def tables_of_what_is_watched_are_there_before_it_runs():
 
 
 def copies_stay_on_the_machine():
-    """A secret of programs that start meanwhile, each from a file that is new: their environment lies at their stacks' begin.
-    It is in the copies, and nowhere else."""
+    """A secret of programs that start meanwhile, each from a new file: their environment is at
+    the begin of their stacks. It is in the copies, and nowhere else."""
     secret = os.urandom(16).hex()
     with Installed() as installed, installed.daemon() as daemon:
         for count in range(1, 11):  # recordings, until the secret was copied

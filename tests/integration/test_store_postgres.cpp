@@ -1,4 +1,4 @@
-// The contract of the store against a PostgreSQL server of its own, and what PostgreSQL alone must do.
+// The store's contract tests against a real PostgreSQL server, and what only PostgreSQL must do.
 #include <libpq-fe.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +52,7 @@ TEST_F(PostgresAlone, TwoServersShareADatabase) {
     for (std::thread& writer : writers) writer.join();
     EXPECT_EQ(must(other->count_runs(event_filter())).records, 2U * 20 * 10);
     EXPECT_THAT(must(store_->check()), testing::IsEmpty());
-    // A name that the other server made is known here too.
+    // A name that the other server created is known here too.
     Filter filter = event_filter();
     filter.host = {"host2"};
     EXPECT_EQ(must(store_->count_runs(filter)).records, must(other->count_runs(filter)).records);
@@ -97,7 +97,7 @@ TEST_F(PostgresAlone, DaysArePartitions) {
     maker.add(monday - 9 * day, ms);
     maker.add(monday + hour, ms);
     ASSERT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
-    // Four days made ahead, one on demand.
+    // Four days created ahead, one on demand.
     EXPECT_TRUE(backend_
                     ->script("DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_inherits WHERE inhparent = 'run'::regclass)"
                              " = 5; END $$")

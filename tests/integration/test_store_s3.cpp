@@ -1,4 +1,5 @@
-// The contract of blobs against Ceph's radosgw, and what an S3 store alone must do. Argument: radosgw.sh.
+// The blobs' contract tests against Ceph's radosgw, and what only an S3 store must do. Argument:
+// radosgw.sh.
 #include <sys/wait.h>
 
 #include <cstdio>

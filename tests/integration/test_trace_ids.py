@@ -1,4 +1,5 @@
-"""Delays belong to the traces that their programs say: by a function's argument and by a USDT probe's, until the spans."""
+"""Delays belong to the traces that their programs name, by a function's argument or a USDT
+probe's, up to the spans."""
 
 import subprocess
 
@@ -19,7 +20,7 @@ def events(attributes='trace-length="3s"'):
 
 
 def spans_of(bundle):
-    """Of `lagtrap export --format otlp`: name, trace, span and parent of each."""
+    """Name, trace, span and parent of each span of `lagtrap export --format otlp`."""
     done = subprocess.run([LAGTRAP, "export", "--format", "otlp", bundle], capture_output=True, timeout=120)
     check(done.returncode == 0, f"lagtrap export: {done.stderr}")
 

@@ -1,4 +1,5 @@
-"""<functions> in the settings: at a breach the functions of the process are traced into the bundle; standing ones from before it."""
+"""<functions> in the settings: at a breach, the functions of the process are traced into the
+bundle; standing ones from before it."""
 
 import collections
 import contextlib
@@ -11,10 +12,10 @@ from call_programs import IN_C, NOTED, Program
 from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, OwnedProcess, check, check_trace, report, run, wait_for
 
 BREAKPOINT = 0xCC
-# Tests look at calls, not at what they cost on a busy machine.
+# These tests are about calls, not about their cost on a busy machine.
 PLENTY = 'share="10000%" rate="10MiB"'
 REDIS = "/usr/bin/redis-server"
-# Not the one that begins the event: it is a breakpoint always.
+# Not the function that begins the event, which always has a breakpoint.
 WATCHED = "tree_leaf"
 
 
@@ -260,7 +261,7 @@ class Redis(OwnedProcess):
 
 
 def redis_counts_as_it_does_itself():
-    """Its own statistics say how many commands it handled."""
+    """Its own statistics give the number of commands it handled."""
     settings = (f'<event name="work" threshold="100ms" trace-length="3s"><function name="processCommand" binary="{REDIS}"/>'
                 f'<functions standing="yes" window="60s" {PLENTY}/></event>')
     with tempfile.TemporaryDirectory() as folder, Daemon(settings) as daemon, Redis(folder) as redis:

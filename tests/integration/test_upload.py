@@ -1,4 +1,4 @@
-"""The real server and the real uploader over loopback, and servers that misbehave between them.
+"""The real server and the real uploader over loopback, with misbehaving servers between them.
 
 Arguments: names of test classes.
 """
@@ -22,7 +22,7 @@ from lagtrap_test import SERVER, UPLOADER, make_bundle, skip, wait_for
 from upload_world import FOLDERS, MIB, Port, Service, SpoolCase, confirmation, pump
 
 class StallingProxy(Port):
-    """Lets `limit` bytes of each connection through, and then nothing more."""
+    """Passes `limit` bytes of each connection, and then nothing more."""
 
     def __init__(self, target_port, limit):
         self.target_port = target_port
@@ -41,7 +41,7 @@ class StallingProxy(Port):
             if left == 0:
                 self.stalled.set()
                 self.closed.wait()
-            server.shutdown(socket.SHUT_RDWR)  # closing alone would not wake the thread that receives
+            server.shutdown(socket.SHUT_RDWR)  # closing alone would not wake the receiving thread
 
     def close(self):
         self.closed.set()
@@ -228,7 +228,7 @@ class Misbehaviour(SpoolCase):
         self.add_bundle()
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             service.wait_for_status("1 failed attempts, 2 waiting")  # after the attempt
-            service.wait_for_status("1 failed attempts, 2 waiting")  # after the schedule was asked again
+            service.wait_for_status("1 failed attempts, 2 waiting")  # after the schedule was checked again
             self.add_bundle()
             service.wait_for_status("1 failed attempts, 3 waiting")
             self.assertEqual(len(server.of("PUT")), 1)
@@ -318,7 +318,7 @@ class Limits(SpoolCase):
             connection.putrequest("PUT", f"/api/v1/bundles/{digest}")
             for name, value in large.items():
                 connection.putheader(name, value)
-            connection.endheaders()  # and no body: the answer comes before it
+            connection.endheaders()  # without a body: the answer comes before it
             response = connection.getresponse()
             self.assertEqual(response.status, 413)
             self.assertIn("--max-bundle", json.loads(response.read())["error"]["message"])
@@ -365,7 +365,7 @@ class Limits(SpoolCase):
         server = self.server("--max-connections", "2")
         held = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(2)]
         try:
-            # One that is answered has surely been admitted.
+            # A connection that was answered has certainly been admitted.
             for one in held:
                 one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 self.assertTrue(one.recv(100).startswith(b"HTTP/1.1 200"))
@@ -450,7 +450,7 @@ class Tokens(SpoolCase):
 
 class Tls(SpoolCase):
     def certificate(self, name, subject_name):
-        """A CA of its own and a server certificate by it; paths of CA, certificate and key."""
+        """A CA and a server certificate issued by it; returns paths of CA, certificate and key."""
         def openssl(*arguments):
             subprocess.run(["openssl", *arguments], cwd=self.root, check=True, capture_output=True)
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
@@ -537,7 +537,8 @@ class Unprivileged(SpoolCase):
     READERS, WRITERS, USER = 54321, 54323, 54322
 
     def prepare(self, group, mode):
-        """Two bundles, of which the second is damaged, in folders of this group and mode; their names."""
+        """Two bundles, the second of them damaged, in folders of this group and mode; returns
+        their names."""
         self.root.chmod(0o755)
         os.chown(self.spool, 0, self.READERS)
         self.spool.chmod(0o750)
@@ -575,7 +576,7 @@ class Unprivileged(SpoolCase):
         """As the packages set it up."""
         names = self.prepare(self.WRITERS, 0o775)
         self.check_sent(names, [self.READERS, self.WRITERS])
-        # Who may only read sees why.
+        # Users who may only read can see why.
         reason = subprocess.run(["cat", self.spool / "rejected" / f"{names[1]}.reason"], capture_output=True, text=True,
                                 user=self.USER, group=self.USER, extra_groups=[self.READERS], cwd="/")
         self.assertEqual(reason.returncode, 0, reason.stderr)

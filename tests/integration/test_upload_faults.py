@@ -1,6 +1,6 @@
-"""The real uploader against servers, proxies and name servers that misbehave: nothing is lost, nothing is sent where it
-does not belong, and nobody is asked more often than the documented back-off allows.
-"""
+"""The real uploader against misbehaving servers, proxies and name servers: nothing is lost,
+nothing is sent where it does not belong, and no server is contacted more often than the
+documented back-off allows."""
 
 import contextlib
 import datetime
@@ -25,11 +25,12 @@ TOKEN = "lt_a-token-that-nobody-else-may-see"
 
 
 class Proxy(Port):
-    """A forward proxy that knows CONNECT. With `refusal`, a whole answer, it lets nothing through."""
+    """A forward proxy that supports CONNECT. With `refusal`, a complete answer, it forwards
+    nothing."""
 
     def __init__(self, refusal=None):
         self.refusal = refusal
-        self.heads = []  # what each request began with, up to the empty line
+        self.heads = []  # the beginning of each request, up to the empty line
         super().__init__()
 
     def serve(self, client):
@@ -52,7 +53,8 @@ class Proxy(Port):
 
 
 class RawServer(Port):
-    """Reads the request's head, sends `answer` to PUT (404 to HEAD) and hangs up."""
+    """Reads the request's head, answers PUT with `answer` (HEAD with 404), and closes the
+    connection."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -78,7 +80,7 @@ class Case(SpoolCase):
         return proxy
 
     def add_one(self, size=20_000):
-        """A bundle in ready/; its name."""
+        """A bundle in ready/; returns its name."""
         return self.add_bundle(size=size)[0]
 
     def token_file(self):
@@ -97,8 +99,8 @@ class Case(SpoolCase):
 
 class BackOff(Case):
     def assert_schedule_kept(self, service, server, failures):
-        """Each wait lies under the documented ceiling, and the server was asked when the waits were over: not sooner,
-        and not more often."""
+        """Each wait is below the documented ceiling, and the server was contacted when the waits
+        were over: not sooner, and not more often."""
         waits = service.wait_for_failures(failures)[:failures]
         for index, wait in enumerate(waits):
             self.assertLessEqual(wait, 2 ** index + 0.1, waits)
@@ -132,7 +134,8 @@ class BackOff(Case):
             service.wait_for_status("3 delivered, 0 rejected")
 
     def test_a_server_that_is_gone_for_long_costs_nothing(self):
-        """Down, answering and down again: descriptors stay as many, memory stays, and the CPU rests in between."""
+        """Down, answering and down again: the number of descriptors and the memory stay
+        constant, and the CPU is idle in between."""
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         for _ in range(3):
@@ -141,9 +144,10 @@ class BackOff(Case):
             service.wait_for_failures(2)
             descriptors, ticks = service.descriptors(), service.cpu_ticks()
             service.wait_for_failures(6)
-            # An attempt that runs has a socket; between attempts there is none more than before.
+            # A running attempt has a socket; between attempts there are no additional ones.
             wait_for(lambda: service.descriptors() <= descriptors, "descriptors to be closed")
-            # Four attempts take milliseconds; one that spins takes all of the seconds that lie between them.
+            # Four attempts take milliseconds; a busy loop would take all of the seconds between
+            # them.
             self.assertLess(service.cpu_ticks() - ticks, 50, "of 100 a second")
 
     def test_many_failures_leave_nothing_behind(self):
@@ -156,7 +160,7 @@ class BackOff(Case):
             service.wait_for_failures(300)
             self.assertLessEqual(service.descriptors(), descriptors + 1)  # one connection, open or not
             self.assertLess(service.resident_bytes() - resident, 4 << 20)
-            self.assertEqual(service.stop(), 0)  # what moves cannot be counted
+            self.assertEqual(service.stop(), 0)  # moving files cannot be counted
         self.assertEqual(len(self.in_state("ready")), 300)
 
     def test_one_at_which_the_connection_breaks_keeps_none_back(self):
@@ -181,7 +185,8 @@ class Answers(Case):
     def test_retry_after_as_a_date(self):
         now = datetime.datetime(2021, 3, 4, 5, 6, 7, tzinfo=datetime.timezone.utc)
         after = email.utils.format_datetime(now + datetime.timedelta(seconds=7200), usegmt=True)
-        # Compared with the answer's own date: a host whose clock is wrong waits no shorter and no longer.
+        # Compared with the answer's own date, so that a host with a wrong clock waits neither
+        # shorter nor longer.
         server = self.odd_server(lambda request, _: request.reply(
             429, date=email.utils.format_datetime(now, usegmt=True), Retry_After=after))
         self.add_one()
@@ -224,7 +229,7 @@ class Answers(Case):
         self.assertEqual(self.in_state("rejected"), [name])
 
     def test_413_before_the_body_is_read(self):
-        """As proxies answer: at once, and then they hang up."""
+        """As proxies answer: at once, and then they close the connection."""
         with contextlib.closing(RawServer(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")) as server:
             name = self.add_one(8 << 20)
             code, lines = self.upload(server.url)
@@ -258,7 +263,8 @@ class Answers(Case):
 
 class Slow(Case):
     def test_a_server_that_trickles_is_given_up(self):
-        """A byte of the answer now and then keeps nobody for ever: <upload timeout> bounds the whole transfer."""
+        """A server that sends a byte now and then cannot hold up the uploader forever: <upload
+        timeout> bounds the whole transfer."""
         stopped = threading.Event()
         self.addCleanup(stopped.set)
 
@@ -285,7 +291,7 @@ class Slow(Case):
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             self.assertTrue(asked.wait(60))
             self.assertEqual(self.in_state("sending"), [name])
-            self.assertEqual(service.stop(), 0)  # after the grace of 10 s
+            self.assertEqual(service.stop(), 0)  # after the grace period of 10 s
         self.assertEqual(self.in_state("ready"), [name])
 
     def test_a_server_that_reads_nothing_is_given_up(self):
@@ -297,8 +303,8 @@ class Slow(Case):
 
 class TlsCase(Case):
     def make(self, begins, ends, address="127.0.0.1"):
-        """A certificate that signed itself, for this address, valid between these days from now; an SSLContext of a server
-        with it, and its file."""
+        """A self-signed certificate for this address, valid between these days from now; returns
+        a server's SSLContext with it, and its file."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.root))
         (folder / "index").touch()
         (folder / "settings").write_text(
@@ -409,11 +415,12 @@ class Names(Case):
         self.assertEqual(self.in_state("ready"), [name])
 
     def test_a_silent_name_server_holds_nobody_up(self):
-        """A name server that answers nothing: given up after the time for connecting, and a stop is obeyed meanwhile."""
+        """A name server that never answers: the attempt ends after the connection timeout, and a
+        stop is obeyed meanwhile."""
         name = self.add_one()
         resolver = self.root / "resolv.conf"
         resolver.write_text("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")
-        # The socket that nobody reads is handed down to the uploader.
+        # A socket that nobody reads is inherited by the uploader.
         script = ("import os, socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
                   "s.bind(('127.0.0.1', 53)); s.set_inheritable(True); os.execv(sys.argv[1], sys.argv[1:])")
         prefix = ["unshare", "--net", "--mount", "--map-root-user", "sh", "-c",
@@ -423,7 +430,7 @@ class Names(Case):
             service.wait_for_failures(1)
             self.assertIn("Resolving timed out", service.log())
             wait_for(lambda: self.in_state("sending") == [name], "the next attempt")
-            self.assertEqual(service.stop(), 0)  # after the grace of 10 s; the name server would take 150 s
+            self.assertEqual(service.stop(), 0)  # after the grace period of 10 s; the name server would take 150 s
         self.assertEqual(self.in_state("ready"), [name])
 
 

@@ -1,5 +1,5 @@
-"""Who ended a wait, on a machine whose CPUs are all busy: timers and devices then interrupt programs that have nothing to do
-with it, and none of these may be named."""
+"""Causes of wakeups on a machine whose CPUs are all busy: timers and devices then interrupt
+unrelated programs, none of which may be named."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ import subprocess
 from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, Watched, check, check_trace, library_event, report, run, wait_for
 
 WAITS = PROGRAMS / "waits"
-WAIT_MS = 1000  # the recording begins within; on a machine that is busy with other things too
+WAIT_MS = 1000  # the recording begins within it, even on a machine that is otherwise busy
 
 
 @contextlib.contextmanager
@@ -23,13 +23,15 @@ def busy_cpus():
 
 @contextlib.contextmanager
 def recorder():
-    """A function that records one wait of a kind: its delay as the report has it, and the report's text."""
+    """Returns a function that records one wait of a kind: its delay in the report, and the
+    report's text."""
     with Daemon(library_event("work", WAITS, "50ms", "1200ms")) as daemon:
         known = set()
 
         def record(kind, *arguments):
             wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
-            # Not while the recording is merged: a merge has the lowest priority, and would take twenty times as long.
+            # Not while the recording is merged: a merge has the lowest priority, and would take
+            # twenty times as long.
             with busy_cpus(), Watched(WAITS, kind, WAIT_MS, *arguments) as program:
                 waited_ns = program.go().result()["waited_ns"]
                 daemon.wait_until_recorded()
@@ -82,8 +84,8 @@ def threads():
 
 @contextlib.contextmanager
 def quota_group(quota_us, period_us):
-    """A control group with a CPU quota: a function that puts a process into it, and one that says for how long its threads
-    were throttled, as the kernel counts it."""
+    """A control group with a CPU quota: returns a function that moves a process into it, and one
+    that gives how long its threads were throttled, by the kernel's count."""
     old = pathlib.Path("/sys/fs/cgroup/cpu")  # version 1 of control groups
     group = (old if old.is_dir() else pathlib.Path("/sys/fs/cgroup")) / f"lagtrap-test-{os.getpid()}"
     if not old.is_dir():
@@ -107,7 +109,8 @@ def quota_group(quota_us, period_us):
 
 
 def quota():
-    """A program whose control group has used up its CPU quota is told from one that waits for others to leave the CPU."""
+    """A program whose control group has used up its CPU quota is distinguished from one that
+    waits for others to leave the CPU."""
     with quota_group(20000, 100000) as (join, throttled_ns), \
             Daemon(library_event("work", WAITS, "50ms", "300ms")) as daemon:
         with Watched(WAITS, "burn", 200) as program:
@@ -117,7 +120,8 @@ def quota():
         check_trace(bundle)
         delay, = report(bundle)["delays"]
         split = delay["split"]
-        # The kernel counted what came before the recording too, and, at the quota's end, the rest of the period.
+        # The kernel also counted time before the recording and, at the quota's end, the rest of the
+        # period.
         unrecorded_ns = delay["duration_ns"] - (split["wall_ns"] - split["not_recorded_ns"]) + 100e6
         counted_ns = throttled_ns()
         check(split["throttled_ns"] <= split["runnable_ns"], f"split {split}")

@@ -1,6 +1,6 @@
-"""Watched programs that crash, are killed, exec, fork, are debugged or replaced while probes are in them: they print the same
-and end in the same way as without the daemon, and nothing of the probes stays when the daemon stops or is killed.
-"""
+"""Watched programs that crash, are killed, exec, fork, are debugged or replaced while they are
+probed: they print the same and end the same way as without the daemon, and no probes remain when
+the daemon stops or is killed."""
 
 import ctypes
 import errno
@@ -27,7 +27,7 @@ def runs_of(daemon):
 
 
 class Program(OwnedProcess):
-    """A watched program: what it prints and how it ends are kept together."""
+    """A watched program, with its output and how it ended."""
 
     def __init__(self, what, binary=WATCHED):
         self.process = subprocess.Popen([str(binary), what], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -60,7 +60,7 @@ class Program(OwnedProcess):
             return memory.read(1)
 
     def markers(self):
-        """Where the markers lie in its memory."""
+        """The addresses of the markers in its memory."""
         listed = subprocess.run(["readelf", "--notes", "--wide", os.readlink(f"/proc/{self.pid}/exe")],
                                 capture_output=True, text=True, check=True).stdout
         places = [int(place, 16) for place in re.findall(r"Name: step__\w+\s+Location: (0x[0-9a-f]+)", listed)]
@@ -109,7 +109,7 @@ class Gdb(OwnedProcess):
 
 
 def same_as_without(act, check_daemon=None, what="serve"):
-    """What `act(program)` makes of a program, without a daemon and with one; both outcomes must be equal."""
+    """The outcome of `act(program)` without a daemon and with one; both must be equal."""
     outcomes = []
     with Program(what) as program:
         act(program)
@@ -141,7 +141,8 @@ def killed_in_a_run():
 
 
 def exec_in_a_run():
-    """The run ends with its program: it is given up, is no delay, and takes no part in the next program's runs."""
+    """The run ends with its program: it is dropped, is not a delay, and does not affect the next
+    program's runs."""
     def act(program):
         program.say().read_line()
         program.read_line()
@@ -160,7 +161,7 @@ def exec_in_a_run():
 
 
 def fork_in_a_run():
-    """The run is the parent's; what the child ends is none of its own."""
+    """The run is the parent's; what the child ends is not its own."""
     def look(daemon):
         event = daemon.event("step")
         check(runs_of(daemon) == 1 and event["unmatched_ends"] == 1 and event["open"] == 0, f"{event}")
@@ -179,7 +180,8 @@ def require_gdb():
 
 
 def debugged_beside_the_markers():
-    """Attached and detached, stopped at a function inside a run, and stepped over the markers instruction by instruction."""
+    """Attached and detached, stopped at a function inside a run, and single-stepped over the
+    markers."""
     def act(program):
         program.say().ask(5)
         with Gdb(program.pid) as gdb:
@@ -206,9 +208,9 @@ def debugged_beside_the_markers():
 
 
 def stop_in_a_run(program, gdb):
-    """Breakpoints on all markers and between two of them, and a stop at whichever comes first: while a marker has a
-    probe, the kernel takes the trap of a breakpoint in the same place for the probe's, and the debugger stops at the next.
-    """
+    """Breakpoints on all markers and between two of them, and a stop at whichever comes first.
+    While a marker has a probe, the kernel takes a breakpoint's trap at the same address for the
+    probe's, and the debugger stops at the next."""
     for place in program.markers():
         gdb.command(f"break *{place:#x}")
     gdb.command("break work")
@@ -232,7 +234,7 @@ def debugged_on_the_markers():
 
 
 def bpf_objects_of(pid):
-    """Numbers of the BPF programs and links that a process holds."""
+    """Ids of the BPF programs and links that a process holds."""
     numbers = set()
     for one in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         try:
@@ -282,7 +284,8 @@ def probes_come_out_when_the_daemon_is_killed():
 
 
 def probes_come_out_of_a_busy_program():
-    """Taken out and put in again while two programs meet markers all the time: no trap goes astray."""
+    """Detached and attached again while two programs hit markers all the time: no trap goes
+    astray."""
     with Program("busy") as first, Program("busy") as second:
         programs = (first, second)
         for program in programs:
@@ -298,7 +301,7 @@ def probes_come_out_of_a_busy_program():
 
 
 def detached_under_a_debugger():
-    """The daemon goes while a debugger's breakpoint is on a marker."""
+    """The daemon stops while a debugger's breakpoint is on a marker."""
     def act(program, end):
         program.say().ask(5)
         with Gdb(program.pid) as gdb:
@@ -319,7 +322,8 @@ def detached_under_a_debugger():
 
 
 def attached_under_a_debugger():
-    """The daemon comes while a debugger's breakpoint is on a marker, and goes when the debugger is gone."""
+    """The daemon starts while a debugger's breakpoint is on a marker, and stops when the
+    debugger is gone."""
     with Program("serve") as program:
         program.say().ask(5)
         with Gdb(program.pid) as gdb:
@@ -336,7 +340,8 @@ def attached_under_a_debugger():
 
 
 def replaced_on_disk():
-    """A new file in the place of the old one: old processes go on untouched, new ones are watched once it is noticed."""
+    """A new file replaces the old one: old processes continue undisturbed, new ones are watched
+    once it is noticed."""
     with tempfile.TemporaryDirectory() as folder:
         binary = pathlib.Path(folder) / "watched"
         shutil.copy(WATCHED, binary)
@@ -358,7 +363,8 @@ def replaced_on_disk():
 
 
 def overwritten_on_disk():
-    """Another program written into the same file, as cp does it: it runs as it is, from the first moment."""
+    """Another program is written into the same file, as cp does it: it runs correctly from the
+    first moment."""
     with tempfile.TemporaryDirectory() as folder:
         binary = pathlib.Path(folder) / "watched"
         shutil.copy(WATCHED, binary)

@@ -1,4 +1,5 @@
-"""The page of a watch in a real browser, while the program that is watched runs: lagtrap objects --send, spool, uploader, server, page."""
+"""The page of a watch in a real browser while the watched program runs: lagtrap objects --send,
+spool, uploader, server, page."""
 
 import json
 import os
@@ -24,7 +25,7 @@ def a_page_follows_a_running_program():
                 wait_for(lambda: told(step) or browser.poll() is not None, step, seconds=180)
                 check(told(step), f"{step}: {browser.communicate(timeout=60)[0] if browser.poll() is not None else ''}")
 
-            # The empty list is seen first.
+            # The empty list is shown first.
             reach("nothing-yet")
             sender, _ = world.send(*HANDLES, *CLASSES)
             reach("running")

@@ -1,4 +1,5 @@
-"""`lagtrap why`: what a process does or waits for right now, without settings and without a service."""
+"""`lagtrap why`: what a process does or waits for right now, without settings and without a
+service."""
 
 import json
 import os
@@ -29,12 +30,12 @@ def start_stuck(world, sellers, pool):
 
 
 def run_in(told, function):
-    """The run whose cause is in a function."""
+    """The run whose cause names this function."""
     return next((one for one in told["runs"] if function in json.dumps(one["causes"])), None)
 
 
 def a_hang_is_explained():
-    """Who waits for what is said of every thread; those without work share a line."""
+    """The report says what each thread waits for; threads without work share a line."""
     with World() as world:
         stuck = start_stuck(world, sellers=3, pool=5)
         told = json.loads(why(stuck.pid, "--for", "500ms", "--json").stdout)
@@ -80,7 +81,7 @@ def the_daemon_that_runs_records():
 
 
 def processes_below(pid):
-    """Of the machine, those that this one started, in any generation."""
+    """All descendants of the process."""
     parents = {}
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -95,7 +96,7 @@ def processes_below(pid):
 
 
 def nothing_is_left_behind():
-    """Killed while it records, it leaves neither a process nor a file."""
+    """If killed while it records, it leaves neither processes nor files behind."""
     with World() as world, tempfile.TemporaryDirectory() as folder:
         stuck = start_stuck(world, sellers=1, pool=0)
         asked = subprocess.Popen([LAGTRAP, "why", str(stuck.pid), "--for", "10min", "--socket", "/none"], stderr=subprocess.PIPE,
@@ -110,7 +111,7 @@ def nothing_is_left_behind():
             asked.wait()
         wait_for(lambda: not any(pathlib.Path("/proc", str(pid)).exists() for pid in started), "its processes to end")
         wait_for(lambda: not list(pathlib.Path(folder).iterdir()), "its files to go")
-        # Ctrl-C is no such end: it says what it has seen.
+        # After Ctrl-C it still reports what it has recorded.
         asked = subprocess.Popen([LAGTRAP, "why", str(stuck.pid), "--for", "10min", "--socket", "/none"], stderr=subprocess.PIPE,
                                  stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder})
         check("Recording" in asked.stderr.readline(), "it does not record")
@@ -122,7 +123,8 @@ def nothing_is_left_behind():
 
 
 def command_json(*words, code=0, options=(), **more):
-    """The report, which stands on standard error after what the command writes there, and the command's output."""
+    """The report (the last line of standard error), the command's output, and its other lines on
+    standard error."""
     done = subprocess.run([LAGTRAP, "why", "--json", "--socket", "/none", *options, "--", *words], capture_output=True, text=True,
                           timeout=300, **more)
     check(done.returncode == code, f"ended with {done.returncode}: {done.stdout}{done.stderr}")
@@ -131,7 +133,7 @@ def command_json(*words, code=0, options=(), **more):
 
 
 def a_command_is_explained():
-    """It waits for a child, whose sleep it was; its output and its exit status are its own."""
+    """The shell waits for a child that sleeps. Its output and exit status are passed through."""
     told, output, errors = command_json("sh", "-c", "echo begun; sleep 0.4; echo trouble >&2; exit 3", code=3)
     check(output == "begun\n" and errors == ["trouble"], (output, errors))
     check(told["exit_status"] == 3 and told["took_ns"] >= 400_000_000, told)

@@ -1,4 +1,5 @@
-"""What tests of `lagtrap calls`, `functions` and `objects` share: the daemon, and a client of it from when the probes are in."""
+"""Shared by tests of `lagtrap calls`, `functions` and `objects`: the daemon, and a client of it
+once the probes are attached."""
 
 import contextlib
 import json
@@ -7,11 +8,11 @@ import subprocess
 
 from lagtrap_test import LAGTRAP, Daemon, at_end, check
 
-# They ask of any process; the settings' events have no part in it.
+# These commands work on any process; the event in the settings is not used.
 SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
            '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 
-kept = []  # the daemon that idle_daemon() gives
+kept = []  # the daemon that idle_daemon() returns
 
 
 def kept_daemon_ends():
@@ -24,7 +25,8 @@ at_end.append(kept_daemon_ends)
 
 @contextlib.contextmanager
 def idle_daemon():
-    """One for all cases of a test, as one serves all clients on a machine: it goes on until a case ends it, or fails."""
+    """One for all cases of a test, as one serves all clients of a machine: it runs until a case
+    ends it, or fails."""
     if kept and kept[0].process.poll() is not None:
         kept_daemon_ends()
     if not kept:
@@ -37,7 +39,7 @@ def idle_daemon():
 
 
 class TraceClient:
-    """`lagtrap KIND --json` of a process; what it says first is `started`."""
+    """`lagtrap KIND --json` of a process; its first line is `started`."""
 
     def __init__(self, kind, daemon, pid, *options):
         self.kind = kind
@@ -56,7 +58,7 @@ class TraceClient:
         self.client.communicate()
 
     def interrupt(self):
-        """As Ctrl-C does; all lines that it said."""
+        """Sends Ctrl-C; returns all its lines."""
         self.client.send_signal(signal.SIGINT)
         lines = [json.loads(line) for line in self.client.stdout]
         problem = self.client.stderr.read()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Loads a merged trace into Perfetto's trace_processor: it must have nothing to say against it and must show what
-# was recorded. usage: trace_processor.sh TRACE; LAGTRAP_TRACE_PROCESSOR names the trace_processor_shell.
-# Exit status: 0 good, 1 not, 2 usage, 77 there is no trace_processor.
+# Loads a merged trace into Perfetto's trace_processor, which must not report errors and must show
+# what was recorded. Usage: trace_processor.sh TRACE; LAGTRAP_TRACE_PROCESSOR names the
+# trace_processor_shell.
+# Exit status: 0 good, 1 not good, 2 usage error, 77 trace_processor is missing.
 set -euo pipefail
 
 [ $# -eq 1 ] || { echo "usage: $0 TRACE" >&2; exit 2; }
@@ -32,7 +33,7 @@ while IFS=, read -r what count; do
   found[${what//\"/}]=$count
 done < <(rows contents.sql)
 
-# Tables that no recording leaves empty, and rows that no recording may have.
+# Tables that every recording fills, and kinds of rows that must not occur.
 for what in perf_samples callsites sched thread_states processes threads; do
   [ "${found[$what]:-0}" -gt 0 ] || fault "no $what"
 done

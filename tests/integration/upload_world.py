@@ -1,4 +1,5 @@
-"""What the tests of uploader and server share: a spool, the two programs, and servers and relays that misbehave between them."""
+"""Shared by tests of uploader and server: a spool, the two programs, and misbehaving servers and
+relays between them."""
 
 import contextlib
 import http.server
@@ -23,7 +24,7 @@ MIB = 1 << 20
 
 
 def confirmation(content, **changes):
-    """What a server says that has it."""
+    """The answer of a server that has it."""
     return json.dumps({"digest": sha256(content), "bytes": len(content), "stored": "new", **changes}).encode()
 
 
@@ -32,8 +33,8 @@ def confirm(request, body):
 
 
 class OddServer:
-    """Answers PUT and POST as `answer(request, body)` says, and HEAD with 404 or as `head(request)` says; keeps what it was asked.
-    With `tls`, an SSLContext, over TLS."""
+    """Answers PUT and POST with `answer(request, body)`, and HEAD with 404 or `head(request)`;
+    keeps the requests. With `tls`, an SSLContext, over TLS."""
 
     def __init__(self, answer=confirm, head=None, tls=None):
         outer = self
@@ -78,7 +79,7 @@ class OddServer:
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
-        self.http.handle_error = lambda *_: None  # that a client hangs up is what some tests are about
+        self.http.handle_error = lambda *_: None  # some tests are about clients that disconnect
         self.port = self.http.server_address[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
@@ -109,7 +110,7 @@ def relay(client, server):
 
 
 class Port:
-    """A port whose connections are served by serve(client), each in a thread of its own."""
+    """A port whose connections are served by serve(client), each in its own thread."""
 
     def __init__(self, port=0):
         self.listener = socket.create_server(("127.0.0.1", port))
@@ -128,14 +129,15 @@ class Port:
             self.serve(client)
 
     def close(self):
-        # Closing alone would not wake the thread that accepts.
+        # Closing alone would not wake the accepting thread.
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
 
 def read_head(client):
-    """A request up to its empty line, and what came with it; None: the client hung up before."""
+    """A request up to its empty line, and what came with it; None if the client disconnected
+    before."""
     head = b""
     while b"\r\n\r\n" not in head:
         part = client.recv(65536)
@@ -167,13 +169,13 @@ class Service(OwnedProcess):
             raise
 
     def _listen(self):
-        """As systemd does: a sender waits while nobody reads."""
+        """As systemd does: a sender waits while nothing is read."""
         with contextlib.suppress(OSError):
             while True:
                 self.messages.append(self.notify.recv(65536).decode())
 
     def wait_for_status(self, text):
-        """The next message with this text, after those that were waited for already."""
+        """The next message with this text, after those already waited for."""
         def found():
             while self.seen < len(self.messages):
                 self.seen += 1
@@ -186,7 +188,7 @@ class Service(OwnedProcess):
         return self.log_path.read_text()
 
     def waits_s(self):
-        """What it said after each failure: how long it will wait."""
+        """The waiting time that it announced after each failure."""
         return [float(found) for found in re.findall(r"retrying in ([0-9.]+) s", self.log())]
 
     def wait_for_failures(self, count):
@@ -248,7 +250,7 @@ class SpoolCase(unittest.TestCase):
         return ["--settings", path]
 
     def run_uploader(self, *options, environment=None):
-        """lagtrap-uploader --once: its exit code and its lines."""
+        """Runs lagtrap-uploader --once; returns its exit code and its lines."""
         outcome = subprocess.run([UPLOADER, *options, "--once"], capture_output=True, text=True, timeout=300,
                                  env={**os.environ, **(environment or {})})
         return outcome.returncode, outcome.stdout + outcome.stderr

@@ -1,4 +1,4 @@
-"""Programs of users who have user namespaces of their own."""
+"""Programs of users who have their own user namespaces."""
 
 import contextlib
 import ctypes
@@ -35,7 +35,8 @@ class UserNamespace(OwnedProcess):
 
     @contextlib.contextmanager
     def running(self, user, work):
-        """What a fork of this process does as a subordinate user; it is ended then."""
+        """Runs work() in a fork of this process as a subordinate user; kills the fork
+        afterwards."""
         pid = os.fork()
         if pid == 0:
             try:

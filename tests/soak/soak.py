@@ -1,16 +1,19 @@
-"""Days of use in hours: daemon, uploader and server at work, with breaches, reloads and processes that come and go.
+"""Days of use in hours: daemon, uploader and server at work, with breaches, reloads and
+processes that come and go.
 
-    ./dev soak [--minutes N]        120 minutes unless told otherwise
+    ./dev soak [--minutes N]        120 minutes by default
 
-Every minute (of a long run) a program is too slow once; all its other runs are recorded too. A shell loop starts ten
-short-lived programs a second. Now and then the settings are reloaded: the same with another threshold, and a file that
-is wrong. At the end every slow run is in a bundle on the server, every other run is there too, nothing is left in the
-spool, each program, once at rest, has no more descriptors than it ever had in the first half, and memory is flat:
-between the beginning and the end of the second half it has grown by less than 2 %. The server's database grows, so its
-cache is given a size that is soon full. In runs of less than an hour memory is still finding its place: it is shown and
-not judged.
+Every minute (of a long run) a program is too slow once; all its other runs are recorded too. A
+shell loop starts ten short-lived programs a second. Now and then the settings are reloaded: with
+another threshold, and from an invalid file. At the end, every slow run must be in a bundle on
+the server, every other run must be there too, and the spool must be empty. Each idle program
+must have no more descriptors than it ever had in the first half, and its memory must be flat: it
+has grown by less than 2 % between the beginning and the end of the second half. The server's
+database grows, so its cache is limited to a size that is soon full. In runs under an hour memory
+is still settling, so it is shown and not judged.
 
-Prints a line for each look and one line of JSON at the end. Exit status 1 if something of that does not hold.
+Prints a line for each check and one line of JSON at the end. Exits with 1 if any of this does
+not hold.
 """
 
 import argparse
@@ -41,14 +44,14 @@ PROGRAMS = ("daemon", "uploader", "server")
 
 
 def heap_of_units():
-    """The setting of the C library's heap, which the three units agree on."""
+    """The C library's heap setting, on which the three units agree."""
     settings = {tuple(re.findall(r"^Environment=(GLIBC_TUNABLES)=(.+)$", (UNITS / f"{unit}.service").read_text(), re.M))
                 for unit in ("lagtrapd", "lagtrap-uploader", "lagtrap-server")}
     parts.check(len(settings) == 1 and () not in settings, f"the units differ, or say nothing of the heap: {settings}")
     return dict(settings.pop())
 
 
-# How many sockets lagtrapd has for each helper that it keeps (at most three and four of them).
+# How many sockets lagtrapd has for each helper (at most three and four of them).
 SOCKETS_OF_HELPERS = {"lagtrap-reader": 2, "lagtrap-inspect": 1}
 
 
@@ -62,9 +65,9 @@ def sockets_of_helpers(pid):
 
 
 def kinds_of_descriptors(pid):
-    """The descriptors that a process has open, by kind. Without those of which there are as many as were needed at the busiest
-    moment, up to a limit: the store's connections to database files (one for each who asked at the same time, at most eight), and
-    the sockets to helpers."""
+    """The descriptors that a process has open, by kind. Excludes those that stay as numerous as
+    at the busiest moment, up to a limit: the store's connections to database files (one for each
+    parallel query, at most eight), and the sockets to helpers."""
     kinds = collections.Counter()
     for entry in os.scandir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -76,7 +79,7 @@ def kinds_of_descriptors(pid):
 
 
 def process_facts(pid):
-    """Resident bytes without those of mapped files, and open descriptors, of a process."""
+    """Resident bytes of a process without those of mapped files, and its open descriptors."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     kinds = kinds_of_descriptors(pid)
     return {"memory": 1024 * int(re.search(r"RssAnon:\s+(\d+)", status).group(1)), "descriptors": kinds.total(), "kinds": kinds}
@@ -114,7 +117,8 @@ class Soak:
         self.runs += said["runs"]
 
     def reload(self):
-        """The settings with another threshold; every third time a file that is wrong, and then the right one again."""
+        """The settings with another threshold; every third time an invalid file, and then the
+        valid one again."""
         self.reloads += 1
         if self.reloads % 3 == 0:
             right = self.daemon.settings_path.read_text()
@@ -131,7 +135,7 @@ class Soak:
         return {program: process_facts(pid) for program, pid in zip(PROGRAMS, pids)}
 
     def look(self):
-        """Right before the next delay: what storing a bundle takes for a moment would hide what is held."""
+        """Just before the next delay, because storing a bundle temporarily takes memory."""
         facts = self.facts()
         self.looks.append((self.passed_s(), facts))
         status = self.daemon.status()
@@ -150,7 +154,8 @@ class Soak:
             self.look()
 
     def growth(self):
-        """For each program, by how much its memory's median in the last quarter of the second half is over that in the first."""
+        """For each program, the median of its memory in the last quarter of the second half,
+        relative to that in the first."""
         grown = {}
         half = [look for look in self.looks if look[0] >= self.length_s / 2]
         count = max(1, len(half) // 4)
@@ -161,8 +166,9 @@ class Soak:
         return grown
 
     def check_descriptors(self):
-        """Descriptors come and go with connections, captures and helpers. At rest there are no more than there ever were in the
-        first half: what leaks one with each capture or reload has more by then."""
+        """Descriptors come and go with connections, captures and helpers. At rest there are no
+        more than there ever were in the first half: a leak of one per capture or reload would
+        exceed that."""
         half = [facts for at, facts in self.looks if at < self.length_s / 2]
         fullest = {program: max((facts[program] for facts in half), key=lambda facts: facts["descriptors"]) for program in PROGRAMS}
         most = {program: facts["descriptors"] for program, facts in fullest.items()}

@@ -7,7 +7,8 @@ ANSWER_HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
 
 
 def answer(listener):
-    """Two small writes for each answer, the second of which Nagle's algorithm holds back until the first is acknowledged."""
+    """Two small writes for each answer; Nagle's algorithm holds back the second until the first
+    is acknowledged."""
     while True:
         try:
             connection, _ = listener.accept()

@@ -2,7 +2,7 @@ from case import Case, Expected, marker_event
 
 
 def prepare(world):
-    # A copy: nobody else's calls are runs of the event.
+    # A copy, so that calls of other processes are not runs of the event.
     world.program = world.folder / "dd"
     world.run("cp", "/usr/bin/dd", world.program)
 

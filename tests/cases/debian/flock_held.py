@@ -17,7 +17,7 @@ fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def prepare(world):
-    # A copy: nobody else's calls are runs of the event.
+    # A copy, so that calls of other processes are not runs of the event.
     world.program = world.folder / "flock"
     world.run("cp", "/usr/bin/flock", world.program)
     world.file = world.folder / "lock"

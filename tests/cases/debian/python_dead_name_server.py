@@ -5,13 +5,13 @@ from case import Case, Expected, call_event
 from servers import PYTHON
 
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
-# In a mount namespace of its own, so that nobody else asks this name server.
+# In its own mount namespace, so that nothing else queries this name server.
 SCRIPT = ('mount --bind "$1" /etc/resolv.conf && exec "$2" -c '
           '"import socket\ntry:\n    socket.getaddrinfo(\'nobody.example\', 80)\nexcept socket.gaierror:\n    pass\n"')
 
 
 def prepare(world):
-    """A name server that takes questions and stays silent."""
+    """A name server that accepts queries and never answers."""
     world.silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     world.silent.bind(("127.77.0.53", 53))
     world.at_end(world.silent.close)

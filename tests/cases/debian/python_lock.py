@@ -3,7 +3,7 @@ import os
 from case import Case, Expected, call_event
 from servers import PYTHON
 
-# The thread that encodes holds Python's lock all the time: its encoder is one call in C.
+# The encoding thread holds Python's lock all the time: its encoder is one call in C.
 SCRIPT = """
 import json, threading, time
 records = [{"number": i, "text": "x" * 20} for i in range(400_000)]

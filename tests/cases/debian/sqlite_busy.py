@@ -5,7 +5,7 @@ import time
 from case import Case, Expected, call_event
 from lagtrap_test import wait_for
 
-HELD_S = 0.4  # planted: how much longer the database stays locked, once its user is waiting
+HELD_S = 0.4  # planted: how much longer the database stays locked once its user is waiting
 
 
 def prepare(world):

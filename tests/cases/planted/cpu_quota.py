@@ -8,7 +8,7 @@ CPU_GROUPS = pathlib.Path("/sys/fs/cgroup/cpu")
 
 
 def limited(world):
-    """The daemon, the program and whoever else keep their groups; the program goes into one with a fifth of a CPU."""
+    """Moves only the program into a control group with a fifth of a CPU."""
     base.prepare(world)
     group = CPU_GROUPS / f"lagtrap-case-{os.getpid()}"
     group.mkdir()

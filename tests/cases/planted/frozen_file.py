@@ -4,7 +4,7 @@ import time
 from case import ANONYMOUS, PROGRAMS, Case, Expected, call_event
 from lagtrap_test import wait_for
 
-FROZEN_S = 0.3  # planted: longer than that to the beginning of the recording
+FROZEN_S = 0.3  # planted: until long after the recording begins
 
 
 def run(*command):

@@ -19,7 +19,7 @@ def stop_and_continue(world):
     process.communicate(timeout=120)
 
 
-# Who sends the signals is this script.
+# This script sends the signals.
 CASE = dataclasses.replace(
     planted("compute", "compress_block", "SIGSTOP during the run, SIGCONT later",
             Expected(cause=r"stopped", guilty=r"\b(compress_block|transform)\b", holder=r"^python3 of python3\b"), least_ms=600,

@@ -1,8 +1,8 @@
-/* Pairs of USDT probes "forms:NAME__begin" and "forms:NAME__end", whose argument 0 is the same number, written in the
- * form that NAME says and as a constant: what reads them wrongly pairs nothing.
+/* Pairs of USDT probes "forms:NAME__begin" and "forms:NAME__end". Their argument 0 is the same
+ * number, once in the form NAME and once as a constant, so a reader that gets a form wrong pairs
+ * nothing.
  *
- *     arguments RUNS [--wait]
- */
+ *     arguments RUNS [--wait] */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     const int16_t shorts[4] = {0, 1, -2, 3};
     uint8_t bytes[16] = {0};
     bytes[15] = 215;
-    /* The last bytes before memory that is not there: who reads more than the argument has gets nothing. */
+    /* The last bytes before unmapped memory: reading more than the argument fails. */
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char* pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED || munmap(pages + page, page) != 0) return 1;

@@ -1,10 +1,11 @@
-// Delays in handle_request() whose cause lies elsewhere: `causes KIND MILLISECONDS` prints "ready", waits for a line, makes
-// 20 fast calls, a slow one and 20 fast ones, and prints a line of JSON with the ids of its threads.
+// Delays in handle_request() whose cause is elsewhere: `causes KIND MILLISECONDS` prints "ready",
+// waits for a line, makes 20 fast calls, a slow one and 20 fast ones, and prints a line of JSON
+// with its thread ids.
 //
-//     chain   waits for a lock whose holder waits for a second one whose holder waits for a third one, whose holder computes
+//     chain   waits for a lock whose holder waits for a second, whose holder waits for a third, whose holder computes
 //     nap     sleeps
 //     signal  waits on a condition variable until another thread, which computes, signals it
-//     pipe    waits for a child process that computes, and then writes into a pipe
+//     pipe    waits for a child process that computes and then writes into a pipe
 //     compute computes
 #include <pthread.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ APART void handle_chain(void) {
     sink = sink + 1;
 }
 
-// Each holds the lock of its number, and wants that of the next.
+// Each holds the lock with its number, and waits for the next one.
 static void* hold(void* opaque) {
     static const char* const names[] = {"", "holder-a", "holder-b", "holder-c"};
     const long number = (long)opaque;

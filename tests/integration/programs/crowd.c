@@ -1,7 +1,7 @@
 /* Many threads or short-lived processes with names that are hard to show.
- * crowd threads N: starts N threads, says "ready", ends when stdin closes.
- * crowd exits N: says "ready"; after "go" starts and ends N processes one after the other, each with mapped code
- * and a name of its own, and says {"exits":N}. */
+ * crowd threads N: starts N threads, prints "ready", ends when stdin closes.
+ * crowd exits N: prints "ready"; after "go", starts and ends N processes one after the other, each with mapped code
+ * and its own name, and prints {"exits":N}. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

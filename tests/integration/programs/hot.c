@@ -1,6 +1,6 @@
-/* Two threads that call hot_function() as fast as they can, and one that calls calm_function() every 20 ms. Says "ready",
- * waits for a line, begins; answers each further line with one of JSON: how many calls were made so far.
- */
+/* Two threads that call hot_function() as fast as possible, and one that calls calm_function()
+ * every 20 ms. Prints "ready", waits for a line and begins; answers each further line with JSON:
+ * the number of calls so far. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ struct count {
 };
 static struct count hot_counts[2], calm_count;
 
-/* A nop of one byte is what a probe costs least at. */
+/* A one-byte nop is where a probe costs least. */
 __attribute__((noinline, patchable_function_entry(1))) void hot_function(struct count* count) {
     uint_fast64_t calls = atomic_load_explicit(&count->calls, memory_order_relaxed);
     atomic_store_explicit(&count->calls, calls + 1, memory_order_relaxed);

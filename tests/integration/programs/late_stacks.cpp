@@ -1,5 +1,6 @@
-// late_stacks CAPTURE_DIRECTORY: the stacks of a capture that the kernel side could not walk to their ends, as a merge walks them:
-// a line of JSON for each, {"id", "inner", "end", "frames"}; frames are those beyond the inner stack's.
+// late_stacks CAPTURE_DIRECTORY: stacks of a capture that the kernel side could not walk
+// completely, as a merge walks them. Prints a line of JSON for each, {"id", "inner", "end",
+// "frames"}; frames are those beyond the inner stack's.
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,6 @@
-// Waits for "go". Of 100 calls of handle_request (3 ms each) every fifth is left by an exception, after which its caller sleeps for
-// 60 ms: once by the function that called it, once further out. None is slow. Then says how many there were, and sleeps.
+// Waits for "go". Of 100 calls of handle_request (3 ms each), an exception leaves every fifth,
+// after which its caller sleeps for 60 ms: alternately the direct caller and one further out. None
+// is slow. Then prints the number of calls, and sleeps.
 #include <unistd.h>
 
 #include <cstdio>
@@ -26,7 +27,7 @@ __attribute__((noinline)) void read_request(int number) {
     sink = buffer[number];
 }
 
-// The one that catches sleeps in the place of the call, the other above it.
+// One catcher sleeps at the stack position of the call, the other above it.
 __attribute__((noinline)) void serve(int number) {
     if (number % 10 == 4) return handle_request(number);
     read_request(number);
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     if (!std::fgets(line, sizeof(line), stdin)) return 1;
     int thrown = 0;
-    // A thread's stack is another mapping than the first one's.
+    // A thread's stack is a different kind of mapping than the main thread's.
     if (argc > 1 && std::strcmp(argv[1], "thread") == 0)
         std::thread([&] { thrown = serve_all(); }).join();
     else

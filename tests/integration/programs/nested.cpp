@@ -1,5 +1,5 @@
-// Runs inside runs, runs that began earlier than their marker, runs whose thread ends before them.
-// nested KIND: says "ready", waits for "go", then what it did as one JSON object.
+// Runs inside runs, runs that began before their marker, runs whose thread ends before them. nested
+// KIND: prints "ready", waits for "go", then prints what it did as a JSON object.
 #include <lagtrap.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ int queue() {
     const unsigned long long queued_ns = 80'000'000;
     LAGTRAP_BEGIN_AT("input", lagtrap_now_ns() - queued_ns);
     LAGTRAP_END("input");
-    LAGTRAP_BEGIN_AT("input", lagtrap_now_ns() + queued_ns);  // a time to come is not believed
+    LAGTRAP_BEGIN_AT("input", lagtrap_now_ns() + queued_ns);  // a time in the future is not accepted
     LAGTRAP_END("input");
     return std::printf("{\"queued_ns\":%llu}\n", queued_ns);
 }

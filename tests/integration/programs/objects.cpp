@@ -1,4 +1,5 @@
-// Creates, uses and releases objects as it is told on standard input, and counts what it does: a mode a line, an answer each.
+// Creates, uses and releases objects as requested on standard input, and counts them: one mode per
+// line, one answer each.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -45,7 +46,7 @@ int Gadget::price() {
 
 }  // namespace shop
 
-// Handles of C, with errors.
+// Handles in C, with errors.
 struct handle {
     int uses;
 };
@@ -72,8 +73,7 @@ NOINLINE void handle_close(struct handle* handle) {
     std::free(handle);
     asm volatile("" ::: "memory");
 }
-// Ends by a jump to the allocator.
-// So little that no probe can be in it.
+// Ends with a jump to the allocator. Too short for a probe inside.
 NOINLINE void handle_forget(struct handle*) {}
 
 NOINLINE void handle_drop(struct handle* handle) {
@@ -81,7 +81,7 @@ NOINLINE void handle_drop(struct handle* handle) {
     asm volatile("" ::: "memory");
     std::free(handle);
 }
-// Ends by a jump to another function, whose result is its own.
+// Ends with a jump to another function, and returns its result.
 NOINLINE int handle_inner(int want, struct handle** place) { return handle_open(want, place) + 0; }
 NOINLINE int handle_open_quickly(int want, struct handle** place) { return handle_inner(want, place); }
 }
@@ -101,10 +101,10 @@ NOINLINE void keep_deep(int levels) {
     } else {
         keep_deep(levels - 1);
     }
-    asm volatile("");  // no jump instead of the call
+    asm volatile("");  // prevents a jump instead of the call
 }
 
-// Every other creation fails, at the same place.
+// Every other creation fails, at the same stack position.
 NOINLINE void keep_some(int count) {
     for (int i = 0; i < count; ++i) {
         try {
@@ -121,13 +121,13 @@ NOINLINE void make_and_release(int count) {
     }
 }
 
-// A run of the event of the test.
+// A run of the test's event.
 extern "C" NOINLINE void slow_work(int milliseconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     asm volatile("");
 }
 
-// The same place of the stack each time.
+// The same stack position each time.
 NOINLINE void fail(int count) {
     for (int i = 0; i < count; ++i) {
         try {
@@ -163,7 +163,7 @@ NOINLINE void misuse() {
     if (handle_open(1, &one) != 0) std::abort();
     handle_close(one);
     handle_close(static_cast<handle*>(std::calloc(1, sizeof(handle))));
-    // What was released, without touching it: its number is what counts.
+    // An object already released, without touching it: only its address matters.
     handle other{};
     handle_use(&other, 0);
     handle_close(one = static_cast<handle*>(std::calloc(1, sizeof(handle))));

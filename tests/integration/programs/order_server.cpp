@@ -1,4 +1,5 @@
-// A server with symbols and a loop: each connection is an order, which it computes a price for. Says its port.
+// A server with symbols and a loop: each connection is an order whose price it computes. Prints its
+// port.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
-// Functions that are left in every way: by return, by exception, by longjmp, from deep inside themselves, by fibers that take turns.
-// Says "ready", waits for "go", then {"returned":..., "thrown":..., "jumped":...}: how the calls of odd::watched ended.
+// Functions that are left in every way: by return, by exception, by longjmp, from deep recursion,
+// by alternating fibers. Prints "ready", waits for "go", then {"returned":..., "thrown":...,
+// "jumped":...}: how the calls of odd::watched ended.
 #include <ucontext.h>
 
 #include <array>
@@ -42,7 +43,7 @@ void run_fiber() {
     for (;;) let_others_go_on();
 }
 
-// Each call is left in the middle, while the other fiber ends one and begins the next.
+// Each call is suspended in the middle, while the other fiber ends one and begins the next.
 void let_fibers_take_turns() {
     static std::array<std::array<char, 65536>, 2> stacks;
     for (std::size_t i = 0; i < fibers.size(); ++i) {
@@ -65,7 +66,7 @@ int main() {
     std::fflush(stdout);
     if (!std::fgets(line, sizeof(line), stdin)) return 1;
     constexpr int rounds = 100;
-    constexpr int depth = 9;  // ten calls inside one another
+    constexpr int depth = 9;  // ten nested calls
     for (int round = 0; round < rounds; ++round) {
         odd::watched(depth, 0);
         try {
@@ -74,7 +75,7 @@ int main() {
         }
         if (setjmp(checkpoint) == 0) odd::watched(depth, 2);
     }
-    odd::watched(200, 0);  // deeper than return probes reach
+    odd::watched(200, 0);  // deeper than return probes support
     let_fibers_take_turns();
     std::printf("{\"returned\":%d,\"thrown\":%d,\"jumped\":%d,\"deep\":%d,\"fibers\":%d}\n", rounds * (depth + 1),
                 rounds * (depth + 1), rounds * (depth + 1), 201, 2 * fiber_calls);

@@ -1,5 +1,7 @@
-// A run of random steps: computing, and waits of each class. It says what the kernel's own clocks of the thread say of it.
-// schedule SEED [value]: with "value" that is the key, not the thread, and each step is a stage. Says "ready", waits for a line, and says a JSON object.
+// A run of random steps: computing, and waits of each class. Reports the kernel's own accounting of
+// the thread.
+// schedule SEED [value]: with "value" that is the key instead of the thread, and each step is a
+// stage. Prints "ready", waits for a line, and prints a JSON object.
 #include <lagtrap.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -37,7 +39,7 @@ std::uint64_t waited_ns() {
     return waited;
 }
 
-// What the host has taken from all CPUs, in whole ticks.
+// Time the host has stolen from all CPUs, in whole ticks.
 std::uint64_t stolen_ns() {
     unsigned long long user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
     std::FILE* const file = std::fopen("/proc/stat", "r");
@@ -99,7 +101,7 @@ void wait_for_child(std::uint64_t length_ns) {
 }
 
 struct Step {
-    const char* reason;  // as a report has it
+    const char* reason;  // as in a report
     void (*wait)(std::uint64_t length_ns);
 };
 constexpr std::array<Step, 5> steps{{{"", burn},
@@ -144,7 +146,7 @@ int main(int count, char** arguments) {
     std::printf("{");
     print("inner", begun, ending);
     print("outer", before, after);
-    // A part of a tick may be under way.
+    // A partial tick may be in progress.
     const std::uint64_t tick_ns = 1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
     std::printf("\"stolen_ns\": %lu, ", stolen_ns() + (stolen_before_ns > 0 ? tick_ns : 0) - stolen_before_ns);
     std::printf("\"planned_ns\": {");
@@ -155,7 +157,7 @@ int main(int count, char** arguments) {
     }
     std::printf("}}\n");
     std::fflush(stdout);
-    // So that it lives on for whoever wants to know its code.
+    // Stays alive so that its code can be inspected.
     while (std::getchar() != EOF) {
     }
     return 0;

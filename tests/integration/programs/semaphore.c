@@ -1,4 +1,4 @@
-/* A USDT probe with a semaphore that lies where the linker puts it, as those of sys/sdt.h do. */
+/* A USDT probe with a semaphore where the linker places it, as with sys/sdt.h. */
 #include <stdio.h>
 
 volatile unsigned short step_semaphore __attribute__((section(".probes"), visibility("hidden"))) = 0;

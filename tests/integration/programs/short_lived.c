@@ -1,4 +1,4 @@
-/* A short-lived server of a container: starts, answers three requests of 2 ms, ends. */
+/* A short-lived server in a container: starts, answers three requests of 2 ms, ends. */
 #include <unistd.h>
 
 __attribute__((noinline)) int handle_request(int number) {

@@ -1,9 +1,10 @@
-/* Runs of event "start", one for each word of the command line, after a line on standard input has come:
- *   cold, warm   a run whose marker says what kind of start it is
+/* Runs of event "start", one for each word of the command line, after a line on standard input:
+ *   cold, warm   a run whose marker gives the kind of start
  *   work         a run with the stage "work"
- *   skip         a run without
- *   leave        a run that a thread begins before it ends for ever
- * "--wait" as the first word: prints "ready", and waits for a line before it begins and for another before it ends. */
+ *   skip         a run without it
+ *   leave        a run that a thread begins before it ends
+ * With "--wait" as the first word, prints "ready", and waits for a line before it begins and for
+ * another before it ends. */
 #include <lagtrap.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// A process that does not get on: one thread holds a lock and reads from a FIFO that nobody writes, others want the lock, and the
-// rest waits for work. Says "ready" when all of them wait.
+// A process that hangs: one thread holds a lock and reads from a FIFO without a writer, others wait
+// for the lock, and the rest waits for work. Prints "ready" when all of them wait.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -55,7 +55,7 @@ __attribute__((noinline)) void serve() {
 
 }  // namespace
 
-// stuck FIFO SELLERS POOL
+// stuck FIFO SELLERS POOL: SELLERS threads wait for the lock, POOL threads for jobs.
 int main(int count, char** words) {
     if (count < 4) return 2;
     const int sellers = std::atoi(words[2]), pool = std::atoi(words[3]);

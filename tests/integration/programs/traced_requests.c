@@ -1,8 +1,8 @@
-/* Requests that carry the context of a trace as text, to a function and to the USDT probes "requests:begin" and
- * "requests:end": one slow request for each argument, "-" for none at all, "!" for an address where nothing is.
+/* Requests that carry a trace context as text, to a function and to the USDT probes
+ * "requests:begin" and "requests:end": one slow request for each argument, "-" for none, "!" for
+ * an unmapped address.
  *
- *     traced_requests MILLISECONDS TEXT... [--wait]
- */
+ *     traced_requests MILLISECONDS TEXT... [--wait] */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
         if (getchar() == EOF) return 1;
     }
     for (int i = 2; i < argc; i++) {
-        /* The program uses the memory of the text again while the request lasts. */
+        /* The program reuses the text's memory during the request. */
         char text[128];
         snprintf(text, sizeof(text), "%s", argv[i]);
         const char* context = strcmp(text, "-") == 0 ? NULL : strcmp(text, "!") == 0 ? (const char*)64 : text;

@@ -1,7 +1,7 @@
-/* Runs whose begins and ends do not belong together, in each way that programs have.
- * unpaired KIND: says "ready", waits for a line, does five requests of 150 ms as KIND says, says {"requests":5}, and idles until
- * the next line. KIND leak leaves 20,000 keyed runs open and then does 1,000 keyed ones of another event.
- */
+/* Runs whose begins and ends do not match, in each way that occurs in programs.
+ * unpaired KIND: prints "ready", waits for a line, makes five requests of 150 ms of this KIND,
+ * prints {"requests":5}, and idles until the next line. KIND leak leaves 20,000 keyed runs open
+ * and then makes 1,000 keyed runs of another event. */
 #include <lagtrap.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static void work(void) {
     nanosleep(&pause, NULL);
 }
 
-/* The first request goes another way. */
+/* The first request exits early. */
 static __attribute__((noinline)) void leave_early(int number) {
     LAGTRAP_BEGIN("request");
     work();
@@ -35,20 +35,20 @@ static __attribute__((noinline)) int parse(int number) {
     return text[0];
 }
 
-/* What it calls begins and does not end. */
+/* Its callee begins and does not end. */
 static __attribute__((noinline)) void lose_inner_end(int number) {
     LAGTRAP_BEGIN("request");
     if (parse(number) == number) work();
     LAGTRAP_END("request");
 }
 
-/* The last one's end comes twice. */
+/* The last one ends twice. */
 static __attribute__((noinline)) void end_twice(int number) {
     leave_early(number);
     if (number == 4) LAGTRAP_END("request");
 }
 
-/* Properly nested, in one frame: the compiler puts inner functions there. */
+/* Properly nested, in one frame: the compiler inlines inner functions there. */
 static __attribute__((noinline)) void nest_in_frame(int number) {
     LAGTRAP_BEGIN("request");
     if (number >= 0) LAGTRAP_BEGIN("request");
@@ -70,7 +70,7 @@ void never_called(unsigned long long key) { LAGTRAP_END_KEY("leaky", key); }
 
 static pthread_barrier_t both;
 
-/* Two threads end each run, at once. */
+/* Two threads end each run at once. */
 static void* end_runs(void* unused) {
     (void)unused;
     for (unsigned long long key = 1; key <= 20000; ++key) {

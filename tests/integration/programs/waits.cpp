@@ -1,7 +1,7 @@
-// Waits of known cause. waits KIND MS: says "ready"; after "go" its thread "waiter" waits once, in the event "work", and
-// the program says {"waited_ns":N}. The timeouts (cond, poll, epoll, receive) are MS long; else the thread "partner" ends
-// the wait after MS.
-// With "burn" it does not wait: it works for MS of processor time.
+// Waits of known cause. waits KIND MS: prints "ready"; after "go", its thread "waiter" waits once
+// in the event "work", and the program prints {"waited_ns":N}. The timeouts (cond, poll, epoll,
+// receive) are MS long; otherwise the thread "partner" ends the wait after MS.
+// With "burn" it does not wait, but works for MS of CPU time.
 // waits spin: keeps a CPU busy under the name "bystander" until stdin closes.
 #include <arpa/inet.h>
 #include <poll.h>
@@ -156,7 +156,7 @@ Planted through_eventfd(int) {
             }};
 }
 
-// Two connected sockets of loopback.
+// Two connected loopback sockets.
 std::pair<int, int> loopback_pair(int type) {
     sockaddr_in address{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
     auto* const plain = reinterpret_cast<sockaddr*>(&address);

@@ -1,17 +1,18 @@
-// Runs whose time goes one known way. waits_by_class KIND [NUMBER]: says "ready", waits for a line, and says a JSON object.
+// Runs whose time passes in one known way. waits_by_class KIND [NUMBER]: prints "ready", waits for
+// a line, and prints a JSON object.
 //
 // Runs of "timed" have the thread as their key, those of "passed" a value:
-//   burn MS           computes for so long by the thread's own clock: the quota of a control group makes it take longer
+//   burn MS           computes for MS by the thread's own clock: a control group's quota makes it take longer
 //   sleep MS          sleeps
-//   stop MS           stops itself; a child lets it go on
-//   page MS           touches a page that comes so late
-//   disk FOLDER       reads 64 MiB of a file, past the cache
+//   stop MS           stops itself; a child continues it
+//   page MS           touches a page that arrives after MS
+//   disk FOLDER       reads 64 MiB of a file, bypassing the cache
 //   old-call MS       sleeps by a system call of 32-bit code
-//   exit, exec, kill  leaves a run open: its thread ends, becomes another program, is killed; then runs of others follow
-//   nested MS         a run inside a run, each part of which sleeps so long
-//   crowd THREADS     so many threads, each with a run open at the same time
+//   exit, exec, kill  leaves a run open: its thread ends, executes another program, is killed; then others' runs follow
+//   nested MS         a run inside a run, each part of which sleeps for MS
+//   crowd THREADS     this many threads, each with a run open at the same time
 //   one-thread MS     sleep, stage, compute, stage, sleep, all by one thread
-//   two-threads MS    a thread sleeps, and wakes another one, which sleeps before its stage and computes after it
+//   two-threads MS    a thread sleeps and wakes another, which sleeps before its stage and computes after it
 #include <fcntl.h>
 #include <lagtrap.h>
 #include <linux/userfaultfd.h>
@@ -63,7 +64,7 @@ void burn(std::uint64_t length_ms) {
     }
 }
 
-// The child wakes it when it has been stopped for so long.
+// The child continues it after this time.
 void stop(std::uint64_t length_ms) {
     const pid_t self = ::getpid();
     const pid_t child = ::fork();
@@ -84,7 +85,7 @@ void stop(std::uint64_t length_ms) {
     ::waitpid(child, nullptr, 0);
 }
 
-// A page whose content another thread hands in late.
+// A page whose content another thread provides late.
 void touch_late_page(std::uint64_t length_ms) {
     const auto faults = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC));
     if (faults < 0) fail("userfaultfd");
@@ -243,7 +244,7 @@ void two_threads(std::uint64_t length_ms) {
         burn(length_ms);
         LAGTRAP_END_KEY("passed", 9);
     });
-    nap(20);  // the receiver waits by now
+    nap(20);  // the receiver is waiting by now
     LAGTRAP_BEGIN_KEY("passed", 9);
     nap(length_ms);
     LAGTRAP_STAGE_KEY("passed", "prepared", 9);

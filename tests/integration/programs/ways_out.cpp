@@ -1,6 +1,7 @@
-// Functions that are left in every way that compilers make: by returns in parts that lie elsewhere, conditional tail calls,
-// jumps through pointers, exceptions, longjmp. ways_out ROUNDS: says "ready", waits for "go", then, as one JSON object, a
-// sum over all that the functions gave back and how often each was called.
+// Functions that are left in every way that compilers generate: returns in separate parts,
+// conditional tail calls, jumps through pointers, exceptions, longjmp. ways_out ROUNDS: prints
+// "ready", waits for "go", then prints as a JSON object a sum of all results and how often each
+// function was called.
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +27,7 @@ WATCHED int way_leaf(int value) {
     return value + 1;
 }
 
-// gcc puts the branch that is never expected into a part of its own, which returns by itself.
+// gcc moves an unlikely branch to a separate part, which returns by itself.
 WATCHED int way_cold(int value) {
     ++calls[Cold];
     std::vector<int> values(static_cast<std::size_t>(value & 7) + 1, value);
@@ -99,7 +100,8 @@ WATCHED int way_near(int value) {
     return way_far(value) + 1;
 }
 
-// A conditional jump to another function, a loop with none of it, and a jump through a pointer without a frame.
+// A conditional jump to another function, a loop without one, and a jump through a pointer without
+// a frame.
 extern "C" int way_tail(int value);
 __asm__(
     ".text\n.globl way_tail\n.type way_tail,@function\nway_tail: .cfi_startproc\n"

@@ -1,5 +1,6 @@
-// Coroutines of Boost.Context that switch to and fro with calls open on both sides: on stacks with a page between them, and on
-// stacks that lie in one mapping. Says what was called, without depths: who called what runs on another stack is no question.
+// Coroutines of Boost.Context that switch back and forth with open calls on both sides, on stacks
+// with a page between them and on stacks within one mapping. Prints what was called, without
+// depths, because callers on another stack are undefined.
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -16,7 +17,7 @@ namespace {
 
 namespace context = boost::context;
 
-// The side that runs gives itself away, and gets the other back.
+// The other side; switching to it swaps this variable.
 thread_local context::fiber other;
 
 void switch_over() { other = std::move(other).resume(); }
@@ -49,7 +50,7 @@ WATCHED void runs_on_its_own() {
     steps(2);
 }
 
-// Left in the middle: its stack is unwound from outside.
+// Abandoned in the middle; its stack is unwound from outside.
 WATCHED void never_ends() {
     NOTE("never_ends");
     while (sink != -1) steps(1);
@@ -84,7 +85,7 @@ WATCHED void target_apart() {
     NOTE("target_apart");
     take_turns<context::protected_fixedsize_stack>(4);
     tree_leaf(4);
-    if (sink == -1) runs_on_its_own(), never_ends();  // so that they are found in the code
+    if (sink == -1) runs_on_its_own(), never_ends();  // so that they are in the code
 }
 
 WATCHED void target_together() {

@@ -1,4 +1,4 @@
-/* No exception passes here: the kernel's return probes may be put on these functions. */
+/* No exceptions pass here, so the kernel's return probes may be used on these functions. */
 #include "trees.h"
 
 int main(void) { return serve(run_common); }

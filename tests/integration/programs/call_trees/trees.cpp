@@ -1,4 +1,4 @@
-// The same, with what C++ has: its functions are left at instructions.
+// As trees.c, with C++: its exits are watched at instructions.
 #include "trees.h"
 
 #include <cstring>
@@ -50,7 +50,7 @@ WATCHED void target_throw() {
     catcher(-1);
 }
 
-// Left by exceptions at the same place of the stack, again and again.
+// Left by exceptions at the same stack position again and again.
 WATCHED void target_again() {
     NOTE("target_again");
     for (int value = 0; value < 5; ++value) {

@@ -1,5 +1,5 @@
-/* Functions that call each other in known ways, for programs in C and in C++. What is called is noted as it happens, so that a
- * program knows its own tree. */
+/* Functions that call each other in known ways, for programs in C and C++. Each call is noted as
+ * it happens, so that a program knows its own call tree. */
 #ifndef CALL_TREES_H
 #define CALL_TREES_H
 
@@ -48,7 +48,7 @@ static inline int note_begin(const char* name) {
 
 static inline void note_end(const int* depth) { notes->depth = *depth; }
 
-/* Until the end of the block, also when an exception leaves it. */
+/* Until the end of the block, even if an exception leaves it. */
 #define NOTE(name) __attribute__((cleanup(note_end), unused)) int noted_depth = note_begin(name)
 
 static long long now_ns(void) {
@@ -86,7 +86,7 @@ WATCHED void target_tree(void) {
     compute(100);
 }
 
-/* ---- a sleep, that is blocked time of the one that sleeps */
+/* ---- a sleep, which is blocked time of the function that sleeps */
 
 WATCHED void sleeper(void) {
     NOTE("sleeper");
@@ -125,7 +125,7 @@ WATCHED void target_nested(int left) {
     tree_leaf(1);
 }
 
-/* ---- longjmp over two frames; what comes then is the target's again */
+/* ---- longjmp over two frames; later calls are the target's again */
 
 static jmp_buf place;
 
@@ -150,10 +150,10 @@ WATCHED void target_longjmp(void) {
     tree_leaf(3);
 }
 
-/* ---- a tail call: the callee comes in the place of the caller */
+/* ---- a tail call: the callee replaces the caller */
 
 WATCHED int tail_callee(int value) {
-    notes->depth--; /* of the caller, which is no longer there */
+    notes->depth--; /* of the caller, which is gone */
     NOTE("tail_callee");
     compute(10);
     return value + 1;
@@ -175,7 +175,7 @@ WATCHED void target_tail(void) {
     tree_leaf(1);
 }
 
-/* ---- a signal in the middle, on a stack of its own */
+/* ---- a signal in the middle, handled on a separate stack */
 
 WATCHED void in_handler(void) {
     NOTE("in_handler");
@@ -193,7 +193,7 @@ WATCHED void signalled(void) {
     tree_leaf(1);
 }
 
-/* Of the thread. A program that never does it has all its handlers on the stack that they interrupt. */
+/* Of the thread. Without it, handlers run on the stack that they interrupt. */
 static void have_signal_stack(void* at, size_t bytes) {
 #ifdef WITH_SIGNAL_STACK
     stack_t stack;
@@ -223,10 +223,11 @@ WATCHED void target_signal(void) {
     handle(SIGUSR1, on_signal, SA_ONSTACK);
     signalled();
     tree_leaf(2);
-    if (sink == -1) in_handler(); /* so that it is found in the code */
+    if (sink == -1) in_handler(); /* so that it is in the code */
 }
 
-/* ---- a handler on a stack of its own that never returns, one that interrupts on the same stack, and one within another */
+/* ---- a handler on a separate stack that never returns, one on the same stack, and one inside
+ * another */
 
 static sigjmp_buf before_signal;
 
@@ -270,13 +271,13 @@ WATCHED void target_handlers(void) {
     handle(SIGUSR1, on_outer_signal, 0);
     interrupted(SIGUSR1);
     tree_leaf(2);
-    if (sink == -1) { /* so that they are found in the code */
+    if (sink == -1) { /* so that they are in the code */
         in_handler();
         leaves_handler();
     }
 }
 
-/* ---- a thread whose handlers have a stack above its own, with a page between them */
+/* ---- a thread whose handlers' stack is above its own, with a page between them */
 
 WATCHED void target_above(void) {
     NOTE("target_above");
@@ -310,7 +311,7 @@ static void run_thread_below_its_handlers(void) {
     munmap(memory, own + page + SIGNAL_STACK_BYTES);
 }
 
-/* ---- frames so large that a program with split stacks gets new ones, and gives them back, again and again */
+/* ---- frames so large that a program with split stacks keeps getting and freeing new ones */
 
 WATCHED int wide(int left) {
     NOTE("wide");
@@ -328,7 +329,7 @@ WATCHED void target_wide(void) {
     tree_leaf(2);
 }
 
-/* ---- a stack of its own, below and above which the target goes on */
+/* ---- a separate stack, below and above which the target continues */
 
 #ifdef WITH_FIBERS
 static ucontext_t main_context, fiber_context;
@@ -358,13 +359,13 @@ WATCHED void target_fiber(void) {
     swapcontext(&main_context, &fiber_context);
     tree_leaf(3);
     free(stack);
-    if (sink == -1) on_fiber(); /* so that it is found in the code */
+    if (sink == -1) on_fiber(); /* so that it is in the code */
 }
 #else
 WATCHED void target_fiber(void) { NOTE("target_fiber"); }
 #endif
 
-/* ---- children: what they call is not this thread's */
+/* ---- children: their calls are not this thread's */
 
 WATCHED void target_fork(void) {
     NOTE("target_fork");
@@ -424,7 +425,7 @@ static void run_threads(void) {
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
 }
 
-/* ---- the thread ends inside of the target */
+/* ---- the thread ends inside the target */
 
 WATCHED void ending(void) {
     NOTE("ending");
@@ -453,7 +454,7 @@ WATCHED void target_many(void) {
     for (int i = 0; i < 10000; i++) tree_leaf(1);
 }
 
-/* ---- a function that is called without end */
+/* ---- a function that is called endlessly */
 
 WATCHED long hot(long value) { return sink ^ value; }
 
@@ -490,7 +491,8 @@ static int run_common(const char* mode) {
     return 1;
 }
 
-/* Says "ready", then for each line that names a mode the calls that were made: [elapsed_ns, ["name", depth], ...]. */
+/* Prints "ready", then for each line with a mode the calls made: [elapsed_ns, ["name", depth],
+ * ...]. */
 static int serve(int (*run)(const char* mode)) {
     char mode[64];
     notes = (struct notes*)calloc(1, sizeof *notes);

@@ -1,4 +1,4 @@
-// Deep stacks of threads that are off the CPU.
+// Deep stacks of threads that are off CPU.
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>

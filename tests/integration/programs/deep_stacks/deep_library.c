@@ -1,5 +1,5 @@
-/* DEEP_LIBRARY is its name, DEEP_ROOM the size of its frames, so that the tables of two of them cannot stand in for
- * one another. Its functions call one another through the PLT where it is a shared library. */
+/* DEEP_LIBRARY is its name, DEEP_ROOM the size of its frames, so that the tables of two
+ * libraries differ. In a shared library, its functions call each other through the PLT. */
 #include "deep_library.h"
 
 DEEP_DECLARE(DEEP_LIBRARY);

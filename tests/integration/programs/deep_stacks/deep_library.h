@@ -1,4 +1,5 @@
-/* A library with frames of its own, built under several names: it is linked, opened at run time, and comes and goes. */
+/* A library with distinctive frames, built under several names: linked, opened at run time, and
+ * reopened repeatedly. */
 #pragma once
 
 #define DEEP_JOIN(name, rest) deep_##name##_##rest

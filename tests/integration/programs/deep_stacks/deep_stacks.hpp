@@ -1,6 +1,7 @@
-// Threads with call stacks that are known to the last frame. Each planted thread climbs some frames up, notes the
-// return addresses it stands on as the compiler's own unwinder sees them, and then works for ever above them.
-// Names of planted functions begin with "deep_"; what else is on a stack is the C or C++ library's.
+// Threads whose call stacks are known to the last frame. Each planted thread climbs some frames,
+// notes the return addresses as the compiler's own unwinder sees them, and then works forever above
+// them. Names of planted functions begin with "deep_"; all other frames are of the C or C++
+// library.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-// Each planted function is a function of its own, whatever the optimiser would rather do.
+// Keeps each planted function separate, whatever the optimiser would do.
 #if defined(__clang__)
 #define DEEP_FUNCTION extern "C" __attribute__((noinline))
 #else
@@ -31,15 +32,16 @@ inline constexpr std::size_t own_stack_bytes = 1U << 20;
 // One planted thread.
 struct Planted {
     const char* name = "";
-    // What may stand above the noted frames, outermost first: a regular expression over names of planted functions;
-    // "lib" stands for any function of a library, "plt", "vdso" and "uprobes" for what they say.
+    // Frames allowed above the noted ones, outermost first: a regular expression over names of
+    // planted functions. "lib" stands for any library function; "plt", "vdso" and "uprobes" mean
+    // what they say.
     const char* inner = "";
-    const char* climb_name = "";  // what one step of the climb adds, likewise
+    const char* climb_name = "";  // what one step of the climb adds, in the same form
     Climb climb = nullptr;
     int frames = 0;
     Work work = nullptr;
-    const char* outer = "( lib){1,2} deep_thread";  // what stands below the climb
-    void* own_stack = nullptr;                      // of own_stack_bytes, for the thread; null: as threads have it
+    const char* outer = "( lib){1,2} deep_thread";  // what is below the climb
+    void* own_stack = nullptr;                      // a stack of own_stack_bytes for the thread; null: the default
 
     pid_t pid = 0;
     pid_t tid = 0;
@@ -48,12 +50,12 @@ struct Planted {
     std::atomic<bool> ready{false};
 };
 
-// Notes the frames below the caller, which is the function that does the work; to be called once by it.
+// Notes the frames below the caller, which must be the working function; call it once.
 void note_base(Planted& planted);
 
 // All scenarios of this program.
 std::vector<Planted*> frame_scenarios();    // frames of every kind, below a plain loop
-std::vector<Planted*> library_scenarios();  // inside libc, libstdc++, the vDSO, PLTs, libraries that come and go
+std::vector<Planted*> library_scenarios();  // inside libc, libstdc++, the vDSO, PLTs, reopened libraries
 std::vector<Planted*> blocked_scenarios();  // off CPU
 std::vector<Planted*> signal_scenarios();   // signal handlers, fibers, jumps, exceptions
 std::vector<Planted*> process_scenarios();  // threads that fork
@@ -61,9 +63,10 @@ std::vector<Planted*> process_scenarios();  // threads that fork
 // Starts the thread of a scenario and waits until it works.
 void start(Planted& planted);
 
-// Forks a child whose only thread goes on to climb and work as `planted` says, and waits until it works.
+// Forks a child whose only thread continues to climb and work as `planted` says, and waits until it
+// works.
 void start_in_child(Planted& planted);
-// Such a scenario, in memory that is shared with the child.
+// Such a scenario, in memory shared with the child.
 Planted* shared_planted();
 // For a child: ends it when the thread that forked it ends.
 void end_with_parent();

@@ -1,4 +1,4 @@
-// Frames of every kind a compiler makes, below loops of every kind.
+// Every kind of frame that compilers make, below every kind of loop.
 #include <alloca.h>
 
 #include <cstdint>
@@ -35,7 +35,7 @@ DEEP_FUNCTION void deep_climb(int frames, Planted& planted) {
     DEEP_STAY();
 }
 
-// Saves every register that a function may have to save, rbp among them, and passes arguments by the stack.
+// Saves every callee-saved register including rbp, and passes arguments on the stack.
 DEEP_FUNCTION void deep_many(int a, int b, int c, int d, int e, int f, long g, long h, long i, Planted& planted) {
     sink = a + b + c + d + e + f + static_cast<int>(g + h + i);
     if (a > 1) {
@@ -64,7 +64,7 @@ DEEP_FUNCTION void deep_climb_alloca(int frames, Planted& planted) {
     asm volatile("" ::"r"(memory) : "memory");
 }
 
-// An array of variable length, as C has it.
+// An array of variable length, as in C.
 DEEP_FUNCTION void deep_climb_variable(int frames, Planted& planted) {
     char memory[static_cast<std::size_t>(16 + 24 * (frames % 5) * one)];
     asm volatile("" ::"r"(memory) : "memory");
@@ -76,7 +76,7 @@ DEEP_FUNCTION void deep_climb_variable(int frames, Planted& planted) {
     asm volatile("" ::"r"(memory) : "memory");
 }
 
-// Locals that want more alignment than the stack has: the frame is found through a saved pointer.
+// Locals that need more alignment than the stack has: the frame is found through a saved pointer.
 DEEP_FUNCTION void deep_climb_aligned(int frames, Planted& planted) {
     alignas(64) std::uint64_t vector[8] = {static_cast<std::uint64_t>(frames)};
     asm volatile("" ::"r"(vector) : "memory");
@@ -100,7 +100,7 @@ DEEP_FUNCTION void deep_climb_both(int frames, Planted& planted) {
     asm volatile("" ::"r"(vector), "r"(memory) : "memory");
 }
 
-// A frame of another kind at each step.
+// A different kind of frame at each step.
 namespace {
 struct Step {
     Planted* planted;
@@ -134,13 +134,13 @@ DEEP_FUNCTION void deep_loop(Planted& planted) {
     for (;;) deep_spin(1000);
 }
 
-// A frame that never calls: its own address is all that is above the noted frames.
+// A leaf frame: only its own address is above the noted frames.
 DEEP_FUNCTION void deep_stand(Planted& planted) {
     note_base(planted);
     for (;;) asm volatile("" ::: "memory");
 }
 
-// So short, and with so many pushes, that most samples fall into its prologue or epilogue.
+// So short, with so many pushes, that most samples are in its prologue or epilogue.
 DEEP_FUNCTION void deep_tiny(int) { asm volatile("" ::: "rbx", "rbp", "r12", "r13", "r14", "r15"); }
 
 DEEP_FUNCTION void deep_tiny_frame(int) {
@@ -163,8 +163,8 @@ DEEP_FUNCTION void deep_short_calls(Planted& planted) {
     }
 }
 
-// The same from a frame that is found through rbp: gcc says until a function's end that the caller's rbp is on the stack,
-// though it was taken from there three instructions before.
+// The same from a frame that is found through rbp: until the function's end, gcc says that the
+// caller's rbp is on the stack, though it was restored three instructions earlier.
 DEEP_FUNCTION void deep_aligned_calls(Planted& planted) {
     note_base(planted);
     for (int round = 0;; ++round) {
@@ -174,7 +174,7 @@ DEEP_FUNCTION void deep_aligned_calls(Planted& planted) {
     }
 }
 
-// Calls that are jumps: the functions that made them are no longer on the stack.
+// Calls that are jumps: the calling functions are no longer on the stack.
 DEEP_FUNCTION void deep_tail_three(int rounds) { deep_spin(rounds); }
 DEEP_FUNCTION void deep_tail_two(int rounds) { deep_tail_three(rounds + 1); }
 DEEP_FUNCTION void deep_tail_one(int rounds) { deep_tail_two(rounds + 1); }
@@ -184,7 +184,8 @@ DEEP_FUNCTION void deep_tail_loop(Planted& planted) {
     for (;;) deep_tail_one(50);
 }
 
-// Its loop lies in a part of its own, far from its beginning: the part that the compiler thinks is never reached.
+// Its loop is in a separate part far from its beginning, the part that the compiler thinks is never
+// reached.
 DEEP_FUNCTION __attribute__((cold)) void deep_unlikely(int rounds) { deep_spin(rounds); }
 DEEP_FUNCTION int deep_partly_cold(int rounds) {
     if (__builtin_expect(rounds > 0, 0)) {
@@ -202,7 +203,8 @@ DEEP_FUNCTION void deep_cold_loop(Planted& planted) {
     for (;;) sink = deep_partly_cold(1000);
 }
 
-// Written by hand, with unwind information that says what compilers seldom do: the frame is found through rbx.
+// Hand-written, with unwind information that compilers rarely produce: the frame is found through
+// rbx.
 asm(R"(
     .text
     .globl deep_by_rbx
@@ -234,8 +236,8 @@ DEEP_FUNCTION void deep_rbx_loop(Planted& planted) {
     for (;;) deep_by_rbx(1000);
 }
 
-// Written by hand without any unwind information. The second keeps a number in rbp and, where a return address is
-// looked for, the address of an instruction after a call in a function that never ran.
+// Hand-written without unwind information. The second keeps a number in rbp, and where a return
+// address is expected, the address of an instruction after a call in a function that never ran.
 asm(R"(
     .text
     .globl deep_bare
@@ -283,7 +285,7 @@ DEEP_FUNCTION void deep_bare_frame_loop(Planted& planted) {
     for (;;) deep_bare_frame(2'000'000);
 }
 
-// Calls of a function that is watched: at each of its returns the kernel has put an address of its own.
+// Calls a function that is watched: the kernel has replaced each of its return addresses.
 DEEP_FUNCTION void deep_watched(int more);
 DEEP_FUNCTION void deep_between(int frames, int more) {
     if (frames > 1) {

@@ -1,5 +1,5 @@
-// Deep stacks that go through libraries: callbacks from libc, templates of libstdc++, the vDSO, PLTs, libraries that
-// come and go.
+// Deep stacks through libraries: callbacks from libc, templates of libstdc++, the vDSO, PLTs,
+// libraries that are opened and closed.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -112,7 +112,7 @@ DEEP_FUNCTION void deep_touch(Planted& planted) {
     }
 }
 
-// Nodes that call one another by virtual functions, 20 to 100 deep.
+// Nodes that call each other by virtual functions, 20 to 100 deep.
 namespace {
 
 struct Node {
@@ -187,7 +187,7 @@ struct Opened {
     Enter enter;
 };
 
-// Beside the program, whose folder may be another in another mount namespace.
+// Beside the program; its folder may be a different one in another mount namespace.
 Opened open_library(const char* name, const char* function) {
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 64);
@@ -210,7 +210,7 @@ DEEP_FUNCTION void deep_opened(Planted& planted) {
     for (;;) library.enter(12, 2000);
 }
 
-// Two libraries in turn, as a rule at the same address.
+// Two libraries alternately, usually at the same address.
 DEEP_FUNCTION void deep_reopened(Planted& planted) {
     note_base(planted);
     for (int round = 0;; ++round) {

@@ -1,8 +1,9 @@
-// deep_stacks [--only NAME,...]: starts the planted threads, says "ready", then one line of JSON: what was planted. Ends
-// when its standard input does.
-// deep_stacks --exec ROUNDS OTHER: works on a deep stack for a while, then begins OTHER in the same process, which in
-// turn begins this one.
-// deep_stacks --stand FRAMES: says "ready" and stands in a loop on a stack of so many frames, until it is killed.
+// deep_stacks [--only NAME,...]: starts the planted threads, prints "ready" and one line of JSON
+// that describes them, and ends when its standard input does.
+// deep_stacks --exec ROUNDS OTHER: works on a deep stack for a while, then executes OTHER in the
+// same process, which in turn executes this one.
+// deep_stacks --stand FRAMES: prints "ready" and loops on a stack of this many frames until it is
+// killed.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -69,7 +70,7 @@ void say(const std::string& text) {
 __attribute__((noinline)) void deep::note_base(Planted& planted) {
     planted.pid = getpid();
     planted.tid = static_cast<pid_t>(syscall(SYS_gettid));
-    Noting noting{&planted, 2, 0};  // not this function's frame, nor its caller's, which is still at work
+    Noting noting{&planted, 2, 0};  // neither this function's frame nor its caller's, which is still working
     _Unwind_Backtrace(note_frame, &noting);
     planted.base_count = noting.count;
     planted.ready = true;
@@ -152,7 +153,7 @@ int main(int argc, char** argv) {
         return static_cast<int>(locals[1]);
     }
     if (mode == "--stand") {
-        // main and what calls it are four frames, the loop is one.
+        // main and its callers are four frames, the loop is one.
         planted.work = deep_stand_forever;
         deep_climb(std::atoi(argv[2]) - 5, planted);
         return static_cast<int>(locals[1]);
@@ -167,7 +168,8 @@ int main(int argc, char** argv) {
     child->work = deep_loop;
     child->outer = "( lib){1,3} main( deep_climb_aligned){10} deep_main( lib| plt)* deep_start_in_child deep_in_child";
     scenarios.push_back(child);
-    // Those that fork come first: a child of a program whose other threads unwind may find the unwinder's locks taken.
+    // Scenarios that fork come first: a forked child may find the unwinder's locks held if other
+    // threads are unwinding.
     for (auto* const make : {deep::process_scenarios, deep::frame_scenarios, deep::library_scenarios,
                              deep::blocked_scenarios, deep::signal_scenarios})
         for (Planted* each : make()) scenarios.push_back(each);

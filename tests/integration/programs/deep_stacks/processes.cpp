@@ -1,4 +1,4 @@
-// Deep stacks of forked children, which have their parent's code and never begin a program of their own.
+// Deep stacks of forked children, which run their parent's code and never execute a program.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,7 +28,7 @@ Planted* shared_planted() {
 
 }  // namespace deep
 
-// Forks as part of the planted chain, so it is named like one.
+// Forks as part of the planted chain, so its name is like the others'.
 DEEP_FUNCTION void deep_start_in_child(Planted& planted) {
     if (fork() == 0) {
         deep::end_with_parent();
@@ -46,7 +46,8 @@ namespace {
 Planted* child_of_thread;
 }
 
-// A thread that forks a long-lived child, and then one child after the other that lives for some milliseconds.
+// A thread that forks a long-lived child, and then children that live for some milliseconds, one
+// after the other.
 DEEP_FUNCTION void deep_fork(Planted& planted) {
     deep_start_in_child(*child_of_thread);
     while (!child_of_thread->ready) usleep(1000);

@@ -1,4 +1,5 @@
-// Deep stacks that are left in other ways than by a return: signal handlers on either stack, fibers, jumps, exceptions.
+// Deep stacks that are left other than by a return: signal handlers on either stack, fibers, jumps,
+// exceptions.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -83,7 +84,7 @@ DEEP_FUNCTION void deep_signal_nested(Planted& planted) {
     call_short_functions();
 }
 
-// The other stack lies above the thread's own ...
+// The other stack is above the thread's own ...
 DEEP_FUNCTION void deep_signal_above(Planted& planted) {
     note_base(planted);
     use_alternate_stack(stacks_of_both_kinds + deep::own_stack_bytes);
@@ -108,7 +109,7 @@ DEEP_FUNCTION void deep_sleepy(Planted& planted) {
     }
 }
 
-// ---- a stack of its own, begun by makecontext ----
+// ---- a separate stack, started by makecontext ----
 namespace {
 Planted* fiber;
 ucontext_t fiber_context;
@@ -205,8 +206,8 @@ std::vector<Planted*> signal_scenarios() {
         {"fiber", "deep_loop( deep_spin)?", "deep_climb", deep_fiber, 20, deep_loop, "( lib){0,2} deep_fiber_start"},
         {"longjmp", "deep_jump( lib| plt)*( deep_jumper){0,10}( deep_spin|( lib| plt)*)", "deep_climb", deep_climb, 20,
          deep_jump},
-        // When an exception has found its handler, the return address of the function that threw it is replaced before
-        // its frame goes: for that moment, the handler stands there twice.
+        // Once an exception has found its handler, the return address of the throwing function is
+        // replaced before its frame is removed: for that moment the handler is on the stack twice.
         {"exceptions",
          "deep_catch( deep_spin|( deep_throw){0,10}(( lib| plt)*|( deep_cleanup)?( deep_spin)?| deep_catch( lib| "
          "plt)+))",
@@ -214,7 +215,8 @@ std::vector<Planted*> signal_scenarios() {
     };
     for (const int number : {SIGALRM, SIGVTALRM}) handle(number, deep_on_signal);
     handle(SIGPROF, deep_on_sleep);
-    // From low to high: a thread's stack, its other stack; another's other stack, that thread's own.
+    // From low to high: one thread's stack and its other stack; the second thread's other stack and
+    // its own.
     stacks_of_both_kinds = static_cast<char*>(map_stacks(4));
     all[2].own_stack = stacks_of_both_kinds;
     all[3].own_stack = stacks_of_both_kinds + 3 * own_stack_bytes;

@@ -1,5 +1,6 @@
-/* Many processes: "processes sleep N" starts N that sleep, "processes storm N" keeps up to N at once that end at once and
- * start others before. Prints how many could be started (sleep), or "ready", and ends them all when its input ends. */
+/* Many processes: "processes sleep N" starts N that sleep; "processes storm N" keeps up to N at
+ * once, which end immediately after starting others. Prints how many could be started (sleep) or
+ * "ready" (storm), and ends them all when its input ends. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,10 +28,10 @@ static void sleepers(long count) {
     fflush(stdout);
     input_ended(-1);
     signal(SIGTERM, SIG_IGN);
-    kill(0, SIGTERM); /* the group that the test made for it */
+    kill(0, SIGTERM); /* the group that the test created */
 }
 
-/* Each child starts two more, which start two more; where no more are allowed a branch ends. */
+/* Each child starts two more, and so on; where no more are allowed, a branch ends. */
 static void grow(int depth) {
     for (int i = 0; i < 2 && depth > 0; i++) {
         if (fork() != 0) continue;

@@ -1,5 +1,5 @@
-// A program of Go whose functions are watched by test_go.py: it says what it did, as a JSON object, and idles until its input
-// ends.
+// A Go program whose functions are watched by test_go.py. It prints what it did as a JSON object
+// and then idles until its input ends.
 //
 //	goroutines requests|grow|panics|pairs|ends|many
 package main
@@ -41,7 +41,7 @@ func (s *Server) note(thread int, begun time.Time) {
 	}
 }
 
-// A request: it waits twice, so that it goes on on whatever thread is free.
+// A request that waits twice, so that it may continue on another thread.
 //
 //go:noinline
 func (s *Server) handle(id int, length time.Duration) int {
@@ -82,14 +82,14 @@ func deep(depth int, filler [32]int) int {
 	return deep(depth-1, filler) + 1
 }
 
-// Its stack is moved while it is called: a goroutine begins with 2 KiB or 8 KiB.
+// Its stack is moved during the call: a goroutine starts with 2 KiB or 8 KiB.
 //
 //go:noinline
 func grow(depth int) int {
 	return deep(depth, [32]int{})
 }
 
-// It calls itself, and each call has its own frame, for which there may be no room yet.
+// Recursive; each call needs a new frame, for which the stack may have to grow.
 //
 //go:noinline
 func descend(depth int, filler [64]int) int {
@@ -124,7 +124,7 @@ func leave(really bool) int {
 	return 1
 }
 
-// A panic passes through it: it never returns then.
+// A panic may pass through it, in which case it never returns.
 //
 //go:noinline
 func passed(id int) int {
@@ -136,7 +136,7 @@ func guarded(id int) {
 	passed(id)
 }
 
-// It returns although a panic came: by its deferred function.
+// Returns in spite of a panic because its deferred function recovers.
 //
 //go:noinline
 func recovered(id int) (result int) {
@@ -148,7 +148,7 @@ func recovered(id int) (result int) {
 	return leave(id%3 == 0) + id
 }
 
-// The same with deferred functions in a loop, which the compiler keeps elsewhere.
+// The same with deferred functions in a loop, which the compiler stores differently.
 //
 //go:noinline
 func recoveredInLoop(id int) (result int) {
@@ -185,7 +185,7 @@ func submit(queue chan<- int, priority, id int) { queue <- id }
 //go:noinline
 func finish(priority, id int) int { return priority + id }
 
-// A request is begun by one goroutine and ended by another.
+// A request that one goroutine begins and another ends.
 func pairs() map[string]int64 {
 	const count = 500
 	queue := make(chan int, 16)
@@ -218,7 +218,8 @@ func end(id int) int {
 	return id
 }
 
-// Goroutines that end in the middle of a function; none comes after them that could show it.
+// Goroutines that end in the middle of a function; no later goroutine reuses their structures and
+// would reveal it.
 func ends() map[string]int64 {
 	const goroutines = 20
 	var group sync.WaitGroup
@@ -241,7 +242,7 @@ func short(id int) int {
 	return id + 1
 }
 
-// Goroutines whose structures are used again and again.
+// Goroutines whose structures are reused over and over.
 func many() map[string]int64 {
 	const batches, each = 200, 100
 	for batch := 0; batch < batches; batch++ {

@@ -28,7 +28,7 @@ int fail(const char* what) {
     return 1;
 }
 
-// swap FILE OTHER: FILE and what lies at OTHER, perhaps a link, change places as fast as can be.
+// swap FILE OTHER: exchanges FILE and OTHER (which may be a link) as fast as possible.
 int swap_files(std::span<char* const> arguments) {
     if (arguments.size() != 2) return 2;
     for (std::puts("ready"), std::fflush(stdout);;)
@@ -47,7 +47,7 @@ bool copy(const char* from, const std::string& to) {
     return got == 0;
 }
 
-// replace FILE: a copy takes its place, again and again.
+// replace FILE: replaces it by a copy again and again.
 int replace_file(std::span<char* const> arguments) {
     if (arguments.size() != 1) return 2;
     const std::string fresh = std::string(arguments[0]) + ".new";
@@ -55,7 +55,7 @@ int replace_file(std::span<char* const> arguments) {
         if (!copy(arguments[0], fresh) || ::rename(fresh.c_str(), arguments[0]) != 0) return fail("replace");
 }
 
-// touch FILE: its time of change is set, again and again, and it is opened for writing without a byte being written.
+// touch FILE: sets its modification time again and again, and opens it for writing without writing.
 int touch_file(std::span<char* const> arguments) {
     if (arguments.size() != 1) return 2;
     for (std::puts("ready"), std::fflush(stdout);; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
@@ -65,8 +65,8 @@ int touch_file(std::span<char* const> arguments) {
     }
 }
 
-// A program with so many functions, each of a name that takes long to be written out: each of its parameters has the one
-// before twice.
+// A program with many functions whose names take long to demangle: each parameter contains the
+// previous one twice.
 struct SlowProgram {
     static constexpr std::uint32_t functions = 1'000'000;
     static constexpr std::uint64_t code_bytes = 16ULL * functions;
@@ -130,7 +130,7 @@ int write_slow_program(std::span<char* const> arguments) {
     return 0;
 }
 
-// Runs wherever its page is mapped. It does not lie across two pages.
+// Runs wherever its page is mapped; does not cross a page boundary.
 __attribute__((noinline, aligned(64))) void make_run() {
     LAGTRAP_BEGIN("mapped");
     LAGTRAP_END("mapped");
@@ -138,7 +138,7 @@ __attribute__((noinline, aligned(64))) void make_run() {
 
 constexpr std::size_t page_bytes = 4096;
 
-// Where in the program's file the page with make_run() lies.
+// The file offset of the page with make_run().
 off_t page_of_run() {
     off_t offset = -1;
     ::dl_iterate_phdr(
@@ -158,7 +158,8 @@ off_t page_of_run() {
     return offset;
 }
 
-// map COUNT: has a page of its program mapped as code so many times, and makes runs of event "mapped" in ever new places.
+// map COUNT: maps a page of its program as code this many times, and makes runs of event "mapped"
+// at ever new addresses.
 int map_code(std::span<char* const> arguments) {
     if (arguments.size() != 1) return 2;
     constexpr std::size_t places = 200'000;

@@ -1,4 +1,5 @@
-// What an unprivileged user may do to a daemon that watches another user's program: one function for each way.
+// Attacks by an unprivileged user on a daemon that watches another user's program, one function
+// each.
 #pragma once
 
 #include <span>
@@ -6,7 +7,7 @@
 
 namespace hostile {
 
-// Does it until it is killed, or returns the exit status. `arguments` are those that follow the mode's name.
+// Runs until it is killed, or returns the exit status. `arguments` are those after the mode's name.
 using Mode = int (*)(std::span<char* const> arguments);
 
 struct NamedMode {
@@ -16,8 +17,8 @@ struct NamedMode {
 
 // Each file of this folder has the modes against one part of the daemon.
 std::span<const NamedMode> run_modes();        // the table of open runs, the budget of hits, the captures
-std::span<const NamedMode> attach_modes();     // files that are watched
-std::span<const NamedMode> process_modes();    // what the daemon keeps of every process
-std::span<const NamedMode> namespace_modes();  // what processes see: users and mounts of their own
+std::span<const NamedMode> attach_modes();     // watched files
+std::span<const NamedMode> process_modes();    // the daemon's data about every process
+std::span<const NamedMode> namespace_modes();  // what processes see: their own users and mounts
 
 }  // namespace hostile

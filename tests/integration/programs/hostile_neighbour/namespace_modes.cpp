@@ -34,7 +34,7 @@ bool write_own(const char* path, const std::string& text) {
 
 bool become(uid_t user) { return ::setresgid(user, user, user) == 0 && ::setresuid(user, user, user) == 0; }
 
-// In a child: PROGRAM as that user, whose output goes to `output`.
+// In a child: executes PROGRAM as that user, with its output to `output`.
 [[noreturn]] void run_as(uid_t user, int output, std::span<char* const> program) {
     std::vector<char*> words(program.begin(), program.end());
     words.push_back(nullptr);
@@ -42,8 +42,9 @@ bool become(uid_t user) { return ::setresgid(user, user, user) == 0 && ::setresu
     ::_exit(failed(words[0]));
 }
 
-// many-users USERS PROGRAM ARGUMENT...: the program under so many users of a namespace of its own, once each. Says "unshared",
-// and goes on at the first line of input: then somebody has given it these users. Ready when all of them say that they are.
+// many-users USERS PROGRAM ARGUMENT...: runs the program once as each of this many users of its own
+// user namespace. Prints "unshared" and continues at the first line of input, when somebody has
+// mapped the users. Ready when all of them are.
 int many_users(std::span<char* const> arguments) {
     if (arguments.size() < 2) return failed("many-users USERS PROGRAM");
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return failed("unshare");
@@ -65,7 +66,8 @@ int many_users(std::span<char* const> arguments) {
     for (;;) ::pause();
 }
 
-// mount-storm FOLDER: in a namespace of its own, mounts there and unmounts for ever, fifty mounts at a time.
+// mount-storm FOLDER: in its own namespace, mounts and unmounts there forever, fifty mounts at a
+// time.
 int storm_of_mounts(std::span<char* const> arguments) {
     constexpr int at_a_time = 50;
     const std::string user = std::to_string(::getuid()), group = std::to_string(::getgid());

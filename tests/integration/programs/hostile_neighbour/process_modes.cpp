@@ -40,7 +40,7 @@ long number(std::span<char* const> arguments, std::size_t place) {
     return place < arguments.size() ? std::strtol(arguments[place], nullptr, 10) : 0;
 }
 
-// map-files FILE...: has the files mapped as code.
+// map-files FILE...: maps the files as code.
 int map_files(std::span<char* const> arguments) {
     for (const char* path : arguments) {
         const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -53,8 +53,8 @@ int map_files(std::span<char* const> arguments) {
     return ready_for_good();
 }
 
-// churn-code HELD: as a compiler at run time, has HELD pieces of code that do not touch, and then makes and drops one at an ever new
-// place, as fast as a thousand times a second.
+// churn-code HELD: like a just-in-time compiler, keeps HELD separate pieces of code, and then
+// creates and drops one at an ever new address, up to a thousand times a second.
 int make_code(std::span<char* const> arguments) {
     const auto held = static_cast<std::size_t>(number(arguments, 0));
     constexpr std::size_t churned = 1UL << 30;
@@ -80,8 +80,8 @@ int make_code(std::span<char* const> arguments) {
     }
 }
 
-// long-names PROCESSES MAPPINGS FOLDER: as many processes with as many mappings each of a file with the longest name there can be,
-// which is made below FOLDER.
+// long-names PROCESSES MAPPINGS FOLDER: this many processes with this many mappings each of a file
+// with the longest possible name, created below FOLDER.
 int long_names(std::span<char* const> arguments) {
     if (arguments.size() != 3 || ::chdir(arguments[2]) != 0) return fail("long-names PROCESSES MAPPINGS FOLDER");
     const std::string part(250, 'n');
@@ -90,7 +90,7 @@ int long_names(std::span<char* const> arguments) {
     const int fd = ::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0755);
     if (fd < 0 || ::ftruncate(fd, 2 * page_bytes) != 0) return fail("open");
     for (long i = 0; i < number(arguments, 1); ++i) {
-        // Every other page of it, so that no two are one mapping.
+        // Alternates between two pages, so that adjacent mappings do not merge.
         const off_t at = i % 2 == 0 ? 0 : static_cast<off_t>(page_bytes);
         if (::mmap(nullptr, page_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, at) == MAP_FAILED) return fail("mmap");
     }
@@ -102,7 +102,7 @@ int long_names(std::span<char* const> arguments) {
     return ready_for_good();
 }
 
-// ---- a file system of one file, which stops to answer when its process is stopped ----
+// ---- a file system with one file, which stops answering when its process is stopped ----
 
 constexpr std::uint64_t file_node = 2;
 
@@ -198,8 +198,8 @@ class FileServer {
     std::string content_;
 };
 
-// file-server FOLDER FILE: FOLDER/program is a copy of FILE, for everybody, as an administrator mounts the files of another machine.
-// Answers as long as it runs.
+// file-server FOLDER FILE: FOLDER/program is a copy of FILE for all users, as if an administrator
+// had mounted another machine's files. Answers while it runs.
 int serve_file(std::span<char* const> arguments) {
     if (arguments.size() != 2) return fail("file-server FOLDER FILE");
     std::string content;
@@ -216,10 +216,10 @@ int serve_file(std::span<char* const> arguments) {
     return FileServer(device, std::move(content)).serve();
 }
 
-// ---- files that take long to be read ----
+// ---- files that take long to read ----
 
-// Writes an ELF file whose unwind information is one entry of `bytes` instructions that do nothing: a hole, which takes no
-// room on disk.
+// Writes an ELF file whose unwind information is one entry with `bytes` no-op instructions: a hole
+// that takes no space on disk.
 bool write_slow_file(const std::string& path, std::uint32_t bytes, std::uint64_t salt) {
     struct Layout {
         Elf64_Ehdr head;
@@ -244,14 +244,14 @@ bool write_slow_file(const std::string& path, std::uint32_t bytes, std::uint64_t
     head.e_shentsize = sizeof(Elf64_Shdr);
     head.e_shnum = 3;
     head.e_shstrndx = 2;
-    head.e_entry = salt;                                          // no two files are the same
-    const std::uint64_t file_bytes = sizeof(Layout) + bytes + 4;  // the end of the section is a length of 0
+    head.e_entry = salt;                                          // makes each file unique
+    const std::uint64_t file_bytes = sizeof(Layout) + bytes + 4;  // the section ends with a length of 0
     layout.segment = {PT_LOAD, PF_R | PF_X, 0, 0, 0, file_bytes, file_bytes, page_bytes};
     std::memcpy(layout.names, "\0.eh_frame\0.shstrtab", 21);
     const std::uint64_t frames_at = offsetof(Layout, common);
     layout.sections[1] = {1, SHT_PROGBITS, SHF_ALLOC, frames_at, frames_at, file_bytes - frames_at, 0, 0, 8, 0};
     layout.sections[2] = {11, SHT_STRTAB, 0, 0, offsetof(Layout, names), sizeof layout.names, 0, 0, 1, 0};
-    // Common part: 20 bytes, version 1, no augmentation, code 1, data -8, return address 16, CFA = rsp + 8.
+    // CIE: 20 bytes, version 1, no augmentation, code 1, data -8, return address 16, CFA = rsp + 8.
     const unsigned char common[24] = {20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1};
     std::memcpy(layout.common, common, sizeof common);
     layout.entry_bytes = 4 + 16 + bytes;
@@ -265,7 +265,8 @@ bool write_slow_file(const std::string& path, std::uint32_t bytes, std::uint64_t
     return written;
 }
 
-// slow-files FILES MEGABYTES FOLDER: has so many files mapped as code, made below FOLDER, each with so much unwind information.
+// slow-files FILES MEGABYTES FOLDER: maps this many files as code, created below FOLDER, each with
+// this much unwind information.
 int slow_files(std::span<char* const> arguments) {
     if (arguments.size() != 3) return fail("slow-files FILES MEGABYTES FOLDER");
     for (long i = 0; i < number(arguments, 0); ++i) {

@@ -36,8 +36,8 @@ __attribute__((noinline)) void count_the_stock() {
     std::this_thread::sleep_for(300ms);
 }
 
-// The neighbour who is harmed: a request every 20 ms. For each line that it reads one of 300 ms, as the thread "counter"
-// holds the lock; and says how many ns that took.
+// The victim: a request every 20 ms. For each line that it reads, one of 300 ms, while the thread
+// "counter" holds the lock; prints how many ns that took.
 int serve(std::span<char* const>) {
     std::puts("ready");
     std::fflush(stdout);
@@ -69,7 +69,7 @@ int serve(std::span<char* const>) {
     }
 }
 
-// Hits of the same markers, as fast as may be, from so many threads.
+// Hits the same markers as fast as possible from this many threads.
 int hit(std::span<char* const> arguments) {
     std::vector<std::thread> threads;
     const int count = arguments.empty() ? 1 : std::atoi(arguments[0]);
@@ -84,7 +84,7 @@ int hit(std::span<char* const> arguments) {
     return 0;
 }
 
-// Begins so many runs of "keyed", and ends none.
+// Begins this many runs of "keyed" and ends none.
 int open_keys(std::span<char* const> arguments) {
     const unsigned long long count = arguments.empty() ? 100'000 : std::strtoull(arguments[0], nullptr, 10);
     for (unsigned long long key = 1; key <= count; ++key) LAGTRAP_BEGIN_KEY("keyed", key);
@@ -106,8 +106,8 @@ int be_slow(std::span<char* const>) {
     }
 }
 
-// Threads begin, pass and end runs of "raced" with a few keys that they share, while this one makes requests of its own.
-// Says how many of each there were.
+// Threads begin, pass and end runs of "raced" with a few shared keys, while the main thread makes
+// its own requests. Prints the number of each.
 int race(std::span<char* const> arguments) {
     const int rounds = arguments.empty() ? 100'000 : std::atoi(arguments[0]);
     const unsigned thread_count = 2 * std::thread::hardware_concurrency();

@@ -1,5 +1,6 @@
-/* just_started AGE_MS SLOW_MS: works for AGE_MS, then has one slow run of the event "first" that takes SLOW_MS of CPU time,
- * however busy the machine is. A delay right after a start: nothing was known of the program and its library when it began. */
+/* just_started AGE_MS SLOW_MS: works for AGE_MS, then has one slow run of the event "first" that
+ * takes SLOW_MS of CPU time, however busy the machine is. A delay right after the start, when
+ * nothing is known yet of the program and its library. */
 #include <lagtrap.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,5 +38,5 @@ __attribute__((noinline)) unsigned long just_work(int depth, clockid_t clock, un
     volatile char room[48];
     memset((char*)room, depth, sizeof room);
     unsigned long sum = depth > 0 ? just_work(depth - 1, clock, length_ns) : just_end(clock, length_ns);
-    return sum + (unsigned long)room[depth % 48]; /* no tail call */
+    return sum + (unsigned long)room[depth % 48]; /* prevents a tail call */
 }

@@ -1,4 +1,4 @@
-/* What the program does, in a library that nobody else maps. */
+/* The work of the program, in a library that no other program maps. */
 #ifndef JUST_STARTED_WORK_H
 #define JUST_STARTED_WORK_H
 

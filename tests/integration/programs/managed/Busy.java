@@ -1,4 +1,5 @@
-// Computes until it is killed; nearly all of the time in plantedInner, which plantedOuter calls.
+// Computes until it is killed; spends nearly all of the time in plantedInner, called by
+// plantedOuter.
 public class Busy {
     static double plantedInner(int count) {
         double sum = 0;
@@ -15,7 +16,7 @@ public class Busy {
     static volatile double sum;
 
     public static void main(String[] arguments) {
-        // Long enough that each is called anew after the compiler is done with it.
+        // Long enough that each is called again after it was compiled.
         for (int i = 0; i < 1000; i++) sum += plantedOuter(20);
         System.out.println("ready");
         for (;;) sum += plantedOuter(20);

@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Two threads that call one function after the other for the first time at the same moment: each line says in how many rounds. */
+/** Two threads that make the first call of each function at the same moment; each input line says how many rounds. */
 public class Many {
     static volatile int first, second; // how far each thread is
 

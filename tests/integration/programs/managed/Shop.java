@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Fills carts: each line says how many, and for how many milliseconds each checkout sleeps. */
+/** Fills carts: each input line says how many carts, and how many milliseconds each checkout sleeps. */
 public class Shop {
     static class Cart {
         private int sum;

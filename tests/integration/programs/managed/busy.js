@@ -1,5 +1,5 @@
-// busy.js [FILE]: computes until it is killed, or there is FILE; nearly all of the time in plantedInner, which
-// plantedOuter calls.
+// busy.js [FILE]: computes until it is killed or FILE exists; spends nearly all of the time in
+// plantedInner, called by plantedOuter.
 "use strict";
 
 function plantedInner(count) {

@@ -1,4 +1,4 @@
-"""Computes until it is killed; nearly all of the time in planted_inner, which planted_outer calls."""
+"""Computes until it is killed, nearly all the time in planted_inner, which planted_outer calls."""
 
 
 def planted_inner(count):

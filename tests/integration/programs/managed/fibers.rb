@@ -1,4 +1,5 @@
-# Fibers that give way to each other, by a reactor and by enumerators: each line names a mode.
+# Fibers that switch to each other, through a reactor and through enumerators; each input line names
+# a mode.
 TracePoint.new(:call, :return) {}.enable
 
 def turn_a
@@ -40,7 +41,7 @@ def outer
   beside
 end
 
-# A fiber that runs to its end where it is resumed.
+# A fiber that runs to its end within one resume.
 def whole
   Fiber.new { beside }.resume
   beside

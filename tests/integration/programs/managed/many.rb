@@ -1,4 +1,4 @@
-# Has as many methods as it is told, and calls each of them once for each line.
+# Defines as many methods as the argument says and calls each of them once for each input line.
 count = ARGV[0].to_i
 count.times { |number| eval "def many_#{number} = nil" }
 eval "def call_all\n#{(0...count).map { |number| "many_#{number}" }.join("\n")}\nend"

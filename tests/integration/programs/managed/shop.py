@@ -1,4 +1,4 @@
-"""Fills carts: each line says how many, and for how many milliseconds each checkout sleeps."""
+"""Fills carts: each line gives the number, and for how many milliseconds each checkout sleeps."""
 
 import sys
 import time

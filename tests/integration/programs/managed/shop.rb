@@ -1,4 +1,5 @@
-# Fills carts: each line says how many, and for how many milliseconds each checkout sleeps. "trace" makes Ruby tell its methods.
+# Fills carts: each input line says how many carts, and how many milliseconds each checkout sleeps.
+# With "trace", Ruby reports its method calls.
 TracePoint.new(:call, :return) {}.enable if ARGV[0] == "trace"
 
 class Cart

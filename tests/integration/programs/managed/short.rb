@@ -1,4 +1,4 @@
-# Short methods of all kinds, each called as often as the test says for each line.
+# Short methods of all kinds; each input line calls each as often as the test expects.
 TracePoint.new(:call, :return) {}.enable
 
 class Short
@@ -35,7 +35,7 @@ while (line = $stdin.gets)
   short.defined
   short.not_there
   short.inherited
-  # None of these is a call of a method with a body in Ruby.
+  # None of these calls a method with a body in Ruby.
   short.value = 1
   short.value
   pair.one

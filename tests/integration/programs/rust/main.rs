@@ -1,12 +1,13 @@
-// A program of Rust that notes its own calls: trait objects, closures, panics that are caught. For each line with a number it
-// serves an order and says what was called, and how deep, as the programs of call_trees do.
+// A Rust program that notes its own calls: trait objects, closures and caught panics. For each line
+// with a number it serves an order and prints which functions were called, and how deep, like the
+// programs of call_trees.
 use std::cell::RefCell;
 use std::io::{BufRead, Write};
 use std::panic;
 
 thread_local!(static NOTES: RefCell<(Vec<(&'static str, usize)>, usize)> = RefCell::new((Vec::new(), 0)));
 
-// Until it is dropped, also when a panic unwinds.
+// Notes a call until it is dropped, also when a panic unwinds the stack.
 struct Note;
 
 impl Note {
