@@ -1,8 +1,9 @@
-"""The pictures of the documentation, taken from the pages of a real server: ./dev pictures runs it.
+"""Takes the documentation's pictures from the pages of a real server; run by ./dev pictures.
 
-PostgreSQL runs in a temporary folder; one INSERT waits for the lock of a session that computes. lagtrapd records it, a server
-gets the recording, and a browser takes pictures of its pages. The build directory is the argument, the folder for the pictures
-the second one; needs root. Exits with 0, or with 1 and what went wrong.
+pictures.py BUILD_DIRECTORY FOLDER: PostgreSQL runs in a temporary folder, and one INSERT waits for
+the lock of a session that computes. lagtrapd records it, a server receives the recording, and a
+browser takes pictures of the server's pages and writes them into FOLDER. Needs root. Exits with 0,
+or with 1 and a message.
 """
 
 import json
@@ -20,7 +21,7 @@ sys.path[:0] = [str(SOURCE / "tests" / part) for part in ("integration", "cases"
 
 
 def record(kept):
-    """The recording, made below a folder that says nothing of this machine."""
+    """Makes the recording in a folder whose path reveals nothing about this machine."""
     import record_golden
     record_golden.copy_build()
     _, bundle = record_golden.record(SCENARIO)
@@ -54,7 +55,7 @@ def main():
         return record(sys.argv[3])
     with tempfile.TemporaryDirectory(prefix="lagtrap-pictures-") as work:
         bundle = pathlib.Path(work) / "recording.lagtrap.tar.zst"
-        # What records works with copies of the programs, and needs a process of its own for that.
+        # The recorder uses copies of the programs, which requires a separate process.
         subprocess.run([sys.executable, "-B", __file__, build, folder, bundle], check=True)
         folder.mkdir(parents=True, exist_ok=True)
         take_pictures(build, bundle, folder)

@@ -1,4 +1,4 @@
-// One's own account, and the audit as a file.
+// The user's own account, and the audit log as a file.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

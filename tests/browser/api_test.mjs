@@ -1,4 +1,4 @@
-// The answers of the server under test against server/api/openapi.yaml.
+// Checks the answers of the server under test against server/api/openapi.yaml.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const signed_in = await fetch(`${world.url}/api/v1/session`, { method: "POST", h
 assert.equal(signed_in.status, 204);
 const cookie = signed_in.headers.get("set-cookie").split(";")[0];
 
-// Asks, and checks status and body against what the description says of this operation.
+// Sends a request, and checks status and body against the description of this operation.
 async function check(operation, path, { status = 200, body, query = "" } = {}) {
   const [route, methods] = Object.entries(description.paths).find(([, candidate]) => Object.values(candidate).some((entry) => entry.operationId === operation)) ?? [];
   assert.ok(route, `${operation} is not described`);

@@ -1,4 +1,5 @@
-// Every page, as axe sees it, and as wide as the screen: on a desk, and on a phone in dark colours.
+// Checks every page with axe and for horizontal overflow: on a desktop, and on a phone in dark
+// colours.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, delayPath, eventPath, keep, openPage, world } from "./support.mjs";

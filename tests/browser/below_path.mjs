@@ -1,4 +1,5 @@
-// A server below a path of its host, behind a proxy with TLS: every page from link to link. Run by name.
+// A server below a path of its host, behind a TLS proxy: follows the links of every page. Run by
+// name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { delayPath, eventPath, openPage, world } from "./support.mjs";
@@ -11,7 +12,7 @@ test("pages, links, data and cookie stay below the path", async () => {
   page.on("request", (request) => {
     if (request.url().startsWith(origin) && !request.url().startsWith(`${world.url}/`)) outside.push(request.url());
   });
-  // What the address is short of is put right.
+  // Redirects an address that lacks the prefix.
   await page.goto(world.url);
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   await page.getByLabel("Account").fill(world.accounts.admin.account);
@@ -38,7 +39,7 @@ test("pages, links, data and cookie stay below the path", async () => {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.getByRole("navigation", { name: "Pages" }).waitFor();
   await page.locator(".forms a").first().waitFor();
-  // Every link of the page, as the browser sees it: one may open it in another tab.
+  // Every link of the page as the browser resolves it, because people open links in another tab.
   const hrefs = await page.locator("a[href]").evaluateAll((links) => links.map((link) => link.href));
   assert.ok(hrefs.length > 10);
   for (const href of hrefs) assert.ok(!href.startsWith(origin) || href.startsWith(`${world.url}/`), href);

@@ -1,4 +1,4 @@
-// Two sets of runs by filters, on a page whose address says which.
+// Compares two sets of runs given by filters in the page's address.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, eventPath, keep, openPage, parameter, toggleNames, world } from "./support.mjs";
@@ -22,7 +22,7 @@ test("from the event to two sets, chosen one after the other; the address shows 
   const builds = (await a.getByRole("dialog", { name: "Build" }).locator("label").allInnerTexts()).map((text) => text.trim());
   await page.keyboard.press("Escape");
   assert.ok(builds.length >= 2, `builds ${builds}`);
-  // Of others there may be delays and no runs.
+  // Other builds may have delays but no runs.
   const [one, other] = world.event.builds ?? builds;
   assert.ok(builds.includes(one) && builds.includes(other), `builds ${builds}`);
   await toggleNames(b, "Host", world.event.host);

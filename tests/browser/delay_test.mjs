@@ -184,7 +184,7 @@ test("the delay is to be had in the forms that the server lists", async () => {
   await done();
 });
 
-// The Perfetto UI itself is out of reach here; its side of the protocol is small.
+// The Perfetto UI itself cannot be reached here; its side of the protocol is small.
 test("\"Open in Perfetto\" hands the trace over once the other window answers", async () => {
   const { page, go, context, done } = await openPage();
   await context.route("https://ui.perfetto.dev/**", (route) =>
@@ -211,7 +211,7 @@ test("\"Open in Perfetto\" hands the trace over once the other window answers", 
 test("without a way to the Perfetto UI that is said at once, and the trace is there as a file", async () => {
   const { page, go, context, done } = await openPage();
   await context.route("https://ui.perfetto.dev/**", (route) => route.abort("addressunreachable"));
-  // Asked of the page itself: a window that closes at once may never be told of to who drives the browser.
+  // Checked in the page: the browser driver may never see a window that closes at once.
   await page.addInitScript(() => {
     const open = window.open.bind(window);
     window.open = (...wanted) => (window.opened = open(...wanted));
@@ -269,7 +269,8 @@ test("from delay to delay in order of time, and back", async () => {
   assert.ok(BigInt(found.begin_ns) < BigInt(newest.begin_ns));
   await neighbours.getByRole("link", { name: "Next delay" }).click();
   await page.waitForURL((url) => url.pathname !== older);
-  // Nothing lies between them, so this is the one it came from, or one that began with it.
+  // There is nothing between them, so this is the previous delay or one that began at the same
+  // time.
   const back = new URL(page.url()).pathname.split("/");
   const [again] = await asked(`/api/v1/bundles/${back[2]}/delays?number=${back[3]}`);
   assert.equal(again.begin_ns, newest.begin_ns);
@@ -288,7 +289,7 @@ test("objects: failures first, a tree with its callers, and a filter", async () 
   const before = await calls.count();
   assert.ok((await page.getByTestId("objects").boundingBox()).height > 0);
   await page.getByTestId("objects-filter").fill("sqlite3_step");
-  // What was called stands below its caller.
+  // Callees are below their caller.
   await page.waitForFunction((count) => document.querySelectorAll("[data-testid=object-calls] tbody tr").length < count, before);
   assert.deepEqual(await calls.locator("td:nth-child(3)").allInnerTexts(), ["shop::Cart::price", "sqlite3_step"]);
   await page.getByTestId("objects-filter").fill("-sqlite3");
@@ -322,14 +323,14 @@ test("traced functions: own time, longest call and the path to it", async () => 
   assert.equal(delay.traced_functions.functions[0].name, world.delay.traced_function);
   assert.match(await first.innerText(), new RegExp(delay.traced_functions.functions[0].path.join(" › ").replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")));
   await page.getByText("Functions that were called too often and taken out: 12").waitFor();
-  // Arguments of templates are folded until somebody wants them.
+  // Template arguments are folded until the user expands them.
   const long = delay.traced_functions.functions.find((one) => one.name.length > 40).name;
   const folded = page.getByTestId("traced-functions").getByRole("button", { name: "<…>" });
   assert.equal(await folded.innerText(), `${long.slice(0, long.indexOf("<"))}<…>`);
   assert.equal(await folded.getAttribute("title"), long);
   await folded.click();
   await page.getByTestId("traced-functions").getByRole("button", { name: long }).waitFor();
-  // However long a name is, the figures are on the screen.
+  // However long a name is, the figures stay on screen.
   for (const number of [0, 1, 2, 3]) {
     const figure = await first.locator("td").nth(number).boundingBox();
     assert.ok(figure.x >= 0 && figure.x + figure.width <= page.viewportSize().width, `column ${number}: ${JSON.stringify(figure)}`);

@@ -1,11 +1,11 @@
-// The list of events and the page of one.
+// The list of events, and the page of an event.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chosenNames, eventPath, keep, openPage, parameter, toggleNames, world } from "./support.mjs";
 
 const bars = (page) => page.getByTestId("run-bars");
 const overlay = (page) => page.locator(".run-canvas canvas.overlay");
-// Where the bars are, once nothing above them grows any more and they are in sight.
+// The position of the bars, once nothing above them grows any more and they are in view.
 async function placeOfBars(page) {
   await page.waitForFunction(() => document.querySelector("main .loading, main [aria-busy=true]") === null);
   await overlay(page).scrollIntoViewIfNeeded();
@@ -25,7 +25,7 @@ test("the newest event stands first; search and filters go into the address, and
   await keep(page, "events");
   await page.getByLabel("Search").fill(world.event.name.toUpperCase());
   await page.waitForURL(/search=/);
-  // What was there before stays until the answer comes.
+  // The old content stays until the answer arrives.
   const answered = page.waitForResponse((answer) => /\/api\/v1\/events\?.*(search=.*host=|host=.*search=)/.test(answer.url()));
   await toggleNames(page, "Host", world.event.host);
   await page.waitForURL(/host=/);
@@ -141,7 +141,8 @@ test("a stage clicked shows its stacks, the mark below a bar opens the run", asy
   assert.equal(await shownBars(page), 100);
   await page.getByRole("button", { name: world.event.stage, exact: true }).waitFor();
   const box = await placeOfBars(page);
-  // Somewhere up the tallest bar there is each of its stages; the read-out names the one under the mouse.
+  // Each of its stages is somewhere along the tallest bar; the read-out names the one under the
+  // mouse.
   let found = false;
   for (let part = 0.95; part > 0.05 && !found; part -= 0.02) {
     await page.mouse.move(box.x + 75, box.y + box.height * part);
@@ -153,7 +154,7 @@ test("a stage clicked shows its stacks, the mark below a bar opens the run", asy
   await page.getByTestId("stage-stacks").locator("tbody tr").first().waitFor();
   assert.equal(parameter(page, "stage"), world.event.stage);
   await keep(page, "event", { fullPage: true });
-  // The stacks may have moved the page.
+  // The stacks may have scrolled the page.
   await overlay(page).scrollIntoViewIfNeeded();
   const now = await overlay(page).boundingBox();
   await page.mouse.click(now.x + 75, now.y + now.height - 6);
@@ -241,11 +242,12 @@ test("two sets dragged with the mouse are compared", async () => {
   await drag(0.3, 0.38);
   const verdict = page.getByTestId("verdict");
   await verdict.waitFor();
-  // Far apart in a list by duration, the sets differ for sure; the words have to agree with the medians.
+  // Far apart in a list by duration, the sets certainly differ; the words must agree with the
+  // medians.
   const [a, b] = (await page.locator(".sets").innerText()).match(/median [\d.]+ (ms|s)/g).map((text) => parseFloat(text.slice(7)) * (text.endsWith("ms") ? 1 : 1000));
   const sign = b > a ? "\\+" : "−";
   assert.match(await verdict.innerText(), new RegExp(`^B takes .+ ${b > a ? "longer" : "less"} than A \\(95 % interval ${sign}.+ to ${sign}.+\\)`));
-  // Sets that are picked by their duration prove nothing but that, and the page says so.
+  // Sets picked by duration prove nothing, and the page says so.
   await page.getByTestId("picked").waitFor();
   await keep(page, "compare");
   await page.getByRole("button", { name: "Clear sets" }).click();
@@ -295,7 +297,7 @@ test("dirty runs are hidden with the reason, shown on request, and put back by h
   await page.getByRole("button", { name: "Hide dirty runs" }).click();
   await page.getByRole("button", { name: "Show them" }).waitFor();
   assert.equal(await hidden(), before - 1);
-  // Taken out again, by hand this time, so that the next test finds what this one found.
+  // Removed by hand this time, so that the next test starts from the same state.
   await go(run);
   await page.getByLabel("Reason").fill("a test put it back");
   await page.getByRole("button", { name: "Take it out" }).click();

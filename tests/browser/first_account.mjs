@@ -1,4 +1,5 @@
-// A server that knows nobody, which has to be new: the first account is made on its page, and nobody is locked out. Run by name.
+// A new server without accounts: the first account is created on its page, and nobody is locked
+// out. Run by name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, keep, openPage, world } from "./support.mjs";

@@ -15,7 +15,7 @@ async function open(page, go) {
   await page.getByRole("link", { name: "All threads and CPUs of the machine" }).click();
   await canvas(page).waitFor();
 }
-// Down to the delay's own thread: the first row of a thread.
+// Moves down to the delay's own thread, the first row of a thread.
 async function toOwnThread(page) {
   await rows(page).focus();
   for (let step = 0; step < 30; ++step) {

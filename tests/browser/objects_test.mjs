@@ -1,4 +1,5 @@
-// Objects of many delays: failures of all of them, classes, delays and call trees, and the filter over all.
+// Objects of many delays: failures of all of them, classes, delays and call trees, and the filter
+// for all.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, keep, openPage, world } from "./support.mjs";

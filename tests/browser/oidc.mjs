@@ -1,4 +1,4 @@
-// Signing in by a provider of OpenID Connect, over its own pages. Run by name.
+// Single sign-on through an OpenID Connect provider's own pages. Run by name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, keep, openPage } from "./support.mjs";

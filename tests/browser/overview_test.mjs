@@ -1,4 +1,4 @@
-// The questions that people come with, as they come: from the first page on.
+// The questions that people bring, starting from the first page.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventPath, keep, openPage, parameter, world } from "./support.mjs";

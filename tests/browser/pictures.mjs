@@ -1,4 +1,5 @@
-// Pictures for the documentation: a delay's page, and the machine around the delay. tests/pictures.py starts it.
+// Takes the documentation's pictures of a delay's page and of the machine around the delay. Started
+// by tests/pictures.py.
 import { closeBrowser, delayPath, keep, openPage, world } from "./support.mjs";
 
 const { page, go, done } = await openPage({ account: null, width: 1100, height: 760 });

@@ -1,9 +1,10 @@
-// The questions that people come with, each as a path from signing in, its clicks counted. docs/questions.md has the same list.
+// The questions that people bring, each as a path from signing in with its clicks counted.
+// docs/questions.md has the same list.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openPage, world } from "./support.mjs";
 
-// Signs in as a person does; the clicks of `click` count, choosing in a list is one.
+// Signs in like a person. Clicks through `click` are counted; choosing from a list is one click.
 async function begin() {
   const opened = await openPage({ account: null });
   const { page, go } = opened;

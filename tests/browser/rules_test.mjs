@@ -1,4 +1,4 @@
-// Rules of whom the server tells of what: made, tested, changed and removed on their pages.
+// Alert rules: created, tested, changed and removed on their pages.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ test("a rule is made, its secret shown once, tested, changed and removed", async
   const form = page.getByRole("form", { name: "Make rule" });
   await form.getByLabel("Name").fill(name);
   await form.getByLabel("Condition").selectOption({ label: "The p99 of an event is too high" });
-  // So slow that the server under test finds nothing: its own messages would come between.
+  // So slow that the server under test finds nothing; its own messages would interfere.
   await form.getByLabel("Bound, in ms").fill("300000");
   await form.getByLabel("Address").fill(address());
   await form.getByLabel("Quiet from").fill("22:00");

@@ -1,5 +1,5 @@
-// Runs the browser tests in one process and one browser: node run.mjs [FILE...]; without a file, all whose name ends with _test.mjs.
-// README.md beside this file says what can be set.
+// Runs the browser tests in one process and one browser: node run.mjs [FILE...]; without a file,
+// all *_test.mjs. README.md beside this file lists the settings.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,7 +24,7 @@ if (!process.env.LAGTRAP_WEB_WORLD) {
 const named = process.argv.slice(2);
 const files = named.length > 0 ? named : readdirSync(here).filter((name) => name.endsWith("_test.mjs"));
 const { closeBrowser } = await import("./support.mjs");
-// No test begins before all files are read.
+// No test begins before all files are loaded.
 let read;
 const all_read = new Promise((resolve) => (read = resolve));
 before(() => all_read);

@@ -1,4 +1,5 @@
-// What the browser tests share: the browser, a signed-in page, screenshots, and what the server under test holds.
+// Shared by browser tests: the browser, a signed-in page, screenshots, and the content of the
+// server under test.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,9 +12,11 @@ assert.ok(world.url && world.accounts, "the world names neither a server nor acc
 let browser;
 export async function openBrowser() {
   const { chromium } = packages("playwright-core");
-  // Its own sandbox needs namespaces that root in a container does not have; the pages are our own.
+  // The browser's sandbox needs namespaces that root in a container does not have; the pages are
+  // our own.
   const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : [];
-  // Without a graphics card a process that imitates one takes a fifth of the time, and shows the same.
+  // Software rendering without the process that emulates a GPU takes a fifth of the time and shows
+  // the same.
   browser ??= await chromium.launch({ executablePath: findBrowser(), args: ["--disable-gpu", "--disable-software-rasterizer", ...sandbox] });
   return browser;
 }
@@ -35,7 +38,7 @@ function findBrowser() {
   throw new Error(`${name} is not in the PATH`);
 }
 
-// Sessions of the accounts that the world names: signing in takes long, on purpose.
+// Sessions of the accounts that the world names, reused because signing in is deliberately slow.
 const sessions = new Map();
 
 async function signIn(context, account) {
@@ -45,8 +48,8 @@ async function signIn(context, account) {
   sessions.set(account, await context.cookies());
 }
 
-// A page with cookies of its own, signed in; `new_session`: by a session that no other page has. Whatever the page's script throws or the content
-// security policy refuses fails the test that calls `done`.
+// A page with its own cookies, signed in; `new_session` gives it a separate session. A script error
+// or a violation of the content security policy fails the test when it calls `done`.
 export async function openPage({ account = "admin", new_session = false, colours = "light", width = 1440, height = 900, zone } = {}) {
   const context = await (await openBrowser()).newContext({ viewport: { width, height }, colorScheme: colours, reducedMotion: "reduce", timezoneId: zone, ignoreHTTPSErrors: world.own_certificate === true });
   const page = await context.newPage();
@@ -87,7 +90,8 @@ export function parameter(page, name) {
   return new URL(page.url()).searchParams.get(name);
 }
 
-// Opens the choice of hosts (builds, units) within `scope`, ticks or unticks each of `names`, and closes it.
+// Opens the choice of hosts (builds, units) within `scope`, ticks or unticks each of `names`, and
+// closes it.
 export async function toggleNames(scope, label, ...names) {
   await scope.getByRole("button", { name: `${label}: ` }).click();
   const panel = scope.getByRole("dialog", { name: label });
@@ -101,9 +105,9 @@ export async function toggleNames(scope, label, ...names) {
 }
 export const chosenNames = (scope, label) => scope.getByRole("button", { name: `${label}: ` }).innerText();
 
-// What axe finds wrong with the page as it is: nothing.
+// Expects that axe finds nothing wrong with the page as it is.
 export async function checkAxe(page) {
-  // What is asked for anew is pale meanwhile.
+  // Content that is reloading is pale.
   await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
   await page.evaluate(readFileSync(packages.resolve("axe-core/axe.min.js"), "utf8"));
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));

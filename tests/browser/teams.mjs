@@ -1,4 +1,4 @@
-// Teams: an admin makes one and puts somebody in, who then sees its events alone. Run by name.
+// Teams: an admin creates one and adds somebody, who then sees only its events. Run by name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, keep, openPage, world } from "./support.mjs";

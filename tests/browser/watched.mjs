@@ -1,4 +1,4 @@
-// A page that follows a program which runs meanwhile. Run by name, by a test that makes the program do something whenever a file
+// A page that follows a running program. Run by name, by a test whose program acts whenever a file
 // appears in the folder of its world.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -43,7 +43,7 @@ test("a page follows a running program from the empty list to the watch's end", 
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByText(/^Paused: this is what was there/).waitFor();
   reached("paused");
-  // Until the server has what happens meanwhile.
+  // Waits until the server has what happened meanwhile.
   const address = `${world.url}/api/v1${new URL(page.url()).pathname.replace("/watch/", "/objects/")}/summary`;
   for (let told = 0; told !== 5; ) {
     const answer = await page.context().request.get(address);

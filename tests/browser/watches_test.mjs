@@ -1,5 +1,5 @@
-// Watches of objects of running programs: the list, one that goes on, one that ended, and one that cannot be read. The tests send the
-// parts of the one that goes on, as an uploader does.
+// Watches of objects in running programs: the list, a running one, one that ended, and one that
+// cannot be read. The tests send the parts of the running one like an uploader.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -80,7 +80,7 @@ test("a watch that goes on is followed, filtered, marked and paused", async () =
   const paused = await callsTold(page);
   let asked = 0;
   page.on("request", (request) => (asked += request.url().includes("/summary") ? 1 : 0));
-  // Another page goes on meanwhile, and has asked again before this one is looked at.
+  // Another page polls meanwhile, and has requested the watch before this one does.
   const other = await page.context().newPage();
   await other.goto(page.url());
   await other.getByTestId("objects").waitFor();

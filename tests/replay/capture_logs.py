@@ -1,4 +1,4 @@
-"""The logs of a capture (docs/formats.md, "Logs"): read, and written written."""
+"""Reads and writes the logs of a capture (docs/formats.md, "Logs")."""
 
 import dataclasses
 import struct
@@ -62,7 +62,7 @@ def stack_of(record):
     return Stack(number, pid, kind == USER, struct.unpack_from(f"<{frame_count}Q", record, 32))
 
 
-# Where records have the numbers of stacks: by type, offset and count.
+# Where records contain stack numbers: by type, offset and count.
 STACKS = {SAMPLE: (16, 2), SWITCH: (16, 2), THREAD: (16, 2), HISTORY_SAMPLE: (16, 1), HISTORY_WAIT: (24, 3)}
 
 
@@ -73,7 +73,7 @@ def stacks_of(kind, record):
 
 
 def with_stacks(kind, record, others):
-    """The record with other stacks in place of those that are keys of `others`."""
+    """The record with stacks replaced according to `others`."""
     offset, count = STACKS.get(kind, (0, 0))
     for at in range(offset, offset + 8 * count, 8):
         record = record[:at] + others.get(record[at:at + 8], record[at:at + 8]) + record[at + 8:]
@@ -117,6 +117,6 @@ def mapping_of(record):
 
 
 def renamed_mapping(record, path):
-    """The same of another path."""
+    """The mapping's record with another path."""
     head = record[:60] + struct.pack("<H", len(path)) + record[62:88]
     return struct.pack("<I", len(head) + len(path)) + head[4:] + path

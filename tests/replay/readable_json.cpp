@@ -11,14 +11,14 @@ constexpr std::size_t line_limit = 120;
 
 void write(std::string& text, const json::value& value, std::size_t indent, std::size_t taken);
 
-// A part of an object or array on a line of its own; `name` has the colon.
+// A part of an object or array on its own line; `name` includes the colon.
 void write_part(std::string& text, const std::string& name, const json::value& value, std::size_t indent, bool last) {
     text += std::string(indent, ' ') + name;
     write(text, value, indent, indent + name.size() + 1);
     text += last ? "\n" : ",\n";
 }
 
-// `taken` characters of the value's first line are not its own.
+// `taken` characters of the value's first line are already used.
 void write(std::string& text, const json::value& value, std::size_t indent, std::size_t taken) {
     const std::string whole = json::serialize(value);
     if (whole.size() + taken <= line_limit || (!value.is_object() && !value.is_array())) {

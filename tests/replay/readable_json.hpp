@@ -1,4 +1,5 @@
-// JSON for people who read a difference: a value on one line where it fits, else its parts on lines of their own.
+// JSON with readable differences: a value on one line if it fits, otherwise its parts on separate
+// lines.
 #pragma once
 
 #include <string>

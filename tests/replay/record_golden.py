@@ -1,5 +1,6 @@
-"""Records golden recordings anew and writes their reports: record_golden.py NAME... (README.md). Needs root, an idle machine and
-a build in LAGTRAP_BUILD_DIR with the programs that the scenarios use."""
+"""Records golden recordings again and writes their reports: record_golden.py NAME...
+(README.md). Needs root, an idle machine and a build in LAGTRAP_BUILD_DIR with the programs that
+the scenarios use."""
 
 import argparse
 import json
@@ -13,7 +14,7 @@ import traceback
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", SOURCE / "build/test")).resolve()
-# Everything that is recorded lies here, so that no path of the work tree gets into a recording.
+# Everything recorded is here, so that no path of the work tree gets into a recording.
 NEUTRAL = pathlib.Path("/tmp/lagtrap-golden")
 ATTEMPTS = 6
 COPIED = ("daemon/lagtrapd", "trace/lagtrap-merge", "binaries/lagtrap-reader", "cli/lagtrap", "examples", "tests/cases/programs",
@@ -22,7 +23,8 @@ LEFT_OUT = shutil.ignore_patterns("CMakeFiles", "*.cmake", "*.a", "go*", "deep_s
 
 
 def take_the_cpus(wanted):
-    """Whoever else uses the machine does not keep the recorded programs from the CPUs. The recording does not show it."""
+    """Keeps other load from taking the CPUs from the recorded programs. The recording does not
+    show it."""
     policy, priority = (os.SCHED_RR, 1) if wanted else (os.SCHED_OTHER, 0)
     os.sched_setscheduler(0, policy, os.sched_param(priority))
 
@@ -41,7 +43,7 @@ def copy_build():
 
 
 def keeping_merge(kept):
-    """A merge program that puts the capture aside first."""
+    """A merge program that copies the capture first."""
     script = NEUTRAL / "merge"
     script.write_text(f'#!/bin/sh\nfor capture; do :; done\n[ "$1" = --without-names ] && shift\ncp -a "$1" {kept}/ || exit 1\n'
                       f'exec {NEUTRAL}/build/trace/lagtrap-merge "$@"\n', encoding="ascii")
@@ -50,7 +52,8 @@ def keeping_merge(kept):
 
 
 def record(name):
-    """Runs the scenario; the capture's folder and the bundle that the real merge made of it."""
+    """Runs the scenario; returns the capture's folder and the bundle that the real merge made of
+    it."""
     from case import World
     from lagtrap_test import Daemon, check, wait_for
     from scenarios import SCENARIOS
@@ -78,7 +81,8 @@ def write_reports(name):
 
 
 def compare(name, bundle):
-    """What is said of the small recording must be what was said of the whole one, but for what the machine is called."""
+    """The report of the small recording must equal that of the whole one, except for the
+    machine's name."""
     whole = subprocess.run([NEUTRAL / "build/cli/lagtrap", "report", bundle], capture_output=True, text=True, check=True).stdout
     whole = whole.replace(f" on {os.uname().nodename}\n", " on golden\n")
     (NEUTRAL / "whole.txt").write_text(whole, encoding="utf-8")
@@ -86,7 +90,7 @@ def compare(name, bundle):
 
 
 def flaw(scenario, name):
-    """Why a recording is no golden one: the machine was too busy, or something was lost."""
+    """Why a recording cannot be used: the machine was too busy, or something was lost."""
     told = json.loads((HERE / f"{name}.report.json").read_text(encoding="utf-8"))
     delay = max(told["delays"], key=lambda one: one["duration_ns"], default=None)
     if delay is None:
@@ -125,7 +129,7 @@ def golden(name):
 def attempted(name):
     try:
         return golden(name)
-    except Exception:  # the others shall be recorded
+    except Exception:  # the others must be recorded
         traceback.print_exc()
         print(f"{name}: not recorded", flush=True)
         return False

@@ -1,5 +1,5 @@
-// Merges each recording of this folder and compares its reports with the files beside it (README.md).
-// LAGTRAP_UPDATE_EXPECTED=1 writes the reports anew, to be read before they are committed.
+// Merges each recording of this folder and compares its reports with the files beside it
+// (README.md). LAGTRAP_UPDATE_EXPECTED=1 rewrites the reports; read them before committing.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* archive_suffix = ".capture.tar.zst";
 constexpr std::size_t columns = 100;
-constexpr std::size_t shown_lines = 12;  // from the first that differs
+constexpr std::size_t shown_lines = 12;  // from the first difference
 
 fs::path folder() { return fs::path(source_folder()) / "tests/replay"; }
 
@@ -54,7 +54,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-// The first lines that differ: "-" those of the file, "+" those that are said now.
+// The first different lines: "-" from the file, "+" from the current result.
 std::string difference(const std::string& expected, const std::string& said) {
     const auto before = lines_of(expected);
     const auto now = lines_of(said);
@@ -96,7 +96,7 @@ TEST_P(Replay, SaysWhatItSaid) {
 INSTANTIATE_TEST_SUITE_P(Recordings, Replay, testing::ValuesIn(recording_names()),
                          [](const auto& recording) { return recording.param; });
 
-// A report without its recording is compared with nothing.
+// A report without its recording would never be compared.
 TEST(ReplayFolder, HasARecordingToEachReport) {
     const auto names = recording_names();
     ASSERT_FALSE(names.empty());

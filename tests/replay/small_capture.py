@@ -1,5 +1,5 @@
-"""Makes the archive of a golden recording of a capture's folder. Only the recorder's own processes and the kernel's threads stay:
-where others had a CPU, the recording then has it idle."""
+"""Makes the archive of a golden recording from a capture's folder. Keeps only the recorder's own
+processes and kernel threads; where others had a CPU, the recording shows it as idle."""
 
 import json
 import os
@@ -15,14 +15,15 @@ from small_programs import Program, small_kallsyms, small_program
 KEPT_FILES = ("session.json", "settings.xml", "calls.jsonl", "functions.jsonl", "objects.jsonl")
 VDSO = "[vdso]"
 GROUP = b"/system.slice/golden.service"  # all control groups are shown as this one
-NOBODY = bytes(8)  # as process and thread: no one, and in a switch an idle CPU
+NOBODY = bytes(8)  # as process and thread: none, and in a switch an idle CPU
 RECORDED_PRIORITY = 98  # of SCHED_RR at 1, as the kernel counts
 IDLE = struct.pack("<IIII", 0, 0, 120, 0)
 
 
 class SmallCapture:
-    """`own` are folders of programs whose lines of source stay, `nameless` of those that keep no functions; `programs` are the names
-    of those whose processes are recorded though the recorder is not their parent; `hidden` are texts that others stand for."""
+    """`own` are folders of programs whose source lines are kept, `nameless` those of programs
+    whose functions are dropped. `programs` are names of programs whose processes are kept
+    although the recorder is not their parent. `hidden` maps texts to their replacements."""
 
     def __init__(self, capture, own, hidden, programs=(), nameless=(), keep_priorities=False):
         self.keep_priorities = keep_priorities
@@ -34,7 +35,7 @@ class SmallCapture:
             self.headers[name], self.records[name] = logs.records_of(self.capture / name)
         self.users, self.modules = {0}, {}
         self.find_processes()
-        # Copies of stacks are memory of programs: the stacks stay as far as they had been walked.
+        # Copied stacks contain program memory, so only the part already walked is kept.
         inner = {copy[16:24]: copy[24:32] for kind, copy in self.records["user.log"] if kind == logs.STACK_COPY}
         for name in ("kernel.log", "user.log"):
             self.records[name] = [(kind, small) for kind, record in self.records[name] if (small := self.without_others(kind, logs.with_stacks(kind, record, inner)))]
@@ -42,7 +43,7 @@ class SmallCapture:
         self.records["rundown.log"] = list(self.small_rundown())
 
     def find_processes(self):
-        """The numbers of the processes that stay."""
+        """Finds the numbers of the processes to keep."""
         parents, self.pids = {}, {0, os.getpid()}
         for kind, record in self.records["rundown.log"]:
             if kind == logs.PROCESS:
@@ -64,7 +65,7 @@ class SmallCapture:
         return logs.numbers(record, offset, 1)[0] not in self.pids
 
     def without_others(self, kind, record):
-        """The record as it stays; nothing: it tells of others alone."""
+        """The record as kept; None if it is about other processes only."""
         if kind == logs.STACK_COPY:
             return b""
         if kind in (logs.SAMPLE, logs.WAIT_FILE, logs.HISTORY_SAMPLE, logs.HISTORY_WAIT, logs.STACK):
@@ -150,7 +151,8 @@ class SmallCapture:
         write(machine / "sys/kernel/notes", pathlib.Path("/sys/kernel/notes").read_bytes())
 
     def write_facts(self, machine):
-        """What the merge asks the machine; its name and number are nobody's."""
+        """Writes the facts that the merge reads from the machine; host name and machine id are
+        invented."""
         session = json.loads((self.capture / "session.json").read_text(encoding="utf-8"))
         passwd = [line for line in pathlib.Path("/etc/passwd").read_text(encoding="utf-8").splitlines()
                   if int(line.split(":")[2]) in self.users]
@@ -185,7 +187,7 @@ class SmallCapture:
 
 
 def with_usual_priority(kind, record):
-    """What the recorder gave its programs (take_the_cpus) is no part of the recording."""
+    """Removes the priority that the recorder gave its programs (take_the_cpus)."""
     if kind == logs.WAKING and logs.numbers(record, 32, 1)[0] == RECORDED_PRIORITY:
         return record[:32] + IDLE[8:12] + record[36:]
     if kind == logs.SWITCH:
@@ -211,7 +213,7 @@ def write(path, content):
 
 
 def pack(folder, archive, forbidden):
-    """Packs a folder; nothing in it may have one of the forbidden texts."""
+    """Packs a folder; nothing in it may contain any of the forbidden texts."""
     for path in sorted(folder.rglob("*")):
         for text in forbidden if path.is_file() else ():
             if text.encode() in path.read_bytes():

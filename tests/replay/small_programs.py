@@ -1,16 +1,16 @@
-"""Programs and kernels cut down to what names the places in a recording: a program's build id, its segments with code, the
-functions around those places and, where it is wanted, its lines."""
+"""Programs and kernels reduced to what names the addresses in a recording: a program's build id,
+its code segments, the functions around those addresses and, if wanted, its lines."""
 
 import bisect
 import struct
 
 SHT_SYMTAB, SHT_STRTAB, SHT_NOTE, SHT_DYNSYM, SHT_PROGBITS, SHT_NOBITS = 2, 3, 7, 11, 1, 8
 PT_LOAD, PT_NOTE, STT_FUNC, STT_GNU_IFUNC, SHN_ABS = 1, 4, 2, 10, 0xfff1
-LINES_LIMIT_BYTES = 300_000  # of a program's DWARF; more is left out
+LINES_LIMIT_BYTES = 300_000  # of a program's DWARF; more is omitted
 
 
 class Program:
-    """An ELF file of 64 bits."""
+    """A 64-bit ELF file."""
 
     def __init__(self, raw):
         self.raw = raw
@@ -38,7 +38,7 @@ class Program:
         return b""
 
     def functions(self):
-        """(address, size, name, info) of both tables of symbols."""
+        """(address, size, name, info) from both symbol tables."""
         found = set()
         for _, section in self.sections:
             if section[1] not in (SHT_SYMTAB, SHT_DYNSYM):
@@ -58,7 +58,7 @@ class Program:
 
 
 def around(starts, ends, address):
-    """Of sorted functions the numbers of those that cover an address, and of the nearest ones."""
+    """The indices of those sorted functions that contain an address, and of the nearest ones."""
     after = bisect.bisect_right(starts, address)
     kept = {index for index in range(after) if ends[index] > address}
     for nearest in (starts[after - 1] if after else None, starts[after] if after < len(starts) else None):
@@ -68,7 +68,7 @@ def around(starts, ends, address):
 
 
 def small_program(raw, offsets, with_lines):
-    """The file's bytes with what names these offsets."""
+    """The file's bytes, reduced to what names these offsets."""
     program = Program(raw)
     functions = program.functions()
     starts = [function[0] for function in functions]

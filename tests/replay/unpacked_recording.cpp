@@ -20,7 +20,7 @@ struct FreeArchive {
     void operator()(archive* handle) const { archive_read_free(handle); }
 };
 
-// In memory where that can be: a merge waits until the disk has its files.
+// In memory if possible, because a merge waits for its files to reach the disk.
 fs::path make_folder() {
     std::error_code ignored;
     const fs::path parent = fs::is_directory("/dev/shm", ignored) ? "/dev/shm" : fs::temp_directory_path();

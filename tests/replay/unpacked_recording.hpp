@@ -1,4 +1,4 @@
-// A recording of tests/replay in a folder of its own, which goes away with it.
+// Unpacks a recording of tests/replay into a temporary folder.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace lagtrap::test {
 
 class UnpackedRecording {
   public:
-    // Throws std::runtime_error where the archive cannot be unpacked.
+    // Throws std::runtime_error if the archive cannot be unpacked.
     explicit UnpackedRecording(const std::filesystem::path& archive);
     ~UnpackedRecording();
     UnpackedRecording(const UnpackedRecording&) = delete;
@@ -17,7 +17,8 @@ class UnpackedRecording {
 
     // The folder as the daemon left it.
     [[nodiscard]] std::filesystem::path capture() const { return folder_ / "capture"; }
-    // A merge with these opens files of the recorded machine as far as the archive has them, and none of this machine.
+    // A merge with these options opens the recorded machine's files from the archive, and none of
+    // this machine.
     [[nodiscard]] trace::MergeOptions merge_options() const;
 
   private:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_cppcheck.sh FOLDER: cppcheck finds nothing. What it learns of a file is kept in FOLDER, so that the next run looks
-# only at what changed.
+# check_cppcheck.sh FOLDER: checks that cppcheck finds nothing. Its results are cached in FOLDER, so
+# the next run analyses only what changed.
 set -euo pipefail
 known=$1
 mkdir -p "$known"

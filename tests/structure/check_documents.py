@@ -30,7 +30,7 @@ DECISION_PARTS = ("## Problem", "## Choice", "## Rejected", "## Cost")
 
 
 def programs() -> set:
-    """What the build files install as programs."""
+    """The programs that the build files install."""
     found = set()
     for listing in tree.ROOT.glob("*/CMakeLists.txt"):
         for names in re.findall(r"install\(TARGETS\s+([a-z\s-]+?)\s+RUNTIME", listing.read_text(encoding="utf-8")):
@@ -69,7 +69,7 @@ def documents() -> list:
 
 
 def prose(path: pathlib.Path) -> str:
-    """The document without fenced code blocks; their lines stay, empty."""
+    """The document without fenced code blocks, whose lines become empty."""
     lines, fence = [], ""
     for line in path.read_text(encoding="utf-8").split("\n"):
         mark = re.match(r"\s*(```+|~~~+)", line)
@@ -136,7 +136,7 @@ def check_links(problems: list) -> int:
 
 
 def check_index(problems: list) -> int:
-    """docs/README.md links to every page but single decisions."""
+    """docs/README.md links to every page except single decisions."""
     index = tree.ROOT / INDEX
     linked = {target_of(index, link)[0] for link in links(index) if not re.match(r"[a-z]+:", link)}
     folder = index.parent
@@ -162,13 +162,14 @@ def check_sizes(problems: list) -> int:
 
 
 def paragraphs(text: str):
-    """(line, text in one line) of each paragraph."""
+    """(line, text on one line) of each paragraph."""
     for paragraph in re.finditer(r"(?:^.*\S.*$\n?)+", text, re.MULTILINE):
         yield text.count("\n", 0, paragraph.start()) + 1, " ".join(paragraph.group(0).split())
 
 
 def texts(path: pathlib.Path):
-    """(line, text) of what people read in this file: paragraphs of documents and man pages, strings of sources."""
+    """(line, text) of what people read in this file: paragraphs of documents and man pages,
+    strings of sources."""
     if path.suffix == ".md":
         yield from paragraphs(without_code_spans(prose(path)))
     elif path.parent == tree.ROOT / "docs/man":
@@ -195,7 +196,8 @@ def check_phrases(problems: list) -> int:
 
 
 def check_decisions(problems: list) -> int:
-    """Numbers without gaps, a title with its number, date, status and all parts; the index names each file once."""
+    """Numbers without gaps, a title with its number, date, status and all parts; the index names
+    each file once."""
     folder = tree.ROOT / "docs/decisions"
     index = folder / "README.md"
     decisions = sorted(path for path in folder.glob("*.md") if path != index)

@@ -1,27 +1,28 @@
-"""The daemon asks no file system, and no memory, that a process shapes at will: what lies behind /proc/PID/root, exe, cwd, mem,
-map_files, cmdline and environ is looked at by helpers alone (daemon/processes/inspector_pool.hpp)."""
+"""The daemon does not touch file systems or memory that a process controls: only helpers look at
+what is behind /proc/PID/root, exe, cwd, mem, map_files, cmdline and environ
+(daemon/processes/inspector_pool.hpp)."""
 
 import re
 
 import tree
 
-# What helpers run. The daemon asks for it through inspector_pool.cpp.
+# Code that helpers run. The daemon requests it through inspector_pool.cpp.
 OF_HELPERS = {f"daemon/processes/{name}" for name in (
     "careful_walk.cpp", "code_file_copier.cpp", "foreign_files.cpp", "inspector_service.cpp", "process_inspector.cpp",
     "process_texts.cpp", "started_path.cpp")}
 SHAPED = r"(?:root|exe|cwd|mem|map_files|cmdline|environ)"
-# A part of a path in quotes: "/proc/{}/exe", "/exe", "exe" after a slash or in a call.
+# Part of a path in quotes: "/proc/{}/exe", "/exe", "exe" after a slash or in a call.
 LITERAL = re.compile(rf'"(?:[^"\s]*/)?{SHAPED}(?:/[^"\s]*)?"')
 OWN = re.compile(r'"/proc/self/')
-# The text of a link is the kernel's own.
+# The text of a link comes from the kernel.
 OF_THE_LINK = re.compile(r"\b(?:readlink|readlinkat|read_symlink)\(")
-# Functions that look there: for the same files alone.
+# Functions that look there; only for the same files.
 FUNCTIONS = re.compile(r"\b(?:started_path|describe_process|for_each_code_mapping|open_own_tmp|open_mapped_file|walk_to|find_module_file|"
                        r"mapped_files)\(")
 
 
 def statements(text: str):
-    """Each with its line; comments are left out."""
+    """Each statement with its line; without comments."""
     text = re.sub(r"//[^\n]*", "", text)
     line = 1
     for statement in re.split(r"(?<=[;{}])", text):

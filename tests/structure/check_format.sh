@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The sources are as clang-format writes them, and the shell scripts parse.
+# Checks that the sources are formatted by clang-format and that the shell scripts parse.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ./dev format --check

@@ -1,5 +1,5 @@
-"""The built programs are hardened: check_hardening.py BUILD_DIRECTORY [--shipped]. --shipped looks for what only release
-builds have, too."""
+"""The built programs are hardened: check_hardening.py BUILD_DIRECTORY [--shipped]. --shipped
+also checks what only release builds have."""
 
 import re
 import subprocess
@@ -9,9 +9,10 @@ from pathlib import Path
 from tree import finish
 
 ENDBR64 = bytes.fromhex("f30f1efa")
-# orq $0, (%rsp), as the compiler touches each page of a large stack frame.
+# orq $0, (%rsp), with which the compiler touches each page of a large stack frame.
 STACK_PROBE = bytes.fromhex("48830c2400")
-# CET as a whole needs start files with it, which Debian 12's C library does not have; so code is looked at, not notes.
+# Complete CET needs start files with it, which Debian 12's C library lacks, so this checks code,
+# not notes.
 
 
 def readelf(program, *options):
@@ -19,7 +20,7 @@ def readelf(program, *options):
 
 
 def first_bytes_of(program, symbol):
-    """The first instruction of a function; nothing where the program has no such symbol."""
+    """The first instruction of a function; empty if the program has no such symbol."""
     place = re.search(rf"^ *\d+: +([0-9a-f]+) +\d+ FUNC +\S+ +\S+ +\d+ {symbol}$", readelf(program, "-s"), re.M)
     text = re.search(r" \.text +PROGBITS +([0-9a-f]+) ([0-9a-f]+)", readelf(program, "-S"))
     if not place or not text:

@@ -1,4 +1,5 @@
-"""Every test has exactly one label for its kind, and at most one for its tier: none (./dev test), all, or long."""
+"""Every test has exactly one label for its kind, and at most one for its tier: none (./dev
+test), all, or long."""
 
 import json
 import subprocess

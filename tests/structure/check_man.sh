@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every man page is clean mdoc. mandoc also warns of an unknown cross-reference (of pages not installed here) as
-# "style", which is below the level asked for.
+# Checks that every man page is clean mdoc. mandoc also warns of cross-references to pages that are
+# not installed here, but as "style", which is below the level requested.
 set -euo pipefail
 cd "$(dirname "$0")/../../docs/man"
 pages=(*.[1-9])

@@ -1,4 +1,4 @@
-"""The .proto files say what the code writes: the same fields with the same numbers, by message."""
+"""The .proto files match the code: the same fields with the same numbers, by message."""
 
 import re
 
@@ -29,7 +29,7 @@ def of_namespaces(path: str) -> dict:
 
 
 def of_enums(path: str, enums: dict) -> dict:
-    """`enum Field { event_field = 1, }`, the message of each enum given."""
+    """`enum Field { event_field = 1, }`, with the message of each enum given."""
     text = (tree.ROOT / path).read_text(encoding="utf-8")
     return {message: {field: int(number) for field, number in re.findall(
         r"(\w+)_field = (\d+)", re.search(rf"enum {name} [^{{]*\{{(.*?)\}}", text, re.S).group(1))} for name, message in enums.items()}

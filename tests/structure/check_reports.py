@@ -1,4 +1,5 @@
-"""check_reports.py CTEST: what ./dev test says of skipped and failed tests is in a report that this ctest writes."""
+"""check_reports.py CTEST: what ./dev test prints about skipped and failed tests is in a report
+that this ctest writes."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""What must not stand in the tree: addresses of package registries and mirrors, paths of one machine, notes to
-oneself, Windows line ends, sources of more than 600 lines, binary files."""
+"""Checks that the tree does not contain: addresses of package registries and mirrors, paths of
+one machine, notes to oneself, Windows line ends, sources of more than 600 lines, binary files."""
 
 import re
 

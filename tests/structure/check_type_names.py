@@ -1,5 +1,5 @@
-"""No two types of a namespace have one name: the linker would take the inline functions of one for those of the other
-(the one-definition rule), without a word."""
+"""No two types of a namespace have one name: otherwise the linker would silently use the inline
+functions of one for the other (the one-definition rule)."""
 
 import collections
 import re
@@ -13,7 +13,8 @@ UNNAMED = "(unnamed)"
 
 
 def types(text):
-    """The types that a file defines in namespaces, by their whole names; not those in unnamed ones, which are its own."""
+    """The types that a file defines in namespaces, by their full names; without those in unnamed
+    namespaces, which are local."""
     text = COMMENT_OR_TEXT.sub(" ", text)
     around, begin = [], 0
     for place in re.finditer(r"[{};]", text):
@@ -31,7 +32,7 @@ def types(text):
 def main():
     homes = collections.defaultdict(set)
     for path in tree.sources():
-        if not tree.relative(path).startswith("tests/"):  # each test is a program of its own
+        if not tree.relative(path).startswith("tests/"):  # each test is a separate program
             for name in types(path.read_text()):
                 homes[name].add(tree.relative(path))
     problems = [f"{name} is defined in {' and in '.join(sorted(files))}" for name, files in sorted(homes.items()) if len(files) > 1]

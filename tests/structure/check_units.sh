@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# The systemd units parse, and their exposure, as systemd-analyze counts it in tenths, does not grow.
+# Checks that the systemd units parse, and that their exposure score, in tenths as systemd-analyze
+# takes it, does not grow.
 set -euo pipefail
 cd "$(dirname "$0")/../../packaging/systemd"
 declare -A limits=([lagtrapd]=35 [lagtrap-uploader]=15 [lagtrap-server]=15 [lagtrap-metrics]=15)
 for name in "${!limits[@]}"; do
-  # Programs and pages are not installed where this runs; every other remark is a mistake in the unit.
+  # The programs and man pages are not installed here; every other remark is an error in the unit.
   remarks=$(systemd-analyze verify --recursive-errors=no "./$name.service" 2>&1 |
     grep -vE "is not executable: No such file|Command 'man .*' failed" || true)
   [ -z "$remarks" ] || { echo "$remarks"; exit 1; }
   systemd-analyze security --offline=yes --threshold="${limits[$name]}" "./$name.service" | tail -1
 done
 for timer in *.timer; do
-  # A timer starts the service of its name, and nothing that installing switches on.
+  # A timer starts the service of the same name and must not be enabled by installing the package.
   remarks=$(systemd-analyze verify --recursive-errors=no "./$timer" 2>&1 |
     grep -vE "is not executable: No such file|Command 'man .*' failed" || true)
   [ -z "$remarks" ] || { echo "$remarks"; exit 1; }

@@ -1,6 +1,5 @@
-"""failed_output.py REPORT: prints the end of what each failed test said, from CTest's JUnit report: in a log of thousands of lines
-that is where a reader looks first.
-"""
+"""failed_output.py REPORT: prints the end of each failed test's output, from CTest's JUnit
+report: readers of a log with thousands of lines look at its end first."""
 
 import sys
 import xml.etree.ElementTree

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# packages_test.sh BUILD_DIRECTORY: makes the Debian packages of a build, in its folder "packages", and looks into them;
-# installs nothing. The tests in tests/system install them.
+# packages_test.sh BUILD_DIRECTORY: makes the Debian packages of a build in its folder "packages"
+# and checks their contents without installing them. The tests in tests/system install them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 output=$(readlink -f "$1")/packages
@@ -9,7 +9,7 @@ packaging/make_packages "$1" "$output"
 
 fail() { echo "$*" >&2; exit 1; }
 package_file() { echo "$output/$1"_[0-9]*.deb; }
-# has PACKAGE MODE PATH: PATH is in the package, owned by root, with this mode.
+# has PACKAGE MODE PATH: fails unless PATH is in the package, owned by root, with this mode.
 has() {
   dpkg-deb -c "$(package_file "$1")" | awk -v mode="$2" -v path="./$3" '
     $1 == mode && $2 == "root/root" && $6 == path {found = 1} END {exit !found}' || fail "$1 lacks $2 $3"
@@ -41,24 +41,24 @@ for package in lagtrapd lagtrap-uploader lagtrap-server; do
   has "$package" -rwxr-xr-x "${program#/}"
 done
 
-# Settings of a person survive an upgrade.
+# Settings that a user edited survive an upgrade.
 dpkg-deb --info "$(package_file lagtrapd)" conffiles | grep -qx /etc/lagtrap/settings.xml || fail "settings.xml is no conffile"
 dpkg-deb --info "$(package_file lagtrap-server)" conffiles | grep -qx /etc/default/lagtrap-server ||
   fail "the server's options are no conffile"
-# Users exist before the folders that they own.
+# Users are created before the folders that they own.
 for package in lagtrapd lagtrap-server; do
   dpkg-deb --info "$(package_file "$package")" postinst |
     awk '/systemd-sysusers/ {users = NR} /systemd-tmpfiles/ {folders = NR} END {exit !(users && folders && users < folders)}' ||
     fail "$package's postinst makes folders before users"
 done
-# Plain Debian 12 has libbpf 1.1, so it must not be asked for.
+# Debian 12 without backports has libbpf 1.1, so the package must not depend on libbpf.
 dpkg-deb -f "$(package_file lagtrapd)" Depends | grep -q 'libc6' || fail "lagtrapd depends on nothing"
 ! dpkg-deb -f "$(package_file lagtrapd)" Depends | grep -q 'libbpf' || fail "lagtrapd depends on libbpf"
-# Shared libraries that have another name in each release of Debian are linked statically.
+# Shared libraries whose package name differs between Debian releases are linked statically.
 for file in "$output"/*.deb; do
   ! dpkg-deb -f "$file" Depends | grep -oE 'lib(boost|fmt|spdlog|capstone)[^ ,]*' || fail "${file##*/} fits one release of Debian alone"
 done
-# Test programs, examples and benchmarks stay at home.
+# Test programs, examples and benchmarks are not packaged.
 for file in "$output"/*.deb; do
   ! dpkg-deb -c "$file" | grep -E '_tests$|planted_delays|burst$' || fail "${file##*/}: too much is packaged"
 done

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# rpms_test.sh BUILD_DIRECTORY: makes the RPM packages of a build and looks into them; installs nothing.
+# rpms_test.sh BUILD_DIRECTORY: makes the RPM packages of a build and checks their contents without
+# installing them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 output=$(mktemp -d)
@@ -8,7 +9,8 @@ packaging/make_rpms "$1" "$output"
 
 fail() { echo "$*" >&2; exit 1; }
 package_file() { echo "$output/$1"-[0-9]*.rpm; }
-# has PACKAGE PATH [config]: PATH is in the package, owned by root; as a configuration file, if said so.
+# has PACKAGE PATH [config]: fails unless PATH is in the package, owned by root; with "config" it
+# must be a configuration file.
 has() {
   rpm -qp --qf '[%{FILENAMES} %{FILEUSERNAME} %{FILEFLAGS:fflags}\n]' "$(package_file "$1")" 2>/dev/null |
     awk -v path="$2" -v config="${3:-}" '$1 == path && $2 == "root" && (!config || $3 ~ /c.*n|n.*c/) {found = 1} END {exit !found}' ||

@@ -1,7 +1,7 @@
-"""Prints why tests were skipped, from CTest's JUnit report; exits 1 if any was.
+"""Prints why tests were skipped, from CTest's JUnit report; exits with 1 if any was.
 
-A test says its reason as GoogleTest does ("FILE:LINE: Skipped" and the reason on the next line) or, when it ends
-with exit code 77, in the last line that it prints.
+A test gives its reason as GoogleTest does ("FILE:LINE: Skipped" and the reason on the next line)
+or, if it exits with 77, in the last line that it prints.
 """
 
 import sys

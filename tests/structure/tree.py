@@ -9,7 +9,7 @@ SOURCE_SUFFIXES = {".cpp", ".hpp", ".c", ".h"}
 
 
 def files():
-    """All files of the tree, without what is built and what git keeps for itself."""
+    """All files of the tree, without build results and git's own."""
     pending = [ROOT]
     while pending:
         for path in sorted(pending.pop().iterdir()):
@@ -31,7 +31,7 @@ def relative(path: Path) -> str:
 
 
 def finish(problems: list, checked: int) -> None:
-    """Ends the check: a line per problem, and never success when nothing was looked at."""
+    """Ends the check: prints a line per problem, and never succeeds if nothing was checked."""
     for problem in problems:
         print(problem)
     if checked == 0:

@@ -1,4 +1,4 @@
-"""What steps tell as "data NAME JSON", and what is to be in it."""
+"""Checks the lines "data NAME JSON" that steps print."""
 
 import json
 
@@ -20,7 +20,7 @@ def expect(condition, what):
 
 
 def check_doctor(name, lines, daemon):
-    """What `lagtrap doctor` says of the machine, whose daemon is "ok" or "missing"."""
+    """The output of `lagtrap doctor` on the machine, whose daemon is "ok" or "missing"."""
     (answer,) = data(lines, "doctor")
     findings = {finding["name"]: finding for finding in answer["findings"]}
     expect(answer["ok"], f"lagtrap doctor finds something missing: {findings}")
@@ -48,19 +48,21 @@ def check_doctor(name, lines, daemon):
 
 
 def check_recording(report, *programs, gap=None):
-    """A report has each program's delay, as long as the program says, and where it burnt CPU time its function. Nothing is lost, but
-    for a CPU's gap, which is said."""
+    """A report has each program's delay, as long as the program says, and its function if it
+    burnt CPU time. Nothing is lost, except for a CPU's gap, which is reported."""
     quality = report["quality"]
-    # Copies of stacks have a budget, which programs started meanwhile may use up; those of the delays are whole.
+    # Copies of stacks have a budget, which programs started meanwhile may use up; those of the
+    # delays are complete.
     lost = {what: count for what, count in quality["lost"].items() if what != "copies of stacks"}
-    # A delay that only slept has fewer than twenty of them, of which one may meet a page that the kernel is copying.
+    # A delay that only slept has fewer than twenty of them, of which one may hit a page that the
+    # kernel is copying.
     stacks = quality["delayed_stacks"]
     short = round(stacks * (1 - (quality["delayed_stacks_complete"] or 0)))
     expect(short <= max(1, 0.05 * stacks), f"{short} of {stacks} stacks of the delays are not whole: {quality}")
     if gap is None:
         expect(not lost and not quality["shed"], f"a recording lacks something: {quality}")
     else:
-        # What the CPU did last before it went is no switch that the kernel tells of.
+        # The kernel reports no switch for what the CPU did last before it went offline.
         expect(set(lost) <= {"process changes", "context switches"}, f"a recording lacks more than it may: {quality}")
         expect(any(gap in sentence for sentence in quality["shed"]), f"a recording says nothing of {gap}: {quality}")
     for program in programs:

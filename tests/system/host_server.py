@@ -1,4 +1,5 @@
-"""lagtrap-server on this machine, as a server in the network looks: TLS, and a token for whoever uploads."""
+"""lagtrap-server on this machine, set up like a server in a network: with TLS, and a token for
+uploaders."""
 
 import http.server
 import json
@@ -17,7 +18,7 @@ ADDRESS_IN_MACHINE = "10.0.2.2"
 
 
 def make_certificate(folder):
-    """A certificate for the name by which the machine reaches us, and its authority."""
+    """A certificate for the name by which the machine reaches the host, and its CA."""
     (folder / "extensions").write_text(f"subjectAltName=IP:{ADDRESS_IN_MACHINE},IP:127.0.0.1\n")
     for command in (
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -days 30 -keyout ca.key -out ca.pem",
@@ -27,7 +28,8 @@ def make_certificate(folder):
 
 
 class HostCollector:
-    """An OpenTelemetry collector on this machine, as far as the uploader needs one: `requests` has path, kind and body of each."""
+    """An OpenTelemetry collector on this machine, with what the uploader needs: `requests` has
+    path, kind and body of each."""
 
     def __enter__(self):
         self.requests = requests = []
@@ -56,7 +58,8 @@ class HostCollector:
 
 
 class HostServer(Server):
-    """Reached by the machine over TLS with one of its two tokens. Questions of the test come over TLS too."""
+    """The machine reaches it over TLS with one of its two tokens. The test's requests use TLS
+    too."""
 
     def __init__(self):
         self.certificates = tempfile.TemporaryDirectory(prefix="lagtrap-system-")

@@ -1,8 +1,10 @@
-"""A disk with a plain Debian for the machine under test, made from the packages of this machine's own package sources; or one
-that is prepared: it has what our packages depend on, which takes an emulated machine two minutes to install.
+"""A disk with a plain Debian for the machine under test, made from this machine's own package
+sources; or a prepared one, which also has our packages' dependencies, because installing them
+takes an emulated machine two minutes.
 
-Kept in the cache folder (LAGTRAP_CACHE_DIR, or lagtrap in the user's cache folder), by what it is made of, so that a change
-of this file, of the guest's files or of our packages' dependencies makes a new one.
+Kept in the cache folder (LAGTRAP_CACHE_DIR, or lagtrap in the user's cache folder) by a hash of
+its ingredients, so that a change of this file, of the guest's files or of our packages'
+dependencies makes a new one.
 """
 
 import hashlib
@@ -18,9 +20,9 @@ SUITES = {"debian12": "bookworm", "debian13": "trixie"}
 DISK_SIZE = "3G"
 PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "linux-image-cloud-amd64", "initramfs-tools", "zstd",
             "ca-certificates")
-# What docs/server.md installs beside our packages.
+# Packages that docs/server.md installs besides ours.
 WALKED_WITH = ("curl",)
-# Of the network and the clock: what a test does not want to run by itself.
+# Network and clock services that a test does not want to run by themselves.
 MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer", "fstrim.timer", "systemd-timesyncd.service",
           "serial-getty@ttyS0.service", "man-db.timer", "e2scrub_reap.service", "dpkg-db-backup.timer")
 
@@ -37,7 +39,8 @@ def own_suite():
 
 
 def sources_of(suite):
-    """This machine's own sources of its release, for another release, as lines of a sources.list."""
+    """This machine's own package sources, adapted to another release, as lines of a
+    sources.list."""
     own = own_suite()
     suites = {f"{own}{part}": f"{suite}{part}" for part in ("", "-updates", "-security")}
     stanzas = []
@@ -62,13 +65,13 @@ def sources_of(suite):
 
 
 def apt_proxies():
-    """Options of this machine's apt that say how packages are reached."""
+    """Options of this machine's apt that say how to reach packages."""
     dump = subprocess.run(["apt-config", "dump", "Acquire"], capture_output=True, text=True, check=True).stdout
     return [f"--aptopt={line}" for line in dump.splitlines() if re.match(r'Acquire::[\w:]*Proxy\S* "[^"]', line)]
 
 
 def dependencies_of(packages):
-    """What our packages need from Debian, as one list of dependencies."""
+    """All dependencies of our packages on Debian's, in one list."""
     needed = []
     for package in packages:
         fields = subprocess.run(["dpkg-deb", "-f", package, "Pre-Depends", "Depends"], capture_output=True, text=True,
@@ -151,7 +154,8 @@ def make(suite, target, dependencies, prepared):
 
 
 def get(machine, packages, prepared):
-    """The folder with the machine's disk.img, vmlinuz and initrd.img, and whether it was made just now."""
+    """The folder with the machine's disk.img, vmlinuz and initrd.img, and whether it was just
+    made."""
     dependencies = dependencies_of(packages)
     guest = b"".join(path.read_bytes() for path in sorted((HERE / "guest").iterdir()))
     parts = (SUITES[machine].encode(), pathlib.Path(__file__).read_bytes(), guest, "\n".join(dependencies).encode())
@@ -168,7 +172,7 @@ def get(machine, packages, prepared):
         os.rename(unfinished, ready)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    # One of each machine is enough.
+    # Keep one of each machine.
     for old in folder.glob(f"{name}-{'?' * len(key)}"):
         if old != ready:
             shutil.rmtree(old, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A machine under test: qemu with an emulated processor, driven over a serial port."""
+"""A machine under test: qemu with an emulated processor, controlled through a serial port."""
 
 import contextlib
 import json
@@ -15,16 +15,17 @@ import time
 STEPS = pathlib.Path(__file__).resolve().parent / "steps"
 
 
-# Where this machine is busy, an emulated processor may stand still for longer than timers and watchdogs wait.
+# If this machine is busy, an emulated processor may stall for longer than timers and watchdogs
+# wait.
 PATIENCE = "no_timer_check systemd.default_timeout_start_sec=1200 systemd.service_watchdogs=no"
 
-# One thread for both processors: with one for each, qemu 7.2 lets a processor run what the other has just replaced in the
-# kernel's code, and the kernel ends with a breakpoint of its own in __schedule.
+# One thread for both processors: with one each, qemu 7.2 lets a processor run what the other has
+# just replaced in the kernel's code, and the kernel dies of its own breakpoint in __schedule.
 EMULATOR = "tcg,thread=single"
 
-# Without what costs an emulator most and nothing of ours asks for: vectors of 256 bits, by which the C library copies and compares,
-# a fifth level of page tables and numbered address spaces. Returns and calls through pointers go their straight way, as no other
-# guest is to be kept from guessing. A sixth less to emulate.
+# Without what is expensive to emulate and not needed here: 256-bit vectors, which the C library
+# uses to copy and compare, five-level page tables, and PCIDs. Returns and indirect calls are
+# direct, because there is no other guest to protect against speculation. A sixth less to emulate.
 PROCESSOR = "max,-cx16,-avx,-avx2,-la57,-pcid"
 STRAIGHT = "spectre_v2=off retbleed=off"
 
@@ -38,9 +39,10 @@ def say(text):
 
 
 class Machine:
-    """Boots from an image's folder; what is written to its disk is forgotten when it ends.
+    """Boots from an image's folder; changes to its disk are discarded when it ends.
 
-    `materials` is a folder that the machine sees read-only below /mnt. The host's loopback address is 10.0.2.2 there.
+    `materials` is a folder that the machine sees read-only below /mnt. The host's loopback
+    address is 10.0.2.2 there.
     """
 
     def __init__(self, name, image, materials):
@@ -63,7 +65,8 @@ class Machine:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(str(agent))
         listener.listen(1)
-        # It runs from the first test on, and those that run alone wait for its end: others shall wait for a CPU rather than it.
+        # It runs from the first test on, and tests that run alone wait for its end, so it gets
+        # priority over others.
         self.process = subprocess.Popen(
             ["nice", "-n", "-5", "qemu-system-x86_64", "-accel", EMULATOR, "-cpu", PROCESSOR, "-m", "1G", "-smp", "2", "-display", "none",
              "-no-user-config", "-nodefaults", "-no-reboot",
@@ -87,7 +90,8 @@ class Machine:
         return self.folder / "console"
 
     def reboot(self, seconds=600):
-        """Reboots, in another qemu: in one that was reset everything takes three times as long."""
+        """Reboots in another qemu, because everything takes three times as long in one that was
+        reset."""
         self.run("reboot")
         try:
             self.process.wait(seconds)
@@ -107,7 +111,8 @@ class Machine:
 
     @contextlib.contextmanager
     def woken_after(self, seconds):
-        """While it lasts the machine may fall asleep once; it is woken when it has slept for so long."""
+        """Within the block the machine may fall asleep once; it is woken after sleeping for this
+        long."""
         with socket.socket(socket.AF_UNIX) as control, control.makefile("rw") as lines:
             control.connect(str(self.folder / "qmp"))
 
@@ -156,8 +161,8 @@ class Machine:
                 return found.group(1)
 
     def run(self, step, *arguments, seconds=900):
-        """Runs a step in the machine and returns the lines that it printed; fails if the step does. Lines "data NAME JSON" are
-        for the caller alone."""
+        """Runs a step in the machine and returns the lines that it printed; fails if the step
+        does. Lines "data NAME JSON" are only for the caller."""
         self.number += 1
         self.port.setblocking(True)
         self.port.sendall(f"{self.number} {step} {' '.join(arguments)}\n".encode())

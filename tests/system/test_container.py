@@ -1,8 +1,9 @@
-"""lagtrapd in a container, of an image from our packages, with the options of packaging/container/compose.yaml: it records a
-delay of a program outside and one of a program in another container.
+"""lagtrapd in a container from an image of our packages, with the options of
+packaging/container/compose.yaml: it records a delay of a program outside and one of a program in
+another container.
 
-The build directory comes in LAGTRAP_BUILD_DIR; its packages are in its folder "packages", where the test "packages" puts
-them. Exits with 0, with 1 and a reason, or with 77 and a reason where podman cannot run.
+LAGTRAP_BUILD_DIR is the build directory; the test "packages" puts our packages into its folder
+"packages". Exits with 0, with 1 and a reason, or with 77 and a reason if podman cannot run.
 """
 
 import contextlib
@@ -58,7 +59,8 @@ def may_raise_limits():
 
 
 def podman_command():
-    """Where control groups of version 1 are mounted, podman gets a view of its own in which they are version 2's."""
+    """If control groups of version 1 are mounted, podman gets its own mount namespace in which
+    they are of version 2."""
     command = ["podman", "--cgroup-manager=cgroupfs"]
     if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
         return command
@@ -79,7 +81,7 @@ def podman_or_fail(*arguments, **options):
 
 
 def limits(wanted):
-    """Options for limits of resources: as wanted, as far as this machine lets anybody set them."""
+    """Options for resource limits: as wanted, as far as this machine lets them be set."""
     hard = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
     options = []
     if not may_raise_limits():
@@ -105,12 +107,13 @@ def group_limits(service):
 
 
 def runtime():
-    """crun gives up where it may not lock memory without limit."""
+    """crun fails if it may not lock unlimited memory."""
     return [] if may_raise_limits() else ["--runtime=runc"]
 
 
 def daemon_options(folder):
-    """What compose.yaml says of the service, as options of podman; host paths that are ours to write lie in `folder`."""
+    """The service's options in compose.yaml as options of podman; writable host paths are in
+    `folder`."""
     service = yaml.safe_load((PLACE / "compose.yaml").read_text())["services"]["lagtrapd"]
     own = {"/etc/lagtrap": folder / "etc", "/var/lib/lagtrap": folder / "lib"}
     options = group_limits(service) + limits(service.pop("ulimits"))
@@ -130,7 +133,7 @@ def daemon_options(folder):
 
 
 def check_manifest():
-    """What Kubernetes is told is what is tested here."""
+    """The Kubernetes manifest has the options tested here."""
     service = yaml.safe_load((PLACE / "compose.yaml").read_text())["services"]["lagtrapd"]
     documents = list(yaml.safe_load_all((PLACE / "daemonset.yaml").read_text()))
     pod = next(document for document in documents if document["kind"] == "DaemonSet")["spec"]["template"]["spec"]
@@ -174,7 +177,8 @@ def build_images(folder):
                 for found in (BUILD / "packages").glob(f"{name}_*.deb")]
     check(len(packages) == 3, f"{BUILD}/packages lacks packages. The test \"packages\" makes them")
     podman_or_fail("import", base_tar(packages), BASE_IMAGE)
-    # Without a container of its own for each step: a machine that lets nobody raise limits cannot start one by crun.
+    # Without a container for each step, which crun cannot start on a machine that does not allow
+    # raising limits.
     build = ("build", "--isolation=chroot", "--network=host", "--build-arg", f"BASE={BASE_IMAGE}")
     podman_or_fail(*build, "--tag", IMAGE, "--file", PLACE / "Containerfile", BUILD / "packages")
     (folder / "program").mkdir()
@@ -184,7 +188,8 @@ def build_images(folder):
 
 
 def remove_groups():
-    """Those of ended containers: podman leaves them where it has no manager of groups, and other tests would count them."""
+    """Control groups of ended containers: podman leaves them without a group manager, and other
+    tests would count them."""
     for hierarchy in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
         for folder, _, _ in os.walk(os.path.join(hierarchy, "libpod_parent"), topdown=False):
             with contextlib.suppress(OSError):
@@ -207,7 +212,8 @@ def event(name):
 
 
 def delay_of(folder, command, kind, pause_for):
-    """Starts `command`, tells it to go when it is watched, and gives the report of the bundle that it makes."""
+    """Starts `command`, tells it to go once it is watched, and returns the report of the bundle
+    that results."""
     before = set((folder / "lib/spool/ready").glob("*.zst"))
     with subprocess.Popen([*map(str, command), "--kind", kind, "--fast", "5", "--slow-ms", "400", "--wait"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:

@@ -1,6 +1,7 @@
-"""The BPF programs load on the kernels of Debian's releases, as they are and with everything that lagtrapd may switch on: each
-kernel is booted with the objects and one program that loads them, and nothing else. It takes a minute where a whole machine
-takes a quarter of an hour. test_kernels.py [MACHINE...]: all of image.SUITES, unless some are named."""
+"""The BPF programs load on the kernels of Debian's releases, as they are and with everything that
+lagtrapd may switch on: each kernel is booted with only the objects and a program that loads them.
+That takes a minute, where a whole machine takes a quarter of an hour. test_kernels.py [MACHINE...]:
+all of image.SUITES, unless some are named."""
 
 import hashlib
 import os
@@ -43,7 +44,8 @@ def kernel_of(machine):
 
 
 def archive(entries):
-    """An initial file system: cpio's "newc" (Linux, Documentation/driver-api/early-userspace/buffer-format.rst)."""
+    """An initial file system: cpio's "newc" (Linux,
+    Documentation/driver-api/early-userspace/buffer-format.rst)."""
     parts = []
     for number, (name, mode, content) in enumerate([*entries, ("TRAILER!!!", 0, b"")], 1):
         encoded = name.encode() + b"\0"
@@ -54,7 +56,7 @@ def archive(entries):
 
 
 def boot(kernel, initial, folder):
-    """What the machine said."""
+    """Returns the console output."""
     console = folder / "console"
     subprocess.run(["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "512M", "-display", "none", "-no-user-config", "-nodefaults",
                     "-no-reboot", "-kernel", kernel, "-initrd", initial, "-append", "console=ttyS0 quiet panic=-1 rdinit=/init",

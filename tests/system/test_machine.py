@@ -1,8 +1,9 @@
-"""test_machine.py debian12|debian13 install|life|use: our packages in a booted machine, from installing to purging. "install" finds a
-delay in between, "life" boots again and upgrades too; "use" is what people do with them, and what machines suffer.
+"""test_machine.py debian12|debian13 install|life|use: our packages in a booted machine, from
+installing to purging. "install" records a delay in between, "life" also reboots and upgrades,
+"use" covers what people do with them and what happens to machines.
 
-The build directory comes in LAGTRAP_BUILD_DIR; its packages are in its folder "packages", where the test "packages"
-puts them. Exits with 0, with 1 and a reason, or with 77 and a reason where no machine can be made.
+LAGTRAP_BUILD_DIR is the build directory; the test "packages" puts our packages into its folder
+"packages". Exits with 0, with 1 and a reason, or with 77 and a reason if no machine can be made.
 """
 
 import os
@@ -22,10 +23,10 @@ from machine import STEPS, Machine, MachineFailure, say
 BUILD = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci")).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 WALK = "From the package to the first bundle over the network"
-EVENT = "work"  # as steps/lib.sh names it in the settings
+EVENT = "work"  # as in the settings of steps/lib.sh
 SLEEP_SECONDS = 12
 OLD_VERSION = "0.0.9"
-# Exposure as systemd-analyze counts it; a service may have no more.
+# Maximum exposure of each service, by systemd-analyze's score.
 MOST_EXPOSED = {"lagtrapd": 3.5, "lagtrap-uploader": 1.5, "lagtrap-server": 1.5}
 TOOLS = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "dpkg-scanpackages", "openssl")
 
@@ -50,7 +51,7 @@ def packages():
 
 
 def blocks_of(section):
-    """What docs/server.md tells people to type in that section."""
+    """The commands that docs/server.md gives in that section."""
     page = (SOURCE / "docs" / "server.md").read_text(encoding="utf-8")
     found = re.search(rf"^## {section}$(.*?)^## ", page, re.M | re.S)
     if not found:
@@ -90,7 +91,7 @@ def add_older(materials):
 
 
 def gather(folder, server):
-    """What the machine gets to see."""
+    """Fills the folder that the machine can see with packages and steps."""
     (folder / "new").mkdir()
     for package in packages():
         shutil.copy(package, folder / "new")
@@ -152,7 +153,7 @@ def begin(machine, packages_folder, watch):
 
 
 def install(machine, _, __, watch):
-    """From installing to a delay, and away again."""
+    """From installation to a delay, and removal."""
     begin(machine, "/mnt/new", watch)
     leave(machine, watch)
 
@@ -172,7 +173,7 @@ def live(machine, _, version, watch):
 
 
 def use(machine, server, _, watch):
-    """What people do with them."""
+    """Everyday use of the installed packages, and unusual conditions."""
     begin(machine, "/mnt/new", watch)
     machine.run("calls")
     watch.lap("calls of a function of a running program shown")
@@ -192,7 +193,7 @@ def use(machine, server, _, watch):
 
 
 def send_spans(machine, watch):
-    """Delays go to a collector, by the uploader as systemd confines it."""
+    """Delays go to a collector, sent by the uploader as systemd confines it."""
     with HostCollector() as collector:
         machine.run("spans", collector.url)
         if not collector.requests:
@@ -204,7 +205,7 @@ def send_spans(machine, watch):
 
 
 def suffer(machine, server, watch):
-    """What happens to machines: sleep, and CPUs that come and go."""
+    """Changes of the machine: sleep, and CPUs that come and go."""
     with machine.woken_after(SLEEP_SECONDS):
         lines = machine.run("sleep")
     check_recording(*data(lines, "report"), *data(lines, "planted"))

@@ -1,5 +1,5 @@
-// The first process of a machine that has nothing but a kernel: loads the BPF objects in /objects, says of each on the console
-// whether the kernel took it, and switches the machine off. Linked statically.
+// The init process of a machine that has only a kernel: loads the BPF objects in /objects, prints
+// on the console whether the kernel accepted each, and powers the machine off. Statically linked.
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>
@@ -23,7 +23,8 @@ static int keep(enum libbpf_print_level level, const char* format, va_list argum
     return length;
 }
 
-// What lagtrapd sets before it loads the programs, where that makes the verifier look at more of them. Offsets may be any.
+// Constants that lagtrapd sets before loading, as far as they make the verifier check more code. The
+// values of offsets are arbitrary.
 static const struct {
     const char* name;
     unsigned value;
@@ -55,7 +56,7 @@ static void set_all(struct bpf_object* object) {
     for (int i = 0; i < btf_vlen(type); ++i) set_variable(types, btf_var_secinfos(type) + i, values);
 }
 
-// As the object is, and with everything that lagtrapd may switch on.
+// Loads the object as it is, or with everything that lagtrapd may switch on.
 static int load_once(const char* name, int with_all) {
     char path[300];
     snprintf(path, sizeof(path), "/objects/%s", name);
