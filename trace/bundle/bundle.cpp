@@ -36,7 +36,7 @@ Error archive_error(archive* handle, std::string_view doing) {
                       std::string(doing) + ": " + (said != nullptr ? printable(said) : "unknown error"));
 }
 
-// Where the archive's bytes go: a file, and the digest of what went into it.
+// Receives the archive's bytes: a file, and the digest of what was written.
 struct Output {
     UniqueFd fd;
     Sha256 digest;
@@ -65,7 +65,7 @@ Status add_file(archive* handle, const std::filesystem::path& path, const char* 
     archive_entry_set_size(entry.get(), facts.st_size);
     archive_entry_set_filetype(entry.get(), AE_IFREG);
     archive_entry_set_perm(entry.get(), 0644);
-    // No owner and no time: the same capture gives the same bytes, and so the same digest, whenever it is packed.
+    // No owner and no time, so that the same capture always gives the same bytes and digest.
     archive_entry_set_mtime(entry.get(), 0, 0);
     if (archive_write_header(handle, entry.get()) != ARCHIVE_OK) return archive_error(handle, name);
     std::array<char, 65536> buffer;
@@ -95,7 +95,7 @@ Status pack(const std::filesystem::path& directory, Output& output) {
     for (const char* name : {system_name, settings_name, trace_name}) {
         if (!status) break;
         status = add_file(handle.get(), directory / name, name);
-        // A capture without its settings is worth having all the same.
+        // A capture without settings is still useful.
         if (!status && name == settings_name && status.error().kind == ErrorKind::NotFound) status = success();
     }
     if (status && archive_write_close(handle.get()) != ARCHIVE_OK)

@@ -1,4 +1,4 @@
-// The files of a bundle. Used by the other files of this folder.
+// Names of the files in a bundle. For this folder only.
 #pragma once
 
 namespace lagtrap::trace {

@@ -1,5 +1,6 @@
-// A bundle's tar file is read here and not by a library of archives: three plain files are all that it may hold, and
-// what else tar files can hold (sparse files, long names, extended headers, attributes) is what bombs are made of.
+// Reads a bundle's tar file directly, without an archive library. A bundle contains only three
+// regular files, and the other features of tar (sparse files, long names, extended headers,
+// attributes) are what archive bombs are made of.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -17,10 +18,11 @@ namespace lagtrap::trace {
 namespace {
 
 constexpr std::uint64_t xml_limit_bytes = 16 << 20;
-// tar fills its last record up with zeros; GNU tar makes records of up to this size.
+// tar pads its last record with zeros; GNU tar's records have up to this size.
 constexpr std::uint64_t padding_limit_bytes = 1 << 20;
 
-// POSIX ustar, IEEE Std 1003.1, "pax": numbers are octal digits, ended by a space or a zero byte.
+// POSIX ustar, IEEE Std 1003.1, "pax": numbers are octal digits, terminated by a space or a zero
+// byte.
 struct TarHeader {
     char name[100], mode[8], owner[8], group[8], size[12], modified[12], checksum[8];
     char kind;
@@ -46,7 +48,8 @@ std::string_view text_of(const char (&field)[size]) {
     return {field, ::strnlen(field, size)};
 }
 
-// Nothing where the field is no octal number, as where a size is written in binary because it is too large for that.
+// nullopt if the field is not an octal number, for example a size in binary because it is too
+// large.
 template <std::size_t size>
 std::optional<std::uint64_t> number_of(const char (&field)[size]) {
     std::string_view digits = text_of(field);
@@ -61,7 +64,7 @@ std::optional<std::uint64_t> number_of(const char (&field)[size]) {
     return number;
 }
 
-// The sum of all bytes, with spaces where the sum itself stands.
+// Sum of all bytes, with spaces in place of the checksum.
 bool has_right_checksum(const TarHeader& header) {
     TarHeader blank = header;
     std::fill(std::begin(blank.checksum), std::end(blank.checksum), ' ');
@@ -80,7 +83,7 @@ class BundleReader {
   public:
     explicit BundleReader(int fd) : stream_(fd) {}
 
-    // The next plain file, or null after the last.
+    // The next regular file, or nullptr after the last.
     Result<const TarHeader*> next() {
         TRY_ASSIGN(const std::size_t got, stream_.read(reinterpret_cast<char*>(&header_), sizeof header_));
         if (got == 0 && first_) return invalid("not a bundle: it is empty");
@@ -94,7 +97,7 @@ class BundleReader {
         return &header_;
     }
 
-    // Gives the content of the file whose header was read last to `member`.
+    // Passes the content of the file with the last header to `member`.
     Status read(Member& member) {
         const std::string name = member.name;
         if (member.seen) return invalid("holds " + name + " twice");
@@ -103,7 +106,7 @@ class BundleReader {
         if (!size_bytes || *size_bytes > member.limit_bytes)
             return make_error(ErrorKind::TooLarge,
                               name + " is larger than " + std::to_string(member.limit_bytes) + " bytes");
-        // The space grows with what really comes: a small file may announce gigabytes.
+        // Grow with the data actually read: a small file may announce gigabytes.
         std::array<char, 65536> buffer;
         for (std::uint64_t left = *size_bytes; left > 0;) {
             const std::size_t wanted = std::min<std::uint64_t>(left, buffer.size());
@@ -117,7 +120,7 @@ class BundleReader {
         return got == padding ? success() : invalid(name + " is cut short");
     }
 
-    // After the last file nothing comes but zeros.
+    // Only zeros may follow the last file.
     Status check_end() {
         std::array<char, 65536> buffer;
         for (std::uint64_t size_bytes = 0; size_bytes <= padding_limit_bytes;) {
@@ -152,7 +155,8 @@ Status check_plain_file(int fd) {
     return S_ISREG(facts.st_mode) ? success() : invalid("not a bundle: it is not a plain file");
 }
 
-// The members in any order, until the archive ends or until the first `stop_after` members were seen (0: all).
+// Reads the members in any order, until the archive ends or the first `stop_after` members were
+// seen (0: all).
 Status read_members(int fd, std::array<Member, 3>& members, std::size_t stop_after) {
     TRY(check_plain_file(fd));
     BundleReader reader(fd);

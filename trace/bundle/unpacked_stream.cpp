@@ -43,7 +43,7 @@ Result<std::size_t> UnpackedStream::read(char* into, std::size_t size) {
         if (packed_begin_ == packed_end_ && !file_ended_) TRY(refill());
         ZSTD_inBuffer input{packed_.data(), packed_end_, packed_begin_};
         const std::size_t unpacked_before = output.pos;
-        // Also without input: zstd may hold more than there was room for.
+        // Call it without input too: zstd may hold more output than there was room for.
         const std::size_t answer = ZSTD_decompressStream(context_.get(), &output, &input);
         if (ZSTD_isError(answer) != 0)
             return make_error(ErrorKind::Invalid, std::string("is damaged: ") + ZSTD_getErrorName(answer));
