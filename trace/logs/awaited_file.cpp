@@ -36,7 +36,7 @@ AwaitedFileNote::~AwaitedFileNote() {
     if (page_ != nullptr) ::munmap(page_, page_bytes);
 }
 
-// "UID PATH", or " PATH" where there is no process; the page's last byte stays 0.
+// "UID PATH", or " PATH" without a process; the page's last byte remains 0.
 void AwaitedFileNote::set(const std::filesystem::path& path, std::optional<std::uint32_t> uid) {
     const std::string text = (uid ? std::to_string(*uid) : std::string()) + " " + path.native();
     const std::size_t bytes = std::min(text.size(), page_bytes - 1);

@@ -1,4 +1,5 @@
-// Which file a merge is waiting for: kept where the daemon can read it when the merge itself can say nothing any more.
+// Notes which file a merge is waiting for, where the daemon can read it even if the merge itself
+// hangs.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,24 @@
 namespace lagtrap::trace {
 
 struct AwaitedFile {
-    std::string path;  // printable; as it was asked for, below /proc/PID/root where a process has it there
+    std::string path;  // printable; as the merge requested it: below /proc/PID/root if it belongs to a process
     std::optional<std::uint32_t> uid;  // of that process
 };
 
-// The merge's side: a page of a file in the capture, shared, so that a note costs no system call. One thread's.
+// The merge's side. The note is a shared mapping of a file in the capture, so updating it takes no
+// system call. Not thread-safe.
 class AwaitedFileNote {
   public:
-    // Errors: the file cannot be made.
+    // Fails if the file cannot be created.
     [[nodiscard]] static Result<AwaitedFileNote> create(const std::filesystem::path& capture);
     AwaitedFileNote(AwaitedFileNote&& other) noexcept;
     AwaitedFileNote& operator=(AwaitedFileNote&&) = delete;
     ~AwaitedFileNote();
 
+    // `uid` is the user of the process that the file belongs to, if any. Paths that exceed the page
+    // (4096 bytes) are truncated.
     void set(const std::filesystem::path& path, std::optional<std::uint32_t> uid);
+    // The merge is not waiting for a file.
     void clear();
 
   private:
@@ -32,7 +37,7 @@ class AwaitedFileNote {
     char* page_;
 };
 
-// The daemon's side. nullopt: the merge waits, or waited, for none.
+// The daemon's side. nullopt if the merge is not, or was not, waiting for a file.
 [[nodiscard]] std::optional<AwaitedFile> read_awaited_file(const std::filesystem::path& capture);
 
 }  // namespace lagtrap::trace

@@ -1,6 +1,7 @@
-// Copies of what processes tell of the code they made: `code/PID-AT.map` and `code/PID-AT.dump` in a capture's folder,
-// the process's own perf map and jitdump byte by byte. PID is the process as the logs name it, AT (CLOCK_MONOTONIC, ns)
-// when the copy was made: it tells of the times before.
+// Names of the copies of perf maps and jitdumps, in which processes describe their JIT code:
+// `code/PID-AT.map` and `code/PID-AT.dump` in a capture's folder. They are byte-for-byte copies.
+// PID is the process as in the logs; AT is the time of the copy (CLOCK_MONOTONIC, ns), so the copy
+// describes code from before that time.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ struct CodeFileName {
     CodeFileKind kind = CodeFileKind::PerfMap;
 };
 
+// File name within code_directory_name.
 [[nodiscard]] std::string to_text(const CodeFileName& name);
-// Nothing for files of other names.
+// nullopt if it is not such a name.
 [[nodiscard]] std::optional<CodeFileName> parse_code_file_name(std::string_view text);
 
 }  // namespace lagtrap::trace

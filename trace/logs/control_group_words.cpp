@@ -14,7 +14,7 @@ bool is_container_id(std::string_view text) {
     return text.size() == container_id_digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Of "docker-ID.scope" or of a folder "ID" within "docker".
+// For "docker-ID.scope", or a folder "ID" in "docker".
 struct Manager {
     std::string_view prefix;
     std::string_view name;
@@ -26,7 +26,7 @@ constexpr auto managers = std::to_array<Manager>({{"docker", "docker"},
                                                   {"kubepods", "Kubernetes"},
                                                   {"lxc", "LXC"}});
 
-// The parts of a path between its slashes, from the root on, until `visit` gives false.
+// Visits the components of a path from the root on, until `visit` returns false.
 template <typename Visit>
 void for_each_part(std::string_view path, Visit visit) {
     for (std::size_t at = 0; at < path.size();) {

@@ -79,7 +79,7 @@ Result<LogWriter> LogWriter::create(const std::filesystem::path& directory, LogK
         return make_error(ErrorKind::Invalid, "session id \"" + printable(session_id) + "\" is not a UUID");
     LogWriter writer;
     FAULT_POINT_OF("log.create", log_file_name(kind));
-    // The user log may have memory of programs (lagtrap_stack_copy): it is for root alone.
+    // The user log may contain memory of programs (lagtrap_stack_copy), so only root may read it.
     const unsigned mode = kind == LogKind::User ? 0600 : 0640;
     TRY_ASSIGN(writer.fd_, open_file(directory / log_file_name(kind), O_WRONLY | O_CREAT | O_EXCL, mode));
     LogFileHeader header{};
@@ -121,7 +121,7 @@ Status LogWriter::flush() {
     };
     const Status written = write_block();
     if (!written) {
-        // A torn block would hide every later one from readers.
+        // A torn block would hide all later ones from readers.
         const auto end = static_cast<off_t>(written_bytes_);
         if (::ftruncate(fd_.get(), end) == 0) (void)::lseek(fd_.get(), end, SEEK_SET);
         return written.error().within("write log");
@@ -135,7 +135,7 @@ Status LogWriter::flush() {
 
 Result<LogReader> LogReader::open(const std::filesystem::path& path) {
     LogReader reader;
-    // O_NONBLOCK: opening a FIFO in the log's place must not wait for its writer.
+    // O_NONBLOCK: do not block if the log is a FIFO.
     TRY_ASSIGN(reader.fd_, open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat facts {};
     if (::fstat(reader.fd_.get(), &facts) != 0) return system_error(path.string());
@@ -150,7 +150,8 @@ Result<LogReader> LogReader::open(const std::filesystem::path& path) {
     return reader;
 }
 
-// Whether another whole block was read. Sets `partial` where the log goes on but not with a whole block.
+// Returns true if it read another complete block. Sets `partial` if the log continues, but not with
+// a complete block.
 Result<bool> LogReader::read_block() {
     LogBlockHeader header{};
     TRY_ASSIGN(const std::size_t got, read_fully(fd_.get(), &header, sizeof(header)));

@@ -1,6 +1,7 @@
-// The bytes of a log: one LogFileHeader, then blocks, each a LogBlockHeader and payload_bytes of records. All
-// numbers are little-endian. A record is padded with zeros to a multiple of record_alignment_bytes; the padding
-// is not in its size_bytes. A block is whole if its checksum holds; the log ends before the first that is not.
+// The bytes of a log: one LogFileHeader, then blocks, each a LogBlockHeader and payload_bytes of
+// records. All numbers are little-endian. A record is padded with zeros to a multiple of
+// record_alignment_bytes; its size_bytes excludes the padding. The log ends before the first block
+// whose checksum does not match.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,9 @@ struct LogFileHeader {
     std::uint64_t monotonic_ns;
     std::uint64_t boottime_ns;
     std::uint64_t realtime_ns;
-    char session_id[64];  // ended by a NUL
+    char session_id[64];  // NUL-terminated
     std::uint32_t padding;
-    std::uint32_t checksum;  // CRC-32 (zlib's) of all bytes before it
+    std::uint32_t checksum;  // CRC-32 (zlib's) of all preceding bytes
 };
 static_assert(sizeof(LogFileHeader) == 112);
 
@@ -29,11 +30,11 @@ struct LogBlockHeader {
     std::uint32_t magic;
     std::uint32_t payload_bytes;  // a multiple of record_alignment_bytes, at most log_block_bytes
     std::uint32_t record_count;
-    std::uint32_t checksum;  // CRC-32 of the three fields before it, then of the payload
+    std::uint32_t checksum;  // CRC-32 of the three preceding fields, then of the payload
 };
 static_assert(sizeof(LogBlockHeader) == 16);
 
-// Size of a record in a block, with its padding.
+// Size of a record in a block, including padding.
 [[nodiscard]] constexpr std::size_t padded_record_bytes(std::size_t size_bytes) {
     return (size_bytes + record_alignment_bytes - 1) / record_alignment_bytes * record_alignment_bytes;
 }

@@ -1,4 +1,4 @@
-// Whether a record is what its type says.
+// Checks that a record is consistent with its type.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@ namespace lagtrap::trace {
 
 enum class RecordCheck { Whole, UnknownType, Damaged };
 
-// Checks a record of which `available_bytes` (at least a lagtrap_record) lie in memory: its size is within them
-// and holds its type's struct with the trailing data that it announces; counts are within their limits.
+// Checks a record of which `available_bytes` (at least a lagtrap_record) are in memory: its size
+// must lie within them and cover its type's struct and the trailing data it declares, and its
+// counts must be within their limits.
 [[nodiscard]] RecordCheck check_record(const lagtrap_record* record, std::size_t available_bytes);
 
 }  // namespace lagtrap::trace

@@ -1,5 +1,5 @@
-// A log's records in order of time. Producers on several CPUs write nearly in order; a window of records, bounded
-// in number, is held back and sorted.
+// The records of a log in time order. Producers on several CPUs write nearly in order, so a bounded
+// number of records is held back and sorted.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,28 @@ namespace lagtrap::trace {
 
 class RecordStream {
   public:
-    // As LogReader::open. `window_records`: how many records are held back at most.
+    // Errors as LogReader::open(). `window_records` is the most records to hold back.
     [[nodiscard]] static Result<RecordStream> open(const std::filesystem::path& path, std::size_t window_records);
-    // A log that is missing: no records, partial.
+    // A stand-in for a missing log: it has no records and is partial().
     [[nodiscard]] static RecordStream missing();
 
-    // Hands out no records of this type (stacks, which are read beforehand).
+    // Skips records of this type (stacks, which are read beforehand).
     void leave_out(lagtrap_record_type type) { left_out_ = type; }
 
-    // The next record or nullptr at the end; valid until pop(). Records of one time keep the log's order. One that
-    // comes later than the window bridges follows later ones.
+    // Returns the next record, or nullptr at the end; valid until pop(). Records with equal time
+    // stamps keep the log's order. A record that is later than the window allows is returned after
+    // newer ones.
     [[nodiscard]] Result<const lagtrap_record*> peek();
-    // Only after peek() gave a record.
+    // Call only after peek() returned a record.
     void pop();
     [[nodiscard]] bool partial() const { return reader_ == nullptr || reader_->summary().partial; }
 
   private:
     struct Held {
         std::uint64_t at_ns;
-        std::uint64_t place;  // in the log
+        std::uint64_t place;  // position in the log
         std::unique_ptr<std::uint64_t[]> bytes;
-        [[nodiscard]] bool operator<(const Held& other) const {  // for a heap with the earliest in front
+        [[nodiscard]] bool operator<(const Held& other) const {  // for a heap with the earliest on top
             return at_ns != other.at_ns ? at_ns > other.at_ns : place > other.place;
         }
     };

@@ -37,7 +37,7 @@ constexpr auto end_names =
                                                               {RecordingEnd::Limit, "limit"},
                                                               {RecordingEnd::Size, "size"}});
 
-// Boost.JSON writes bytes of strings as they are; those of other processes may be any.
+// Boost.JSON writes string bytes unchanged, and strings from other processes may contain any.
 json::string text(const std::string& raw) { return json::string(printable(raw)); }
 
 json::object to_json(const ClockSnapshot& clocks) {
@@ -110,7 +110,7 @@ json::array to_json(const ContainerNames& containers) {
     return list;
 }
 
-// Takes the fields of one JSON object; the first thing wrong is kept and everything after it is skipped.
+// Reads the fields of one JSON object. Keeps the first error and skips everything after it.
 class Fields {
   public:
     Fields(const json::object& object, std::string where, std::optional<Error>& error)
@@ -151,7 +151,7 @@ class Fields {
         into.assign(value->get_string().data(), value->get_string().size());
     }
 
-    // The elements of a list of at most `limit`, by a function that takes a value and its place.
+    // Visits the elements of a list of at most `limit`, with each value and its place.
     template <typename Each>
     void list(const char* name, std::size_t limit, Each each) {
         const json::value* value = find(name);
@@ -249,7 +249,7 @@ void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& 
     fields.number("bpf_run_time_ns", quality.bpf_run_time_ns);
     fields.number("daemon_cpu_ns", quality.daemon_cpu_ns);
     fields.flag("truncated_by_size", quality.truncated_by_size);
-    if (fields.has("stack_copies")) {  // the same
+    if (fields.has("stack_copies")) {  // older captures lack it
         fields.number("stack_copies", quality.stack_copies);
         fields.number("stack_copies_left_out", quality.stack_copies_left_out);
     }
@@ -300,7 +300,8 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
     fields.number("ended_ns", session.ended_ns);
     if (session.ended_ns != 0 && session.ended_ns < session.started_ns)
         fields.fail("ended_ns", "lies before \"started_ns\"");
-    if (fields.has("history_length_ns")) fields.number("history_length_ns", session.history_length_ns);  // as boot_id
+    // Older captures lack both.
+    if (fields.has("history_length_ns")) fields.number("history_length_ns", session.history_length_ns);
     if (fields.has("history_interval_ns")) fields.number("history_interval_ns", session.history_interval_ns);
     fields.number("planned_length_ns", session.planned_length_ns);
     read_end(fields, session);

@@ -1,5 +1,6 @@
-// What is known of a capture beside its logs: `session.json` in the capture's folder. Written when the capture
-// begins and again when it ends, so that a capture cut short can still be merged.
+// What is known about a capture besides its logs: `session.json` in its folder. It is written when
+// the capture starts and again when it ends, so that a capture that was cut short can still be
+// merged.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,13 @@ struct SessionEvent {
     std::uint64_t trace_length_ns = 0;
     std::vector<std::string> stages;
     std::string program;                      // the binary its markers are in; empty for kernel tracepoints
-    std::vector<std::string> markers{};       // of begin, each stage and end: "tracepoint block:block_rq_issue"
-    std::uint64_t trace_length_limit_ns = 0;  // while the run that started the recording goes on; 0: not known
+    std::vector<std::string> markers{};       // of begin, each stage, and end: "tracepoint block:block_rq_issue"
+    std::uint64_t trace_length_limit_ns = 0;  // while the triggering run is still open; 0 if unknown
 };
 
 enum class TriggerReason { Deadline, End, Manual };
 
-// Why the capture was started: the first breach, or a person.
+// What started the capture: the first breach, or a person.
 struct SessionTrigger {
     TriggerReason reason = TriggerReason::End;
     std::uint32_t event = 0;  // index into events
@@ -36,57 +37,59 @@ struct SessionTrigger {
     std::uint32_t tid = 0;
     std::string comm;
     std::uint64_t begin_ns = 0;
-    std::uint64_t breach_ns = 0;    // when the delay was noticed (for Manual: when it was asked for)
-    std::uint64_t reported_ns = 0;  // when the listener told the collector
-    bool of_goroutine = false;      // the run may end on another thread; not kept in files
+    std::uint64_t breach_ns = 0;    // when the delay was detected (Manual: when the capture was requested)
+    std::uint64_t reported_ns = 0;  // when the listener reported it to the collector
+    bool of_goroutine = false;      // the run may end on another thread; not stored in files
 };
 
-// Why a recording ended when it did.
+// Why a recording ended.
 enum class RecordingEnd {
-    Unknown,  // it runs, failed, or is older than this field
-    Length,   // recorded as long as planned; a run noticed at its deadline had ended before
-    RunEnd,   // as soon as the run that started it had ended, later than planned
-    RunGone,  // the same; that run will never end, as its thread or process is gone
-    Limit,    // that run goes on; the longest length was reached
-    Size,     // its files reached their limit
+    Unknown,  // still running, failed, or written before this field existed
+    Length,   // recorded for the planned length; a run caught at its deadline had ended by then
+    RunEnd,   // ended with the triggering run, later than planned
+    RunGone,  // as RunEnd, but that run will never end: its thread or process is gone
+    Limit,    // reached the maximum length with that run still open
+    Size,     // the files reached their size limit
 };
 
-// "length", "run-end", "run-gone", "limit", "size"; empty for Unknown, which also stands for every other text.
+// "length", "run-end", "run-gone", "limit", "size"; empty for Unknown. Any other text means
+// Unknown.
 [[nodiscard]] std::string_view recording_end_name(RecordingEnd end);
 [[nodiscard]] RecordingEnd recording_end_named(std::string_view name);
 
 inline constexpr std::size_t shed_limit = 64;
 inline constexpr std::size_t session_containers_limit = 512;
 
-// Losses and costs, by name; all monotonic counts over the capture.
+// Losses and costs; each count covers the whole capture.
 struct SessionQuality {
     std::uint64_t samples_taken = 0;
     std::uint64_t samples_lost = 0;
     std::uint64_t switches_lost = 0;
     std::uint64_t wakings_lost = 0;
     std::uint64_t stacks_lost = 0;
-    std::uint64_t stack_copies = 0;           // made of stacks that only the merge can walk
-    std::uint64_t stack_copies_left_out = 0;  // for want of budget or room
+    std::uint64_t stack_copies = 0;           // copies of stacks that only the merge can walk
+    std::uint64_t stack_copies_left_out = 0;  // copies not made, for lack of budget or room
     std::uint64_t runs_lost = 0;
-    std::uint64_t task_changes_lost = 0;  // exec, mmap, exit records the kernel dropped
-    std::uint64_t code_files_lost = 0;    // what programs tell of JIT code: refused, cut or unreadable
-    std::uint64_t bpf_run_time_ns = 0;    // 0 where the kernel does not count it
+    std::uint64_t task_changes_lost = 0;  // exec, mmap and exit records that the kernel dropped
+    std::uint64_t code_files_lost = 0;    // files about JIT code that were refused, truncated or unreadable
+    std::uint64_t bpf_run_time_ns = 0;    // 0 if the kernel does not count it
     std::uint64_t daemon_cpu_ns = 0;
     bool truncated_by_size = false;
-    std::vector<std::string> shed;  // what was given up because it cost too much, a sentence each; at most shed_limit
+    std::vector<std::string> shed;  // what was disabled to limit the cost, one sentence each; at most shed_limit
 };
 
 struct Session {
     std::string id;  // UUID
     std::string lagtrap_version;
-    std::string boot_id;  // of the boot it was recorded in, by running_boot_id(); empty: not known
+    std::string boot_id;  // from running_boot_id(), of the recorded boot; empty if unknown
     ClockSnapshot clocks;
-    std::uint64_t started_ns = 0;           // monotonic; recording was on
-    std::uint64_t ended_ns = 0;             // 0 while it runs, or if the daemon died
-    std::uint64_t history_length_ns = 0;    // before started_ns, of which samples and waits were kept; 0: none
-    std::uint64_t history_interval_ns = 0;  // between its samples of one CPU
-    std::uint64_t planned_length_ns = 0;    // at least
-    std::uint64_t longest_length_ns = 0;    // while the run that started it goes on; 0: not known
+    std::uint64_t started_ns = 0;  // CLOCK_MONOTONIC; recording was on
+    std::uint64_t ended_ns = 0;    // 0 while recording, or if the daemon died
+    // How long before started_ns samples and waits were kept; 0 if they were not.
+    std::uint64_t history_length_ns = 0;
+    std::uint64_t history_interval_ns = 0;  // between two of its samples of one CPU
+    std::uint64_t planned_length_ns = 0;    // minimum
+    std::uint64_t longest_length_ns = 0;    // maximum while the triggering run is open; 0 if unknown
     RecordingEnd end = RecordingEnd::Unknown;
     std::uint64_t sample_interval_ns = 1'000'000;
     std::uint32_t cpu_count = 0;
@@ -94,14 +97,16 @@ struct Session {
     std::vector<SessionEvent> events;
     SessionTrigger trigger;
     SessionQuality quality;
-    ContainerNames containers;  // of processes that were there; at most session_containers_limit
+    ContainerNames containers;  // of processes in the recording; at most session_containers_limit
     bool finished = false;
 };
 
-// Which boot of the machine this is (/proc/sys/kernel/random/boot_id); empty where the kernel does not say.
+// Identifies the running boot (/proc/sys/kernel/random/boot_id); empty if the kernel does not
+// provide it.
 [[nodiscard]] std::string running_boot_id(const std::filesystem::path& proc_root = "/proc");
 
-// Durable write and bounded read (1 MiB) of DIRECTORY/session.json. Reading checks every field's type and range.
+// Writes DIRECTORY/session.json durably, and reads it (at most 1 MiB). Reading checks the type and
+// range of every field.
 [[nodiscard]] Status write_session(const std::filesystem::path& directory, const Session& session);
 [[nodiscard]] Result<Session> read_session(const std::filesystem::path& directory);
 

@@ -1,4 +1,5 @@
-// Records that were shorter in older versions, or are where they have less to say.
+// Completes records that older versions wrote shorter, or that are shorter when they have less to
+// report.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 namespace lagtrap::trace {
 
-// What the record does not have is 0.
+// Missing fields are 0.
 template <typename Record>
 [[nodiscard]] Record whole_record(const lagtrap_record* record) {
     Record whole{};
