@@ -25,7 +25,6 @@ std::string names_of_taken_out(const RecordedCalls& recorded) {
 
 }  // namespace
 
-// What of them is missing stands beside what else was given up.
 void CallsInTrace::load(const std::filesystem::path& directory, SystemFile& file) {
     recorded_ = read_recorded_calls(directory, call_slices_limit);
     std::vector<std::string> sentences;

@@ -1,4 +1,5 @@
-// Trees of calls in a trace: read from the capture, with source lines, and written as slices.
+// Adds a recording's call trees to its trace: reads them from the capture, finds source lines, and
+// writes slices.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,16 @@
 
 namespace lagtrap::trace {
 
-// The functions are to be called in this order, each once but for the last two. Not for several threads at once.
+// Call the functions in this order, each once except the last two. Not thread-safe.
 class CallsInTrace {
   public:
-    // What of them is missing stands beside what else was given up.
+    // Missing calls are listed in the recording quality (SessionQuality::shed).
     void load(const std::filesystem::path& directory, SystemFile& file);
-    // Wants the lines of functions that are shown, and takes them when names are known.
+    // ask_sources() requests the source lines of the functions shown; fill_sources() fetches them
+    // after naming.
     void ask_sources(StackTable& stacks, ModuleTable& modules);
     void fill_sources(const StackTable& stacks);
-    // `writer` outlives this. `offset_ns`: CLOCK_BOOTTIME - CLOCK_MONOTONIC.
+    // `writer` must outlive this object. `offset_ns` is CLOCK_BOOTTIME - CLOCK_MONOTONIC.
     void add_to(PacketWriter& writer, std::uint64_t offset_ns);
     [[nodiscard]] std::uint64_t next_due_ns() const { return slices_->next_due_ns(); }
     void write_due(std::uint64_t now_ns) { slices_->write_due(now_ns); }

@@ -23,7 +23,7 @@ namespace json = boost::json;
 constexpr const char* note_name = "bundle.json";
 constexpr std::uint64_t note_limit_bytes = 4096;
 
-// A bundle that is whole: its name in the spool, and the one that it has until it gets that.
+// A complete bundle: its name in the spool, and its temporary name until then.
 struct Note {
     std::string name;
     std::string beside;
@@ -31,7 +31,7 @@ struct Note {
     std::uint64_t size_bytes = 0;
 };
 
-// Ends with the descriptor, and so with the process that holds it.
+// The lock ends with the descriptor, and therefore with its process.
 Result<UniqueFd> lock_capture(const fs::path& capture) {
     TRY_ASSIGN(UniqueFd fd, open_file(capture, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     while (::flock(fd.get(), LOCK_EX) != 0)
@@ -69,7 +69,7 @@ Status write_note(const fs::path& capture, const Note& note) {
     return write_file_durably(capture / note_name, json::serialize(object) + "\n", 0640);
 }
 
-// Bundles of this capture that were not finished: nobody else writes them while the capture is locked.
+// Unfinished bundles of this capture. While the capture is locked, nobody else writes them.
 void remove_unfinished(const fs::path& output, const std::string& session_id) {
     std::error_code error;
     fs::directory_iterator files(output, error);
@@ -77,7 +77,7 @@ void remove_unfinished(const fs::path& output, const std::string& session_id) {
         if (files->path().filename().string().starts_with("." + session_id + ".")) ::unlink(files->path().c_str());
 }
 
-// Gives the bundle that a note tells of its name, unless it has it already.
+// Gives the bundle in a note its name, unless it already has it.
 Status put_in_place(const Note& note, const fs::path& output) {
     const fs::path beside = output / note.beside;
     struct stat facts {};
@@ -96,12 +96,12 @@ Result<CaptureBundle> make_bundle(const fs::path& capture, const fs::path& outpu
                     packed.info.size_bytes};
     const auto noted = [&]() -> Status {
         FAULT_POINT("bundle.packed");
-        // A note of a bundle whose name a power failure took back would lose the capture.
+        // If a power failure undid the bundle's name but kept the note, the capture would be lost.
         TRY(sync_directory(output));
         return write_note(capture, note);
     }();
     if (!noted) {
-        // It may be there in spite of the error; without a bundle it must not be.
+        // The note may exist despite the error, but must not exist without the bundle.
         remove_file(capture / note_name);
         remove_file(packed.beside);
         return noted.error();
@@ -130,7 +130,7 @@ Result<CaptureClaim> claim_capture(const fs::path& capture_directory, const fs::
 Result<CaptureBundle> bundle_capture(const fs::path& capture_directory, const fs::path& output_directory,
                                      const MergeOptions& options) {
     auto made = make_bundle(capture_directory, output_directory, options);
-    // What can be made again takes no room while the capture waits for that.
+    // The trace can be made again, so it should not use space until then.
     if (!made) remove_file(capture_directory / "trace.pftrace");
     return made;
 }

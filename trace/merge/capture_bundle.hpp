@@ -1,9 +1,10 @@
-// From a capture to its bundle: merged, packed and put into the spool exactly once, however often the one who does it
-// is killed and another begins again.
+// Turns a capture into its bundle: merges it, packs it, and puts it into the spool exactly once,
+// even if the process is killed and restarted any number of times.
 //
-// Two merges of one capture need not give the same bytes (the machine's files may have changed between them), so a bundle that
-// is whole gets a note in the capture, bundle.json, before it gets its name in the spool. Whoever finds a note finishes
-// that bundle and makes no other.
+// Two merges of the same capture may give different bytes, because files of the machine may have
+// changed in between. So before a complete bundle gets its name in the spool, a note of it,
+// bundle.json, is written into the capture. A process that finds a note finishes that bundle and
+// makes no other.
 #pragma once
 
 #include <filesystem>
@@ -18,24 +19,25 @@ namespace lagtrap::trace {
 
 struct CaptureBundle {
     BundleInfo bundle;
-    bool made_before = false;  // an earlier process made it; `merged` is empty then
+    bool made_before = false;  // by an earlier process; `merged` is then empty
     MergeSummary merged;
 };
 
-// The right to make the bundle of a capture, as long as it lives.
+// The exclusive right to make a capture's bundle; released on destruction.
 struct CaptureClaim {
     UniqueFd lock;
-    // The bundle, if there was a note of one: it has its name now, or had it and has left the folder since.
+    // The bundle, if a note of one existed. It now has its name, or had it and has left the folder
+    // since.
     std::optional<CaptureBundle> made;
 };
 
-// Waits while another process has the claim. Finishes the bundle that a note tells of; where there is none, removes what was
-// left in `output_directory` of earlier attempts. Reads nothing that did not come from the daemon.
+// Waits while another process holds the claim. If there is a note, finishes that bundle; otherwise
+// removes leftovers of earlier attempts from `output_directory`. Reads only what the daemon wrote.
 [[nodiscard]] Result<CaptureClaim> claim_capture(const std::filesystem::path& capture_directory,
                                                  const std::filesystem::path& output_directory);
 
-// Merges a capture that is claimed and not made yet, and puts its bundle into `output_directory`. After an error another
-// claim begins again, or finishes what is whole already.
+// Merges a capture that is claimed and not yet made, and puts its bundle into `output_directory`.
+// After an error, another claim starts over, or finishes the bundle if it was complete.
 [[nodiscard]] Result<CaptureBundle> bundle_capture(const std::filesystem::path& capture_directory,
                                                    const std::filesystem::path& output_directory,
                                                    const MergeOptions& options = {});

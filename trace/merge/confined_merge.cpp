@@ -26,7 +26,7 @@ namespace lagtrap::trace {
 namespace {
 
 constexpr int not_confined = 4;
-constexpr std::uint64_t memory_bytes = 4ULL << 30;  // addresses; files are mapped
+constexpr std::uint64_t memory_bytes = 4ULL << 30;  // address space; files are mapped
 constexpr std::uint64_t cpu_seconds = 900;
 constexpr std::uint64_t file_bytes = 8ULL << 30;
 
@@ -56,7 +56,7 @@ int run_child(UniqueFd socket, const std::function<int()>& merge) {
     }
 }
 
-// The user of the process that a path below /proc names.
+// The user of the process in a path below /proc.
 std::optional<std::uint32_t> user_of(const std::filesystem::path& path) {
     const std::string& text = path.native();
     constexpr std::string_view start = "/proc/";
@@ -67,7 +67,7 @@ std::optional<std::uint32_t> user_of(const std::filesystem::path& path) {
     return facts.st_uid;
 }
 
-// What the opener knows once it is confined.
+// State of the process that opens files, once it is confined.
 struct Opening {
     NamedFiles named;
     std::optional<AwaitedFileNote> awaited;
@@ -107,7 +107,7 @@ int end_as_child_did(pid_t child) {
 
 Result<int> merge_confined(const std::filesystem::path& capture, const std::filesystem::path& output,
                            const std::string& session_id, Programs programs, const std::function<int()>& merge) {
-    const pid_t daemon = ::getppid();  // asked for before it is confined
+    const pid_t daemon = ::getppid();  // ask before confinement
     const auto opening = std::make_shared<Opening>();
     TRY_ASSIGN(FileBroker broker, make_broker(capture, output, session_id, programs, opening));
     std::array<int, 2> ends{-1, -1};
@@ -123,9 +123,9 @@ Result<int> merge_confined(const std::filesystem::path& capture, const std::file
         ::_exit(status);
     }
     its.reset();
-    // Where there is no room for it, nobody is told what held a merge up.
+    // If there is no space for the note, nobody learns which file held a merge up.
     if (auto note = AwaitedFileNote::create(capture)) opening->awaited.emplace(std::move(*note));
-    // What opening other users' files needs, and no more.
+    // Only what it takes to open other users' files.
     TRY(keep_capabilities(
         {CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYSLOG, CAP_KILL}));
     Confinement confinement;

@@ -1,6 +1,6 @@
-// The merge of a capture reads what processes of other users wrote: programs, debug files, maps of JIT code.
-// So it is done by a process without any privileges, which can open no file; its parent opens those that a merge needs,
-// and looks at nothing in them.
+// Runs a merge without privileges. It reads files that other users' processes wrote (programs,
+// debug files, maps of JIT code), so the merging process can open no file itself. Its parent opens
+// the files a merge needs, but never parses them.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +11,16 @@
 
 namespace lagtrap::trace {
 
+// Whether the merge may open programs and debug files. Opening them can hang on a broken file
+// system.
 enum class Programs { Opened, LeftAlone };
 
-// Calls `merge` in a child that has given up everything, with a broker for the files of this capture and its bundle
-// (session `session_id`), for the programs that the capture names and their debug files (ELF) unless they are left alone, and for what the machine says of itself. The child's exit
-// status, which is what `merge` returns; where a signal ended it, it ends this process too. One thread; nothing was
-// read yet that did not come from the daemon. Errors: no child could be made, or it could not be confined.
+// Calls `merge` in an unprivileged, confined child. A broker in this process opens files for it:
+// those of this capture and its bundle (session `session_id`), the programs the capture names and
+// their debug files (ELF) unless `programs` says LeftAlone, and a few that describe the machine.
+// Returns the child's exit status, which is the result of `merge`. If a signal kills the child, the
+// same signal ends this process. Call it with a single thread, before reading anything the daemon
+// did not write. Fails if the child cannot be created or confined.
 [[nodiscard]] Result<int> merge_confined(const std::filesystem::path& capture, const std::filesystem::path& output,
                                          const std::string& session_id, Programs programs,
                                          const std::function<int()>& merge);

@@ -12,7 +12,7 @@
 namespace lagtrap::trace {
 namespace {
 
-// Of those with the longest calls, so many are kept whatever their own time.
+// Functions with the longest calls that are kept regardless of own time.
 constexpr std::size_t longest_kept = 50;
 CountedFunction counted(const calls::FunctionTotals& totals, const std::vector<calls::Function>& functions) {
     const calls::Function& function = functions[totals.function];
@@ -30,7 +30,7 @@ CountedFunction counted(const calls::FunctionTotals& totals, const std::vector<c
     return one;
 }
 
-// Most own time first; the longest of what is beyond the limit take the place of the last.
+// Most own time first. The longest ones beyond the limit replace the last.
 void choose(std::vector<calls::FunctionTotals>& totals) {
     const auto by_own = [](const auto& a, const auto& b) { return a.own_ns > b.own_ns; };
     const auto by_longest = [](const auto& a, const auto& b) { return a.longest_ns > b.longest_ns; };
@@ -45,7 +45,6 @@ void choose(std::vector<calls::FunctionTotals>& totals) {
 
 }  // namespace
 
-// What of it is missing stands beside what else was given up.
 void FunctionsInTrace::load(const std::filesystem::path& directory, SystemFile& file) {
     recorded_ = read_recorded_functions(directory, call_slices_limit);
     if (recorded_.started && !recorded_.ended && recorded_.problem.empty())

@@ -1,4 +1,5 @@
-// The trace of functions in a trace: read from the capture, with source lines, counted in the system file, and written as slices.
+// Adds a recording's function trace to its merged trace: reads it from the capture, finds source
+// lines, counts calls for the system file, and writes slices.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@
 
 namespace lagtrap::trace {
 
-// As CallsInTrace.
+// Used like CallsInTrace.
 class FunctionsInTrace {
   public:
-    // What of it is missing stands beside what else was given up.
+    // Missing functions are listed in the recording quality (SessionQuality::shed).
     void load(const std::filesystem::path& directory, SystemFile& file);
     void ask_sources(StackTable& stacks, ModuleTable& modules);
     void fill_sources(const StackTable& stacks);

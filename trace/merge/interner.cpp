@@ -9,7 +9,7 @@
 namespace lagtrap::trace {
 namespace {
 
-// Interned numbers begin at 1; ours at 0.
+// Interned numbers start at 1, ours at 0.
 std::uint64_t iid(std::uint64_t id) { return id + 1; }
 
 bool mark(std::vector<bool>& defined, std::size_t index) {
@@ -38,7 +38,7 @@ void CallstackInterner::define_mapping(ModuleId id, protozero::pbf_writer& inter
     perfetto::add_interned(interned, perfetto::interned_data::mapping_paths, iid(id), printable(module.path));
     if (!module.build_id.empty())
         perfetto::add_interned(interned, perfetto::interned_data::build_ids, iid(id), module.build_id);
-    // Neither start nor end: one mapping stands for the module in all processes, wherever it lay there.
+    // No start or end: one mapping stands for the module in all processes, wherever it was mapped.
     protozero::pbf_writer mapping(interned, perfetto::interned_data::mappings);
     mapping.add_uint64(perfetto::mapping::iid, iid(id));
     if (!module.build_id.empty()) mapping.add_uint64(perfetto::mapping::build_id, iid(id));
@@ -66,14 +66,14 @@ void CallstackInterner::define_frame(FrameId id, protozero::pbf_writer& interned
     entry.add_uint64(perfetto::frame::iid, iid(id));
     if (frame.name != no_name) entry.add_uint64(perfetto::frame::function_name_id, frame.name);
     entry.add_uint64(perfetto::frame::mapping_id, iid(frame.module));
-    // The address as linked, which symbolizers take; minus the load bias it is the offset in the file.
+    // The address as linked, for symbolizers; minus the load bias, it is the file offset.
     entry.add_uint64(perfetto::frame::rel_pc, frame.offset + modules_.at(frame.module).load_bias);
     if (frame.source == no_name) return;
     entry.add_uint64(perfetto::frame::source_path_iid, frame.source);
     if (frame.line != 0) entry.add_uint32(perfetto::frame::line_number, frame.line);
 }
 
-// Inlined functions are frames of their own, all of one place.
+// Inlined functions have their own frames, all at the same place.
 void CallstackInterner::define_frames(const CallStack& stack, protozero::pbf_writer& interned) {
     for (const FrameId place : stacks_.frames_of(stack))
         for (FrameId id = place; id != no_frame; id = stacks_.frames()[id].inlined_into) define_frame(id, interned);

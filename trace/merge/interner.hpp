@@ -1,5 +1,5 @@
-// Callstacks of one packet sequence: each is written into the first packet that refers to it, with those of its
-// frames, mappings and names that the sequence has not had yet.
+// Interns the call stacks of one packet sequence. Each is written into the first packet that refers
+// to it, with those frames, mappings and names that are new to the sequence.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,14 @@ class CallstackInterner {
   public:
     CallstackInterner(const StackTable& stacks, const ModuleTable& modules);
 
-    // Number of the callstack of a kernel and a user stack (nullptr: none); 0 if both are none. Where the number is
-    // new, its definition goes as interned_data into `packet`.
+    // Returns the number of the call stack made of a kernel and a user stack (either may be
+    // nullptr); 0 if both are nullptr. If the number is new, adds its definition to `packet` as
+    // interned_data.
     std::uint64_t intern(const CallStack* kernel, const CallStack* user, protozero::pbf_writer& packet);
 
-    // How many callstacks have a number.
+    // Number of interned call stacks.
     [[nodiscard]] std::size_t size() const { return callstacks_.size(); }
-    // Forgets all numbers, as readers do when a packet clears its sequence's state.
+    // Forgets all numbers, as readers do at a packet that clears the sequence's state.
     void clear();
 
   private:

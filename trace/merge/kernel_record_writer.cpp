@@ -14,8 +14,9 @@ namespace {
 
 using protozero::pbf_writer;
 
-// The state as the tracepoint shows it (TASK_REPORT and __trace_sched_switch_state of the kernel's linux/sched.h):
-// one bit of S D T t X Z P I. Records hold the task's own state, which has further bits.
+// The state as the tracepoint reports it (TASK_REPORT and __trace_sched_switch_state in the
+// kernel's linux/sched.h): one bit of S D T t X Z P I. Records contain the task's own state, which
+// has more bits.
 std::int64_t reported_state(std::uint32_t state) {
     constexpr std::uint32_t interruptible = 1, uninterruptible = 2, reported = 0x7f, idle = 0x402, reported_idle = 0x80;
     constexpr std::uint32_t dead = 0x80, reported_dead = 0x10;
@@ -29,7 +30,7 @@ std::int64_t reported_state(std::uint32_t state) {
     return highest;
 }
 
-// `names`: from the last to the first, each with a '\0'.
+// `names`: from the last to the first, each NUL-terminated.
 std::string path_of_names(std::string_view names) {
     std::string path;
     while (!names.empty()) {
@@ -48,7 +49,7 @@ void add_wake_cause(pbf_writer& packet, const lagtrap_waking& record) {
     if (record.device[0] != 0) cause.add_string(perfetto::lagtrap_waking::device, comm_text(record.device));
 }
 
-// What the samples of a sequence were taken by; goes into its first packet.
+// What triggers the samples of a sequence; for its first packet.
 template <typename Fill>
 void add_timebase(pbf_writer& packet, const char* name, Fill fill) {
     pbf_writer defaults(packet, perfetto::trace_packet::trace_packet_defaults);
@@ -152,8 +153,8 @@ std::string KernelRecordWriter::comm_of(std::uint32_t tid, std::uint32_t pid, st
     return threads_.at(tid, pid, at_ns).name;
 }
 
-// A thread that leaves a CPU without having come there: at least one switch is missing, whether counted or not.
-// The trace gets one in its place at the last moment possible, so that every CPU's switches form a chain.
+// If a thread leaves a CPU that it never came to, at least one switch is missing, counted or not.
+// Insert one at the last possible moment, so that every CPU's switches form a chain.
 void KernelRecordWriter::close_gap(const lagtrap_switch& record) {
     const auto [running, first] = running_.try_emplace(record.header.cpu, record.next_tid);
     const std::uint32_t before = std::exchange(running->second, record.next_tid);
@@ -163,7 +164,7 @@ void KernelRecordWriter::close_gap(const lagtrap_switch& record) {
     missing.header = record.header;
     missing.prev_tid = before;
     missing.prev_priority = record.prev_priority;
-    missing.prev_state = 1;  // not known; threads mostly leave to sleep
+    missing.prev_state = 1;  // unknown; threads usually stop to sleep
     missing.next_pid = record.prev_pid;
     missing.next_tid = record.prev_tid;
     missing.next_priority = record.prev_priority;
@@ -195,7 +196,7 @@ void KernelRecordWriter::write_switch_event(const lagtrap_switch& record) {
     });
 }
 
-// Most switches have nothing to say here.
+// Most switches have nothing to add.
 void KernelRecordWriter::add_switch_facts(pbf_writer& packet, const lagtrap_switch& record) const {
     namespace field = perfetto::lagtrap_switch;
     const bool prev_throttled = (record.flags & LAGTRAP_SWITCH_PREV_THROTTLED) != 0;
@@ -228,8 +229,8 @@ void KernelRecordWriter::write_switch(const lagtrap_switch& record) {
                       record.user_stack_id, record.wait_object);
 }
 
-// The thread to blame as the waker, and what a viewer shall know of interrupts: of a packet of this machine that is the
-// sender, whoever was on the CPU where it was received.
+// The waker is the thread to blame, and viewers need to know about interrupts. For a packet from
+// this machine, it is the sender, not the thread interrupted by its arrival.
 void KernelRecordWriter::write_waking(const lagtrap_waking& record) {
     namespace field = perfetto::sched_waking;
     const std::uint64_t at_ns = record.header.at_ns;
@@ -317,14 +318,14 @@ void KernelRecordWriter::write_group_memory(const lagtrap_group_memory& record) 
                    });
 }
 
-// Who ended before the recording began is told of nowhere else.
+// A thread that ended before the recording began appears nowhere else.
 void KernelRecordWriter::name_thread(std::uint32_t pid, std::uint32_t tid, const char (&comm)[LAGTRAP_COMM_BYTES],
                                      std::uint64_t at_ns) {
     if (tid == 0) return;
-    // It may be given another name meanwhile, as each program that a shell starts is.
+    // Its name may have changed in the meantime: every program that a shell starts gets a new one.
     const ThreadState* const known = threads_.find(tid);
     if (known != nullptr && (!named_by_history_.contains(tid) || known->name == comm_text(comm))) {
-        threads_.at(tid, 0, at_ns);  // 0: by now the number may be that of another process's thread
+        threads_.at(tid, 0, at_ns);  // 0: the number may by now belong to another process's thread
         return;
     }
     named_by_history_.insert(tid);
@@ -336,7 +337,7 @@ void KernelRecordWriter::name_thread(std::uint32_t pid, std::uint32_t tid, const
     threads_.take(&name.header, at_ns);
 }
 
-// Most recordings have no history, and readers no use for an empty sequence.
+// Most recordings have no history, and an empty sequence is of no use to readers.
 void KernelRecordWriter::begin_history(std::uint64_t at_ns) {
     if (history_) return;
     history_.emplace(stacks_, modules_);

@@ -1,4 +1,5 @@
-// What the kernel log says, as packets: samples, switches, wakings, files that are waited for, and what was kept from before.
+// Writes the records of the kernel log as packets: samples, switches, wakeups, awaited files, and
+// the history.
 #pragma once
 
 #include <cstddef>
@@ -21,25 +22,28 @@
 
 namespace lagtrap::trace {
 
-// What it is given outlives it. Not for several threads at once.
+// Everything passed in must outlive it. Not thread-safe.
 class KernelRecordWriter {
   public:
-    // Of each sequence so many callstacks are kept in memory; then it is begun anew.
+    // `callstacks_limit` is the number of call stacks interned per sequence; beyond it the
+    // sequence's state is cleared.
     KernelRecordWriter(const Session& session, const StackTable& stacks, const ModuleTable& modules,
                        StackQualityCounter& stack_quality, ThreadTable& threads, PacketWriter& writer,
                        std::size_t callstacks_limit);
 
-    // Says what samples were taken by. Once, before the first record; `at_ns` as in records (CLOCK_MONOTONIC).
+    // Writes how samples are triggered. Call once, before the first record; `at_ns` as in records
+    // (CLOCK_MONOTONIC).
     void begin(std::uint64_t at_ns);
-    // A record of the kernel log; types that belong elsewhere are left out. In order of time.
+    // Writes a record of the kernel log; ignores other types. Call in time order.
     void write(const lagtrap_record* record);
-    // Where a thread slept, as if it had left a CPU there, and for which object (as lagtrap_switch has it).
+    // Writes where a thread slept, as if it had just left a CPU there, and the object it waited for
+    // (as in lagtrap_switch).
     void write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
                        std::uint64_t kernel_stack_id, std::uint64_t user_stack_id, std::uint64_t wait_object);
 
     struct Counts {
         std::uint64_t samples = 0, switches = 0;
-        std::uint64_t switch_gaps = 0;  // switches that are missing, as a CPU's others show
+        std::uint64_t switch_gaps = 0;  // missing switches, inferred from the others of the CPU
     };
     [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -73,9 +77,9 @@ class KernelRecordWriter {
     PacketWriter& writer_;
     std::size_t callstacks_limit_;
     CallstackInterner samples_, off_cpu_;
-    std::optional<CallstackInterner> history_;                      // where there is one
-    std::unordered_set<std::uint32_t> named_by_history_;            // threads that nothing else tells of
-    std::unordered_map<std::uint64_t, std::string> waited_files_;   // path by number
+    std::optional<CallstackInterner> history_;                      // if there is a history
+    std::unordered_set<std::uint32_t> named_by_history_;            // threads that appear nowhere else
+    std::unordered_map<std::uint64_t, std::string> waited_files_;   // path by file number
     std::unordered_map<std::uint64_t, std::string> written_files_;  // the same
     std::unordered_map<std::uint16_t, std::uint32_t> running_;      // thread that was switched in last, by CPU
     Counts counts_;

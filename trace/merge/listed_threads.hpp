@@ -1,4 +1,5 @@
-// The threads that were there when the recording began, and where those slept that did not run.
+// The threads that existed when the recording began, and where those that did not run were
+// sleeping.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,20 @@
 
 namespace lagtrap::trace {
 
-// Not for several threads at once.
+// Not thread-safe.
 class ListedThreads {
   public:
-    // In the order in which they were listed; a thread may be listed again later.
+    // Call in the order of listing. A thread may be listed more than once.
     void add(const lagtrap_thread& thread);
-    // All were added. Each once, as it was listed first, by number.
+    // Call after the last add(). first() then has each thread once, as first listed, by thread id.
     void finish();
     [[nodiscard]] const std::vector<lagtrap_thread>& first() const { return first_; }
 
-    // A switch of the thread, in any order.
+    // Notes a switch of the thread; call in any order.
     void note_switch(std::uint32_t tid, std::uint64_t at_ns);
-    // Gives the threads that slept from the recording's start until they were listed, as they were listed, and forgets what is
-    // needed for that. Of one that slept on it is what the last look found: by then there may be tables for its stack.
+    // Passes each thread that slept from the start of the recording until it was listed, as it was
+    // listed, and frees what this needed. For a thread that slept on, passes its last listing: by
+    // then, unwind tables for its stack may have been available.
     void take_sleepers(const std::function<void(const lagtrap_thread&)>& each);
 
   private:

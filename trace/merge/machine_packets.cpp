@@ -59,8 +59,8 @@ void write_machine(const Session& session, PacketWriter& writer, std::uint64_t a
         add_clock(snapshot, perfetto::clock::boottime, session.clocks.boottime_ns);
         snapshot.add_enum(perfetto::clock_snapshot::primary_trace_clock, perfetto::clock::boottime);
     });
-    // The other clocks at the snapshot's moment. Within the snapshot, trace_processor would convert each of them once
-    // and count that as a cache miss among its complaints.
+    // The other clocks at the time of the snapshot. If they were in the snapshot, trace_processor
+    // would convert each of them once and report that as a cache miss.
     writer.packet(Sequence::Machine, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
         pbf_writer attributes(packet, perfetto::trace_packet::trace_attributes);
         add_attribute(attributes, "lagtrap.clock.boottime_ns", session.clocks.boottime_ns);

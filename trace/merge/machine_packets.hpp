@@ -1,4 +1,4 @@
-// What a trace says of its machine before anything else: clocks, kernel, its own id.
+// Writes the packets about the machine that open a trace: clocks, kernel, trace id.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace lagtrap::trace {
 
-// `at_ns`: CLOCK_BOOTTIME, no later than any other packet's. Asks the running kernel for its names.
+// `at_ns` is CLOCK_BOOTTIME, not later than any other packet. Takes the system's names from the
+// running kernel (uname).
 void write_machine(const Session& session, PacketWriter& writer, std::uint64_t at_ns);
 
 }  // namespace lagtrap::trace

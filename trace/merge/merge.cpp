@@ -33,7 +33,8 @@ Merger::Merger(const std::filesystem::path& directory, const MergeOptions& optio
 Result<std::optional<LogReader>> Merger::open_log(LogKind kind) {
     auto reader = LogReader::open(directory_ / log_file_name(kind));
     if (!reader) {
-        // Cut off before its header was whole, or never made: the capture is what the other logs hold.
+        // Truncated within its header, or never created: the capture is then what the other logs
+        // contain.
         const bool torn = reader.error().kind == ErrorKind::NotFound || reader.error().kind == ErrorKind::Invalid;
         if (!torn) return reader.error();
         summary_.partial = true;
@@ -95,7 +96,7 @@ Status Merger::load_kernel_log() {
     return success();
 }
 
-// The threads that were there when the recording began; those made since are told of by their forks.
+// The threads that existed when the recording began; later ones have fork records.
 Status Merger::load_threads() {
     TRY_ASSIGN(auto reader, open_log(LogKind::Rundown));
     if (!reader) return success();
@@ -114,7 +115,7 @@ Status Merger::load_threads() {
 }
 
 Status Merger::load() {
-    // A capture that was cut short by a crash of the machine is merged by the next boot.
+    // A capture interrupted by a crash of the machine is merged after the next boot.
     if (!session_.boot_id.empty() && session_.boot_id != running_boot_id(options_.symbols.proc_root))
         options_.symbols.this_boot = false;
     TRY_ASSIGN(RecordStream rundown, open_stream(LogKind::Rundown));

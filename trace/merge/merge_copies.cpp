@@ -1,5 +1,5 @@
-// The stacks that the kernel side could not walk to their ends: walked from the copies in the user log, when all other
-// stacks and the mappings are known.
+// Walks the stacks that the BPF side could not walk to their ends, from the copies in the user log,
+// once all other stacks and the mappings are known.
 #include "trace/merge/merger.hpp"
 #include "trace/stacks/copied_stack.hpp"
 #include "trace/stacks/late_tables.hpp"
@@ -22,7 +22,7 @@ Status Merger::walk_copies() {
             return tables.rule_at(spaces_.find(copy.pid, address, copy.header.at_ns));
         };
         const ContinuedStack rest = continue_stack(copy, inner != nullptr ? inner->frame_count : 1, rule_at);
-        // What brought no frame has the end that the kernel side saw.
+        // If it found no frame, keep the end that the BPF side saw.
         const bool useless =
             rest.frames.empty() && (rest.end & ~LAGTRAP_STACK_BY_FRAME_POINTER) != LAGTRAP_STACK_END_COMPLETE;
         stacks_.add_copied(copy, rest.frames, useless ? copy.end : rest.end);

@@ -1,9 +1,9 @@
-// lagtrap-merge [--without-names] CAPTURE_DIRECTORY OUTPUT_DIRECTORY: merges a capture and packs it into a bundle. Without
-// names no program is opened, whose file system may never answer.
+// lagtrap-merge [--without-names] CAPTURE_DIRECTORY OUTPUT_DIRECTORY: merges a capture and packs it
+// into a bundle. With --without-names, it opens no program, whose file system might hang.
 //
-// A program of its own so that its memory and its faults are not the daemon's. Prints one line of JSON. Exit status:
-// 0 merged, 1 failed (the reason is on standard error), 2 wrong usage. The capture stays; a second merge of it makes no
-// second bundle.
+// A separate program, so that its memory use and crashes do not affect the daemon. Prints one line
+// of JSON. Exit status: 0 merged, 1 failed (reason on standard error), 2 wrong usage. Keeps the
+// capture; merging it again makes no second bundle.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -23,13 +23,14 @@ namespace {
 
 using namespace lagtrap;
 
-// The machine's own work goes first. A kernel or container that refuses changes nothing about the result.
+// Lowers its priority, so that the machine's own work comes first. If the kernel or a container
+// refuses that, the result is the same.
 void step_back() {
     (void)::setpriority(PRIO_PROCESS, 0, 19);
     use_least_disk_time();
 }
 
-// `text` within a JSON text: paths may hold quotes.
+// `text` for a JSON string: paths may contain quotes.
 std::string escaped(const std::string& text) {
     std::string safe;
     for (const char c : text) {
@@ -96,7 +97,7 @@ int main(int argc, char** argv) {
     step_back();
     const int status =
         run(argv[argc - 2], argv[argc - 1], without_names ? trace::Programs::LeftAlone : trace::Programs::Opened);
-    // Without what runs at the end of a program: a search for leaks needs calls that are given up by now.
+    // Skip exit handlers: a leak check needs system calls that are no longer allowed.
     (void)std::fflush(nullptr);
     ::_exit(status);
 }

@@ -1,4 +1,4 @@
-// Second pass of the merge: all records in order of time, each as a packet.
+// Second pass of the merge: writes all records as packets, in time order.
 #include <algorithm>
 #include <limits>
 
@@ -51,7 +51,7 @@ Status Merger::write_records() {
             });
             continue;
         }
-        // A record from before what was written last can only be one that was late.
+        // A record with a time before the last one written is late.
         const std::uint64_t at_ns = next_ns == never_ns ? last_ns_ + 1 : std::max(last_ns_, next_ns);
         threads_->write_pending(at_ns);
         if (next_ns == never_ns) return success();

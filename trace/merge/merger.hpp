@@ -1,4 +1,4 @@
-// The steps of a merge and what they share. Used by merge.cpp alone.
+// The steps of a merge and their shared state. Used only by merge.cpp.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ class Merger {
     [[nodiscard]] Result<MergeSummary> merge();
 
   private:
-    // First pass: everything that must be known before the first packet is written.
+    // First pass: collects everything that must be known before the first packet is written.
     Status load();
     Status load_user_log();
     Status walk_copies();
@@ -41,7 +41,7 @@ class Merger {
     Result<RecordStream> open_stream(LogKind kind);
     Result<std::optional<LogReader>> open_log(LogKind kind);
 
-    // Second pass: all records once more, in order of time.
+    // Second pass: reads all records again, in time order.
     Status write_trace();
     Status write_records();
     void take_run(const lagtrap_run& run);
@@ -58,7 +58,7 @@ class Merger {
     ModuleTable modules_;
     AddressSpaces spaces_{modules_};
     StackTable stacks_;
-    std::set<std::uint32_t> delayed_;  // processes that began delays
+    std::set<std::uint32_t> delayed_;  // processes with delays
     StackQualityCounter stack_quality_{stacks_, modules_};
     RunSorter sorter_;
     RunDetails run_details_;
@@ -70,7 +70,7 @@ class Merger {
     CallsInTrace calls_;
     FunctionsInTrace functions_;
     std::optional<KernelRecordWriter> kernel_records_;
-    std::uint64_t last_ns_ = 0;  // when the packet written last was
+    std::uint64_t last_ns_ = 0;  // time of the last packet written
     std::uint64_t next_run_ = 1;
     NamingQuality naming_;
     PackageVersions packages_;

@@ -1,4 +1,4 @@
-// The other end of a socket, as people write it.
+// Formats the remote address of a socket.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace lagtrap::trace {
 
-// "127.0.0.1:5432", "[::1]:53 (UDP)": of what a record of a wait has after it. Empty: that is too short, or of no known family.
+// "127.0.0.1:5432", "[::1]:53 (UDP)". `peer` holds the bytes after a wait record. Empty if they are
+// too short or of an unknown address family.
 [[nodiscard]] std::string peer_text(std::string_view peer);
 
-// Whether a record of this kind (enum lagtrap_wait_file_kind) has a struct lagtrap_peer.
+// True if a record of this kind (enum lagtrap_wait_file_kind) carries a struct lagtrap_peer.
 [[nodiscard]] bool has_peer(unsigned kind);
 // Whether it is about a socket.
 [[nodiscard]] bool is_of_socket(unsigned kind);

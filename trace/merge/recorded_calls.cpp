@@ -11,7 +11,7 @@ class CallsReader {
   public:
     explicit CallsReader(std::size_t calls_limit) : calls_limit_(calls_limit) {}
 
-    // False: what follows is malformed.
+    // Returns false if the line is malformed; then ignore the rest.
     bool take(const std::string& line) {
         auto message = calls::parse_message(line);
         if (!message) {

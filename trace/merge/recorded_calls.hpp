@@ -1,5 +1,5 @@
-// The trace of calls of a recording: calls.jsonl in the capture, as the daemon wrote it while the recording lasted. Lines are
-// those of calls/call_stream.hpp.
+// Reads a recording's call trace from calls.jsonl in the capture, which the daemon wrote during the
+// recording. calls/call_stream.hpp defines the lines.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@
 namespace lagtrap::trace {
 
 struct RecordedCalls {
-    std::uint32_t pid = 0;  // 0: there is no trace of calls
+    std::uint32_t pid = 0;  // 0 if calls were not traced
     std::string process;
     std::vector<calls::Function> functions;
-    std::vector<calls::Tree> trees;  // each of which calls::check() accepts
+    std::vector<calls::Tree> trees;  // each accepted by calls::check()
     std::vector<calls::TakenOut> taken_out;
-    std::uint64_t left_out = 0;  // trees: not sent, or beyond `calls_limit`
-    std::string problem;         // why there is none, or none from some line on
+    std::uint64_t left_out = 0;  // trees not sent, or beyond `calls_limit`
+    std::string problem;         // why calls are missing, entirely or from some line on
 };
 
-// Never fails: what cannot be read is the problem. Of more calls than `calls_limit` the trees that come first are kept.
+// Never fails; read errors are reported as the problem. Beyond `calls_limit` calls, only the first
+// trees are kept.
 [[nodiscard]] RecordedCalls read_recorded_calls(const std::filesystem::path& capture, std::size_t calls_limit);
 
 }  // namespace lagtrap::trace

@@ -1,5 +1,5 @@
-// The trace of functions of a recording: functions.jsonl in the capture, as the daemon wrote it. Lines are those of
-// calls/function_stream.hpp.
+// Reads a recording's function trace from functions.jsonl in the capture, which the daemon wrote.
+// calls/function_stream.hpp defines the lines.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 namespace lagtrap::trace {
 
 struct RecordedFunctions {
-    std::optional<calls::FunctionsStarted> started;  // nullopt: there is no trace of functions
-    std::vector<calls::TracedCall> calls;            // of functions that are known
-    std::vector<calls::TakenOut> taken_out;          // the same
-    std::optional<calls::FunctionsEnded> ended;      // nullopt: it was cut short
+    std::optional<calls::FunctionsStarted> started;  // nullopt if functions were not traced
+    std::vector<calls::TracedCall> calls;            // only of known functions
+    std::vector<calls::TakenOut> taken_out;          // only of known functions
+    std::optional<calls::FunctionsEnded> ended;      // nullopt if the trace was cut short
     std::uint64_t left_out = 0;                      // calls beyond `calls_limit`
-    std::string problem;                             // why there is none, or none from some line on
+    std::string problem;                             // why calls are missing, entirely or from some line on
 };
 
-// Never fails: what cannot be read is the problem.
+// Never fails; read errors are reported as the problem.
 [[nodiscard]] RecordedFunctions read_recorded_functions(const std::filesystem::path& capture, std::size_t calls_limit);
 
 }  // namespace lagtrap::trace

@@ -10,11 +10,11 @@
 namespace lagtrap::trace {
 namespace {
 
-// Of objects: calls of the longest trees, and bytes of all lines.
+// Kept in the system file: calls of the longest trees, and total bytes of the lines.
 constexpr std::size_t object_calls_kept = 300;
 constexpr std::size_t object_bytes_kept = 512 << 10;
 
-// False: what follows is malformed.
+// Returns false if the line is malformed; then ignore the rest.
 bool take(const std::string& line, RecordedObjects& all) {
     auto reply = calls::parse_objects_reply(line);
     const Status added = reply ? all.summary.add(std::move(*reply)) : Status(reply.error());
@@ -46,7 +46,7 @@ boost::json::value objects_json(const SystemFile& file, std::uint32_t pid, std::
     return all.summary.to_json(rows_limit);
 }
 
-// In the system file alone. It is bounded: names of many classes of C++ would fill it.
+// Only in the system file, and limited, because names of many C++ classes would fill it.
 void tell_objects(const std::filesystem::path& directory, SystemFile& file) {
     const RecordedObjects all = read_recorded_objects(directory);
     std::size_t bytes = 0;

@@ -1,5 +1,5 @@
-// The trace of objects of a recording: objects.jsonl in the capture, as the daemon wrote it, and shorter in the system file. Lines
-// are those of calls/object_stream.hpp.
+// Reads a recording's object trace: objects.jsonl in the capture, which the daemon wrote, or its
+// shorter copy in the system file. calls/object_stream.hpp defines the lines.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,20 @@
 namespace lagtrap::trace {
 
 struct RecordedObjects {
-    calls::ObjectsSummary summary;  // it has not begun: there is no trace of objects
-    std::string problem;            // why there is none, or none from some line on
+    calls::ObjectsSummary summary;  // has_begun() is false if objects were not traced
+    std::string problem;            // why it is missing, entirely or from some line on
 };
 
-// Never fails: what cannot be read is the problem.
+// Never fails; read errors are reported as the problem.
 [[nodiscard]] RecordedObjects read_recorded_objects(const std::filesystem::path& capture);
-// The same of a system file.
+// Reads the copy in a system file.
 [[nodiscard]] RecordedObjects objects_of(const SystemFile& file);
-// Of the system file of a bundle; null: there is none of this process. As ObjectsSummary::to_json().
+// The object trace of process `pid` from a bundle's system file, as ObjectsSummary::to_json(); null
+// if there is none.
 [[nodiscard]] boost::json::value objects_json(const SystemFile& file, std::uint32_t pid, std::size_t rows_limit);
 
-// Writes them into the system file, as far as it has room for them; what is missing stands beside what else was given up.
+// Adds the object trace to the system file if it fits; otherwise the recording quality says why it
+// is missing.
 void tell_objects(const std::filesystem::path& directory, SystemFile& file);
 
 }  // namespace lagtrap::trace

@@ -7,8 +7,8 @@
 
 namespace lagtrap::trace {
 
-// The first that is told of a run: what came after it is recorded. Bounded: there are no more open runs than slots, and few that
-// end before they are looked at.
+// Keeps the first record of a run, since everything after it is recorded. Bounded, because open
+// runs are limited by slots, and few end before they are examined.
 void RunDetails::take(const lagtrap_run_so_far& record) {
     constexpr std::size_t most = 16'384;
     const Key key{record.event, record.begin_tid, record.begin_hit_ns};
@@ -17,7 +17,6 @@ void RunDetails::take(const lagtrap_run_so_far& record) {
     if (!added && record.until_ns < known->second.until_ns) known->second = record;
 }
 
-// As many as delays can be told.
 void RunDetails::take(const lagtrap_trace_text& record) {
     if (record.bytes <= 1 || trace_texts_.size() >= texts_limit_) return;
     trace_texts_.try_emplace({record.event, record.begin_tid, record.begin_hit_ns}, record.text,

@@ -1,5 +1,5 @@
-// What the user log has of runs beside the runs themselves: what they had done by the moment the recording began, and the trace that
-// their begin markers named.
+// Details of runs from the user log: what a run had done when the recording began, and the trace id
+// its begin marker carried.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,20 @@
 
 namespace lagtrap::trace {
 
-// Not for several threads at once.
+// Not thread-safe.
 class RunDetails {
   public:
-    // `texts_limit`: names of traces that are kept, as many as delays can be told.
+    // `texts_limit` is the most trace ids to keep; it equals the most delays that can be listed.
     explicit RunDetails(std::size_t texts_limit) : texts_limit_(texts_limit) {}
 
     void take(const lagtrap_run_so_far& record);
     void take(const lagtrap_trace_text& record);
-    // Adds what is known of the run.
+    // Adds the details of the run to `delay`.
     void tell(const lagtrap_run& run, Delay& delay) const;
 
   private:
-    using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // event, thread, hit of the begin marker
+    // Event, thread, time stamp of the begin marker.
+    using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
     std::size_t texts_limit_;
     std::map<Key, lagtrap_run_so_far> so_far_;
     std::map<Key, std::string> trace_texts_;

@@ -1,5 +1,5 @@
-// All runs of a capture in order of their begins, however many: sorted in pieces that fit into memory, which wait
-// in an unlinked file and are merged when they are read.
+// Sorts any number of runs of a capture by begin time. Sorted pieces that fit into memory go to an
+// unlinked file and are merged when read.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@ namespace lagtrap::trace {
 
 class RunSorter {
   public:
-    // `directory` takes the file; `limit_bytes` of runs are held in memory.
+    // The file is created in `directory`; up to `limit_bytes` of runs stay in memory.
     RunSorter(std::filesystem::path directory, std::size_t limit_bytes);
 
     [[nodiscard]] Status add(const lagtrap_run& run);
-    // After the last add() and before the first peek().
+    // Call after the last add() and before the first peek().
     [[nodiscard]] Status finish();
 
-    // The next run or nullptr at the end, by begin, of one begin the longer first; valid until pop().
+    // Returns the next run by begin, or nullptr at the end; runs with equal begins come longest
+    // first. Valid until pop().
     [[nodiscard]] Result<const lagtrap_run*> peek();
     void pop();
 
   private:
-    // A sorted piece in the file and the part of it that is in memory.
+    // A sorted piece of the file, and the part of it that is in memory.
     struct Piece {
         std::uint64_t next_byte = 0;
         std::uint64_t end_byte = 0;

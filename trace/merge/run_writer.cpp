@@ -13,7 +13,8 @@ namespace {
 
 using protozero::pbf_writer;
 
-// Interned numbers of the runs' sequence. They are all known beforehand and stand in its first packet.
+// Interned numbers of the runs' sequence. All are known beforehand and are defined in its first
+// packet.
 enum Category : std::uint64_t { run_category = 1, delay_category, stage_category };
 constexpr std::array category_names{"lagtrap.run", "lagtrap.delay", "lagtrap.stage"};
 
@@ -61,7 +62,7 @@ void annotate_text(pbf_writer& event, Annotation name, const std::string& value)
 
 bool is_of_goroutine(const lagtrap_run& run) { return (run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0; }
 
-// The hits in order of time, none outside the run.
+// The hits in time order, clamped to the run.
 std::vector<lagtrap_stage_hit> stages_of(const lagtrap_run& run, std::uint64_t end_ns, std::size_t known_stages) {
     std::vector<lagtrap_stage_hit> stages;
     for (std::size_t i = 0; i < run.stage_count; ++i) {

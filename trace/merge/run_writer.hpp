@@ -1,4 +1,4 @@
-// Runs and their stages as slices of the trace.
+// Writes runs and their stages as slices of the trace.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace lagtrap::trace {
 
-// What of a run goes beyond its record. Time stamps of records are monotonic.
+// Facts about a run that its record does not have. Time stamps of records are monotonic.
 struct RunFacts {
     std::uint64_t id = 0;
     std::uint64_t duration_ns = 0;
@@ -24,22 +24,24 @@ struct RunFacts {
     bool first = false;
 };
 
-// Takes runs by begin. A run lies on its thread's track if it ends on that thread and nests there in the runs and
-// stages around it; else on a track of its own under its process, which later runs of the event use again.
+// Accepts runs in order of their begins. A run goes on its thread's track if it ends on that thread
+// and nests within the runs and stages there. Otherwise it gets a separate track under its process,
+// which later runs of the event reuse.
 class RunWriter {
   public:
     RunWriter(const Session& session, ThreadTable& threads, PacketWriter& writer, std::uint64_t boottime_offset_ns);
 
-    // Writes the begin of the next run, with what of earlier runs comes before it. `run.event` is one of the session.
+    // Writes the begin of the next run, preceded by anything of earlier runs that is due.
+    // `run.event` must be an event of the session.
     void begin(const lagtrap_run& run, const RunFacts& facts);
 
-    // When the next stage or end of a run that has begun is due; UINT64_MAX: none.
+    // Time of the next stage or end of an open run; UINT64_MAX if there is none.
     [[nodiscard]] std::uint64_t next_due_ns() const;
-    // Writes everything that is due up to `at_ns`.
+    // Writes everything due up to `at_ns`.
     void write_due(std::uint64_t at_ns);
 
   private:
-    // A run that has begun. Its boundaries are its stages' hits, sorted, and its end.
+    // An open run. Its boundaries are its stage hits, sorted, and its end.
     struct OpenRun {
         std::uint64_t id = 0;
         std::uint64_t track = 0;
@@ -55,7 +57,8 @@ class RunWriter {
     struct Due {
         std::uint64_t at_ns;
         std::uint64_t run;
-        // The earliest in front; of one time the run that began last, as it lies inside the others.
+        // Earliest on top. At equal times the run that began last comes first, because it is nested
+        // in the others.
         [[nodiscard]] bool operator<(const Due& other) const {
             return at_ns != other.at_ns ? at_ns > other.at_ns : run < other.run;
         }
@@ -88,7 +91,7 @@ class RunWriter {
     ThreadTable& threads_;
     PacketWriter& writer_;
     std::uint64_t boottime_offset_ns_;
-    std::vector<std::uint32_t> first_stage_name_;  // interned number of the first stage of each event
+    std::vector<std::uint32_t> first_stage_name_;  // interned number of each event's first stage name
     bool names_defined_ = false;
     std::uint64_t tracks_ = 0;
     std::unordered_map<std::uint64_t, OpenRun> open_;

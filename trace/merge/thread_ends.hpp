@@ -1,4 +1,4 @@
-// When the threads of a recording ended: a run that was open then never ends.
+// Tracks when the threads of a recording ended, because a run that was open then never ends.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace lagtrap::trace {
 
-// Not for several threads at once.
+// Not thread-safe.
 class ThreadEnds {
   public:
-    // A record of type LAGTRAP_RECORD_EXIT, in any order.
+    // Adds a record of type LAGTRAP_RECORD_EXIT; call in any order.
     void add(const lagtrap_task_change& exit) { ends_ns_[exit.tid].push_back(exit.header.at_ns); }
-    // A run that a thread began and left open when it ended is open no longer than the thread, and marked as abandoned. Runs
-    // that other threads may end (of values and goroutines) stay as they are.
+    // If the thread that began the run ended while the run was open, ends the run with the thread and
+    // marks it as abandoned. Does not change runs that other threads may end (keyed by a value, or of
+    // a goroutine).
     void cut_off(lagtrap_run& run) const;
 
   private:
-    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> ends_ns_;  // by tid; numbers are given out again
+    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> ends_ns_;  // by tid, which may be reused
 };
 
 }  // namespace lagtrap::trace
