@@ -22,7 +22,8 @@ Result<binaries::SymbolTable> load_symbols(const std::filesystem::path& program,
     if (!budget.take_bytes(0)) return over_budget(program);
     TRY_ASSIGN(binaries::SymbolTable table,
                binaries::SymbolTable::of_file(program, search, budget.limits().symbol_table_bytes));
-    // What was read is about what is kept. A table beyond the limit is there now, but is the last.
+    // What was read is about as much as what is kept. A table beyond the limit exists now, but is
+    // the last.
     budget.spend_bytes(table.memory_bytes());
     return table;
 }

@@ -7,7 +7,8 @@
 namespace lagtrap::trace {
 namespace {
 
-// The file of this path that the process had mapped; where it is not known to have one, the only one of that path.
+// The module with this path that the process had mapped; if that is unknown, the only module with
+// this path.
 ModuleId module_of(const ModuleTable& modules, const std::string& path, std::uint32_t pid) {
     ModuleId only = unknown_module;
     std::size_t found = 0;
@@ -41,7 +42,7 @@ void FunctionSources::ask(StackTable& stacks, const ModuleTable& modules, std::u
     }
 }
 
-// Where others are inlined at its begin, the last one is the function itself.
+// If functions are inlined at its begin, the last frame is the function itself.
 void FunctionSources::fill(const StackTable& stacks, std::vector<calls::Function>& functions) const {
     for (const Asked& one : asked_) {
         const CodeFrame* frame = &stacks.frames()[one.frame];

@@ -1,5 +1,5 @@
-// The source lines of functions that were traced: found together with those of the recording's stacks, from the same files
-// and within the same budget.
+// Finds source lines of traced functions along with those of the recording's stacks, from the same
+// files and within the same budget.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace lagtrap::trace {
 
 class FunctionSources {
   public:
-    // More are left without.
+    // Functions beyond this get no source line.
     static constexpr std::size_t functions_limit = 4096;
 
-    // Adds the first instructions of these functions to the places that are to be named. `pid` had their files mapped; `wanted`
-    // are their numbers.
+    // Adds the first instructions of the functions numbered in `wanted` to the places to be named.
+    // `pid` is the process that had their files mapped.
     void ask(StackTable& stacks, const ModuleTable& modules, std::uint32_t pid,
              const std::vector<calls::Function>& functions, const std::set<std::uint32_t>& wanted);
-    // After symbolize(): gives them what was found.
+    // Call after symbolize(): fills in what was found.
     void fill(const StackTable& stacks, std::vector<calls::Function>& functions) const;
 
   private:

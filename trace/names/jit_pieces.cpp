@@ -6,11 +6,12 @@
 namespace lagtrap::trace {
 namespace {
 
-// Pieces of one recording that may lie before an address and not reach it; a file that has more is made to hold us up.
+// Pieces of one recording to examine that start before an address but may not reach it. A file with
+// more is malicious.
 constexpr int later_looks = 4096;
 
-// What is seen of the pieces from above, where each lies over those made before it: one sweep by address, with the
-// pieces over the present address in a heap, the latest on top.
+// The pieces as seen from above, each covering those made before it: one sweep by address, with the
+// pieces at the current address in a heap, latest on top.
 std::vector<JitPiece> lay_out(const std::vector<JitPiece>& made) {
     std::vector<std::uint32_t> by_start(made.size());
     for (std::uint32_t i = 0; i < by_start.size(); ++i) by_start[i] = i;

@@ -25,7 +25,7 @@ struct Prefix {
 };
 static_assert(sizeof(Prefix) == 16);
 
-// After the prefix. The function's name, ended by NUL, and the code come after it.
+// Follows the prefix. The NUL-terminated function name and the code follow it.
 struct LoadRecord {
     std::uint32_t pid, tid;
     std::uint64_t vma, address, size_bytes, index;
@@ -49,7 +49,7 @@ bool take(std::string_view& from, T& value) {
 class Parser {
   public:
     explicit Parser(bool with_times) : with_times_(with_times) {}
-    // What comes after the header.
+    // Parses everything after the header.
     void parse(std::string_view content);
     Jitdump dump;
 
@@ -94,7 +94,7 @@ void Parser::parse(std::string_view content) {
         std::string_view rest = content;
         Prefix prefix{};
         if (!take(rest, prefix) || prefix.total_bytes < sizeof(prefix) || prefix.total_bytes > content.size()) {
-            ++dump.damaged;  // where the next record begins is not known
+            ++dump.damaged;  // the start of the next record is unknown
             return;
         }
         const std::string_view record = rest.substr(0, prefix.total_bytes - sizeof(prefix));

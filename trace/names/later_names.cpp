@@ -23,7 +23,7 @@ bool has_build_id(const std::filesystem::path& path, const std::string& build_id
            binaries::read_build_id(fd.get()) == build_id;
 }
 
-// Whether the file has its code, not only what describes it, as debug files split off have.
+// True if the file contains code, unlike split-off debug files, which only describe it.
 bool has_code(const std::filesystem::path& path) {
     const auto file = binaries::ProgramFile::open(path);
     if (!file) return false;
@@ -46,7 +46,7 @@ std::optional<std::filesystem::path> find_program(const UnnamedModule& module, c
     return std::nullopt;
 }
 
-// All that is to be had of one module: its program or not, its debug file or not.
+// What is available for one module: its program and its debug file, each optional.
 class ModuleSearch {
   public:
     ModuleSearch(const UnnamedModule& module, const LaterNamesOptions& options)
@@ -100,7 +100,7 @@ void ModuleSearch::open_lines() {
 std::vector<binaries::SourceFrame> ModuleSearch::functions_at(const UnnamedPlace& place) {
     std::vector<binaries::SourceFrame> functions;
     const std::uint64_t offset = place.address - module_.load_bias;
-    // Where the program is not here, the recording's word is taken for how its code was linked.
+    // Without the program, trust the recording about how its code was linked.
     if (lines_) functions = program_ ? lines_->frames_at(offset) : lines_->frames_at_address(place.address);
     std::string symbol = place.name;
     if (symbol.empty() && symbols_) {

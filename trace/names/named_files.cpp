@@ -13,11 +13,11 @@ namespace lagtrap::trace {
 namespace {
 
 constexpr std::string_view debug_root = "/usr/lib/debug/";
-// As many as a merge tells apart.
+// Same limit as for the modules of a merge.
 constexpr std::size_t paths_limit = 100'000;
 constexpr std::size_t ranges_limit = 4'000'000;
 
-// As the kernel writes it: without zeros in front.
+// As the kernel writes it: without leading zeros.
 template <typename Number>
 bool take_number(std::string_view& text, Number& number, int base) {
     if (text.size() > 1 && text[0] == '0' && std::isxdigit(static_cast<unsigned char>(text[1])) != 0) return false;
@@ -35,7 +35,7 @@ bool is_debug_name(const std::filesystem::path& path) {
 
 Result<NamedFiles> NamedFiles::of_capture(const std::filesystem::path& capture, pid_t holder) {
     NamedFiles named;
-    // Descriptors mean something in the process that wrote of them alone.
+    // Descriptors are valid only in the process that wrote them.
     if (HeldRoots held = read_held_roots(capture); held.holder == holder) named.held_ = std::move(held);
     auto reader = LogReader::open(capture / log_file_name(LogKind::Rundown));
     if (!reader) {
@@ -80,7 +80,7 @@ bool NamedFiles::names(const std::filesystem::path& path) const {
     return of_debug && folders_.contains(folder.parent_path() == "/" ? std::string() : folder.parent_path().native());
 }
 
-// "N/PATH" of the descriptors of the holder.
+// `rest` is "N/PATH", with a descriptor of the holder.
 ProgramAccess NamedFiles::access_to_held(std::string_view rest) const {
     int descriptor = -1;
     if (!take_number(rest, descriptor, 10) || !held_.holds(descriptor) || !rest.starts_with('/'))

@@ -1,4 +1,4 @@
-// Which programs, libraries and debug files the merge of a capture may look for: those that the capture names.
+// Decides which programs, libraries and debug files a merge may open: only those the capture names.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,26 @@ struct lagtrap_mapping;
 
 namespace lagtrap::trace {
 
-// Names are those of the kernel, which has followed every link in them.
+// Names are those the kernel reports, with all links resolved.
 class NamedFiles {
   public:
-    // By the rundown log of a capture, whose end may be torn; without one nothing is named. Roots count that process `holder`
-    // holds (0: none does). Errors: it cannot be read.
+    // Reads the rundown log of a capture; its end may be torn, and if it is missing, nothing is
+    // named. Held roots are used only if process `holder` holds them (0: nobody does). Fails if the
+    // log cannot be read.
     [[nodiscard]] static Result<NamedFiles> of_capture(const std::filesystem::path& capture, pid_t holder = 0);
 
     void add(const lagtrap_mapping& mapping, std::string_view path);
-    // To be called when all are added.
+    // Call after the last add().
     void close();
 
-    // Of a normal, absolute path, what a FileBroker may do about it:
-    // - a mapped file by its own name, here or in the root of a process that had code mapped; no link on the way is followed;
-    // - the same in a root that the daemon, whose child asks, holds open for the merge;
-    // - what such a process runs and has mapped for code, by the kernel's links in /proc;
-    // - a debug file (NAME.debug or NAME.dbg) in the folder of a mapped file, or in .debug or .dwz there; no link is followed;
-    // - all below /usr/lib/debug, which is root's.
+    // What a FileBroker may do with a normalized, absolute path. It may open:
+    // - a mapped file by its own name, here or in the root of a process that had code mapped;
+    //   without following links on the way;
+    // - the same in a root that the daemon, the parent of this process, holds open for the merge;
+    // - what such a process runs and has mapped for code, through the kernel's links in /proc;
+    // - a debug file (NAME.debug or NAME.dbg) in a mapped file's folder, or in .debug or .dwz
+    //   there; without following links;
+    // - everything below /usr/lib/debug, which belongs to root.
     [[nodiscard]] ProgramAccess access(const std::filesystem::path& path) const;
 
   private:
@@ -48,8 +51,8 @@ class NamedFiles {
 
     std::unordered_set<std::string> paths_;
     std::unordered_set<std::string> folders_;
-    std::vector<Range> ranges_;  // sorted, once closed
-    HeldRoots held_;             // by the holder
+    std::vector<Range> ranges_;  // sorted by close()
+    HeldRoots held_;             // by `holder`
 };
 
 }  // namespace lagtrap::trace

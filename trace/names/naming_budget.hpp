@@ -1,4 +1,5 @@
-// What naming the functions of a recording may cost. Its end leaves frames with module and offset; that is counted.
+// Limits the cost of naming a recording's functions. Frames beyond the budget keep module and
+// offset; these are counted.
 #pragma once
 
 #include <chrono>
@@ -7,25 +8,27 @@
 namespace lagtrap::trace {
 
 struct NamingLimits {
-    // CPU time of the thread that names, and the clock's: low priority can make the second far longer than the first.
+    // CPU time of the naming thread, and elapsed time: at low priority the latter can be far
+    // longer.
     std::chrono::milliseconds cpu_time{2000};
     std::chrono::milliseconds wall_time{60'000};
-    std::uint64_t read_bytes = 1ULL << 30;        // tables and debug information of all files together
-    std::uint64_t symbol_table_bytes = 96 << 20;  // memory of one file's symbols while its frames are named
-    std::uint64_t name_bytes = 48 << 20;          // memory of all names
-    std::uint64_t inlined_functions = 500'000;    // frames that they add
+    std::uint64_t read_bytes = 1ULL << 30;        // of tables and debug information, all files together
+    std::uint64_t symbol_table_bytes = 96 << 20;  // memory for one file's symbols while its frames are named
+    std::uint64_t name_bytes = 48 << 20;          // memory for all names
+    std::uint64_t inlined_functions = 500'000;    // frames added for inlined functions
 };
 
-// One thread's; begins to count when it is made.
+// Starts counting when constructed. Not thread-safe.
 class NamingBudget {
   public:
     explicit NamingBudget(const NamingLimits& limits);
 
     [[nodiscard]] const NamingLimits& limits() const { return limits_; }
+    // False once the CPU time or the elapsed time is used up.
     [[nodiscard]] bool time_left() const;
-    // Whether so much may still be read; if so it counts as read.
+    // True if this many bytes may still be read; then they count as read.
     [[nodiscard]] bool take_bytes(std::uint64_t bytes);
-    // Counts what was read already.
+    // Counts bytes that were already read.
     void spend_bytes(std::uint64_t bytes);
 
   private:

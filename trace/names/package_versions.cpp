@@ -19,7 +19,7 @@ constexpr std::uint64_t list_limit_bytes = 16ULL << 20;
 constexpr std::size_t packages_limit = 100'000;
 constexpr std::size_t version_limit_bytes = 128;
 
-// Takes the first line off.
+// Removes and returns the first line.
 std::string_view take_line(std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -32,7 +32,8 @@ bool take_field(std::string_view line, std::string_view name, std::string& into)
     return true;
 }
 
-// The longest word of a program's path is most often part of its package's name: looked at first, the other lists seldom are.
+// The longest word of a program's path is usually part of its package's name. Trying that package's
+// list first rarely leaves the others to read.
 std::string_view longest_word(std::string_view program) {
     std::string_view longest;
     while (!program.empty()) {
@@ -70,7 +71,8 @@ std::string PackageVersions::find(const std::string& program) {
     return {};
 }
 
-// Of each paragraph what is installed; a package of several architectures has its list under both.
+// Reads the installed packages, one per paragraph. A package that allows several architectures may
+// have its list under either name.
 void PackageVersions::load() {
     packages_.emplace();
     const auto content = read_file(on_machine(dpkg_status, machine_), status_limit_bytes);
@@ -93,7 +95,7 @@ void PackageVersions::load() {
     }
 }
 
-// Where /bin is a link to /usr/bin, some lists still say /bin.
+// If /bin is a link to /usr/bin, some lists still say /bin.
 bool PackageVersions::owns(const Package& package, std::string_view program) {
     const auto content = read_file(on_machine(std::filesystem::path(dpkg_lists) / package.list, machine_),
                                    std::min(list_limit_bytes, bytes_left_));

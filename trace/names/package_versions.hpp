@@ -1,4 +1,5 @@
-// Which package of the distribution a program is from, and its version there: by dpkg's own files (dpkg(1), "Files").
+// Finds the distribution package that owns a program, and its version, from dpkg's files (dpkg(1),
+// "Files").
 #pragma once
 
 #include <cstdint>
@@ -13,23 +14,25 @@
 
 namespace lagtrap::trace {
 
-// Whether it is what dpkg keeps of what is installed: its status, or a package's list of files. `path` as the process finds it.
+// True if `path`, as this process sees it, is one of dpkg's records of installed packages: its
+// status file or a package's file list.
 [[nodiscard]] bool is_package_file(const std::filesystem::path& path);
 
-// One thread's. Reads nothing before it is asked, and each answer is kept.
+// Reads nothing until the first query, and caches every answer. Not thread-safe.
 class PackageVersions {
   public:
-    // `machine`: where the machine's files are found.
+    // `machine` is the root folder for the machine's files.
     explicit PackageVersions(std::filesystem::path machine = machine_root()) : machine_(std::move(machine)) {}
 
-    // The version, as "5:7.0.15-1~deb12u2", of the package that owns `program`, a path without links on the machine. Empty: no
-    // package does, the machine has no dpkg, or its file has another build id than `build_id` (hexadecimal) and so is not the
-    // program that is meant; a container's, most likely.
+    // Version, such as "5:7.0.15-1~deb12u2", of the package that owns `program`, a path on the
+    // machine without links. Empty if no package owns it, if the machine has no dpkg, or if the
+    // file's build id is not `build_id` (hexadecimal): then the program is another one, most likely
+    // a container's.
     [[nodiscard]] std::string version_of(const std::string& program, const std::string& build_id);
 
   private:
     struct Package {
-        std::string list;  // name of its list of files
+        std::string list;  // name of its file list
         std::string version;
     };
     [[nodiscard]] std::string find(const std::string& program);
@@ -37,8 +40,8 @@ class PackageVersions {
     [[nodiscard]] bool owns(const Package& package, std::string_view program);
 
     std::filesystem::path machine_;
-    std::optional<std::vector<Package>> packages_;  // once it was looked for
-    std::uint64_t bytes_left_ = 256ULL << 20;       // of lists
+    std::optional<std::vector<Package>> packages_;  // nullopt until loaded
+    std::uint64_t bytes_left_ = 256ULL << 20;       // for file lists
     std::map<std::pair<std::string, std::string>, std::string> known_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t";
 
-// Takes a number and the blanks after it off the line's begin.
+// Removes and returns a number at the start of the line, along with the blanks after it.
 std::optional<std::uint64_t> take_number(std::string_view& line) {
     if (line.starts_with("0x") || line.starts_with("0X")) line.remove_prefix(2);
     std::uint64_t number = 0;
@@ -37,7 +37,7 @@ PerfMap parse_perf_map(std::string_view content) {
     while (!content.empty()) {
         const std::size_t end = content.find('\n');
         if (end == std::string_view::npos) {
-            ++map.damaged;  // copied while it was written: its name may lack the end
+            ++map.damaged;  // copied while it was being written: the name may be incomplete
             break;
         }
         const auto piece = parse_line(content.substr(0, end));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t files_limit = 10'000;
 
-using FilesOfProcesses = std::map<std::uint32_t, std::vector<CodeFileName>>;  // by pid; of one, the oldest first
+using FilesOfProcesses = std::map<std::uint32_t, std::vector<CodeFileName>>;  // by pid; oldest first for each
 
 FilesOfProcesses list_files(const std::filesystem::path& directory) {
     FilesOfProcesses files;
@@ -36,7 +36,7 @@ class Namer {
     Namer(StackTable& stacks, const std::filesystem::path& directory, std::uint64_t started_ns)
         : stacks_(stacks), directory_(directory), started_ns_(started_ns) {}
 
-    // The frames of one process, by the files of one kind.
+    // Names the frames of one process from the files of one kind.
     void name(std::span<const RunTimeFrame> frames, const std::vector<CodeFileName>& files, CodeFileKind kind);
     RunTimeNaming naming;
 
@@ -49,7 +49,7 @@ class Namer {
     std::uint64_t started_ns_;
 };
 
-// A copy knows the times before it was made, up to the copy before it.
+// A copy covers the time from the previous copy until it was made.
 void Namer::name(std::span<const RunTimeFrame> frames, const std::vector<CodeFileName>& files, CodeFileKind kind) {
     std::vector<CodeFileName> copies;
     std::copy_if(files.begin(), files.end(), std::back_inserter(copies),
@@ -114,7 +114,7 @@ RunTimeNaming name_run_time_code(StackTable& stacks, const std::filesystem::path
         const std::uint32_t pid = first->pid;
         const auto last =
             std::find_if(first, frames.end(), [&](const RunTimeFrame& frame) { return frame.pid != pid; });
-        // The jitdump first: it says when each piece was made.
+        // Jitdumps first, because they say when each piece was made.
         if (const auto known = files.find(pid); known != files.end())
             for (const CodeFileKind kind : {CodeFileKind::Jitdump, CodeFileKind::PerfMap})
                 namer.name({first, last}, known->second, kind);

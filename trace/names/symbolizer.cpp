@@ -16,10 +16,10 @@
 namespace lagtrap::trace {
 namespace {
 
-// Longer names of templates are cut: they say no more.
+// Longer template names are truncated; the rest adds nothing.
 constexpr std::size_t name_limit_bytes = 4096;
 
-// A module with frames in the stacks, and what became of it.
+// A module with frames in the stacks, and what naming it achieved.
 struct Work {
     ModuleId module = unknown_module;
     std::uint64_t uses = 0;
@@ -59,13 +59,14 @@ class Symbolizer {
     std::uint64_t inlined_ = 0;
 };
 
-// What no file stands behind, such as JIT code and the kernel's [uprobes] and [vsyscall], has none here.
+// Code without a file, such as JIT code and the kernel's [uprobes] and [vsyscall], has no names
+// here.
 bool Symbolizer::may_have_names(ModuleId id) const {
     const std::string& path = modules_.at(id).path;
     return id == kernel_module || path.starts_with('/') || path == vdso_path;
 }
 
-// The most used first, but by file offset among about equals: DWARF is read unit by unit.
+// Most used first, but among about equals by file offset, because DWARF is read unit by unit.
 void Symbolizer::sort_places(std::vector<FrameId>& places, const std::vector<std::uint64_t>& uses) const {
     constexpr std::size_t equals = 1000;
     std::stable_sort(places.begin(), places.end(), [&](FrameId a, FrameId b) { return uses[a] > uses[b]; });

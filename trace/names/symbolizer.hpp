@@ -1,4 +1,4 @@
-// Names the frames of a recording with the files of this machine.
+// Names the frames of a recording from files on this machine.
 #pragma once
 
 #include <filesystem>
@@ -19,23 +19,23 @@ struct SymbolizerOptions {
     std::filesystem::path proc_root = "/proc";
     HeldRoots held_roots;
     std::filesystem::path kernel_notes = "/sys/kernel/notes";
-    std::filesystem::path machine = machine_root();  // where the machine's files are
-    std::filesystem::path vdso;                      // a file with it; empty: this process's own
-    binaries::DebugFileSearch debug_files;           // servers are not asked, whatever it says
+    std::filesystem::path machine = machine_root();  // root folder for the machine's files
+    std::filesystem::path vdso;                      // a file that contains it; empty: use this process's own
+    binaries::DebugFileSearch debug_files;           // servers are never asked, even if this enables them
     NamingLimits limits;
     binaries::DebugInfoLimits debug_info{1ULL << 30, 128 << 20};
-    bool open_programs = true;  // else only the kernel's frames and the vDSO's are named
-    bool this_boot = true;      // else neither kernel nor vDSO are those of the recording
+    bool open_programs = true;  // if false, only kernel and vDSO frames are named
+    bool this_boot = true;      // if false, kernel and vDSO are not the recorded ones
 };
 
-// Names every frame it can, finds the load bias of each module, and adds the functions inlined at each place. A file is
-// used only if its build id is the mapping's (or, where none is known, if it is the very file that was mapped).
-// Symbols of all modules come first, then lines of those that have DWARF, each time the most used module first, so that
-// what the limits leave out is what matters least. Two files at most are open at a time; one's tables are in memory.
-// Other frames keep module and offset.
+// Names every frame it can, finds each module's load bias, and adds the functions inlined at each
+// place. Uses a file only if its build id matches the mapping's (or, if that is unknown, if it is
+// the very file that was mapped). Symbols of all modules come first, then lines of those with
+// DWARF, most used modules first, so that the limits cut off what matters least. At most two files
+// are open at a time, and one file's tables are in memory. Unnamed frames keep module and offset.
 [[nodiscard]] NamingQuality symbolize(StackTable& stacks, ModuleTable& modules, const SymbolizerOptions& options);
 
-// The running kernel's build id (raw bytes) from its ELF notes; empty where it has none.
+// Build id (raw bytes) of the running kernel, from its ELF notes; empty if it has none.
 [[nodiscard]] std::string read_kernel_build_id(const std::filesystem::path& notes);
 
 }  // namespace lagtrap::trace

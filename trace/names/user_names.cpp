@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t file_limit_bytes = 16ULL << 20;
 constexpr std::size_t user_name_limit_bytes = 256;
 
-// Takes what is before `end` off, and `end`.
+// Removes and returns the text before `end`, and removes `end`.
 std::string_view take(std::string_view& text, char end) {
     const std::string_view taken = text.substr(0, text.find(end));
     text.remove_prefix(std::min(taken.size() + 1, text.size()));
@@ -27,7 +27,7 @@ std::string UserNames::name_of(std::uint32_t uid) {
     return found != names_->end() ? found->second : std::to_string(uid);
 }
 
-// NAME:PASSWORD:UID:..., a user a line (passwd(5)).
+// NAME:PASSWORD:UID:..., one user per line (passwd(5)).
 void UserNames::load() {
     names_.emplace();
     const auto content = read_file(machine_ / "etc/passwd", file_limit_bytes);

@@ -1,4 +1,4 @@
-// Names of the machine's users, of its /etc/passwd.
+// Names of the machine's users, from its /etc/passwd.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace lagtrap::trace {
 
-// One thread's. Reads nothing before it is asked, and then once.
+// Reads the file once, at the first query. Not thread-safe.
 class UserNames {
   public:
-    // `machine`: where the machine's files are found.
+    // `machine` is the root folder for the machine's files.
     explicit UserNames(std::filesystem::path machine = machine_root()) : machine_(std::move(machine)) {}
 
-    // "postgres"; "999" where the file names no such user. Of several names the first.
+    // "postgres", or "999" if the file does not list the user. If a user has several names, the
+    // first.
     [[nodiscard]] std::string name_of(std::uint32_t uid);
 
   private:
     void load();
 
     std::filesystem::path machine_;
-    std::optional<std::unordered_map<std::uint32_t, std::string>> names_;  // once it was looked for
+    std::optional<std::unordered_map<std::uint32_t, std::string>> names_;  // nullopt until loaded
 };
 
 }  // namespace lagtrap::trace
