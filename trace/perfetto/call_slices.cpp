@@ -57,7 +57,8 @@ bool CallSlices::add(const calls::Tree& tree, const std::vector<calls::Times>& t
     return true;
 }
 
-// In the order in which slices open and close; times never go back, and a call ends before the next of its caller begins.
+// In the order in which slices open and close. Times never decrease, and a call ends before its
+// caller's next call begins.
 void CallSlices::add_edges(std::uint32_t number, std::uint64_t began_ns) {
     const std::vector<calls::Call>& calls = trees_[number].calls;
     std::vector<std::uint32_t> open;

@@ -1,5 +1,5 @@
-// Trees of calls as slices of a Perfetto trace: a track beside each thread, a slice for each call, with its times without
-// those of the probes.
+// Writes call trees as slices of a Perfetto trace: a track next to each thread, and one slice per
+// call, with times that exclude probe overhead.
 #pragma once
 
 #include <cstdint>
@@ -17,37 +17,38 @@ namespace lagtrap::trace {
 
 inline constexpr std::size_t call_slices_limit = 1'000'000;
 
-// Which slices they are: of one trace, those of each kind are apart.
+// Kinds of slices. Each kind has its own sequence and tracks within a trace.
 struct SliceKind {
     Sequence sequence;
     const char* category;
-    std::uint64_t first_track;  // numbers of tracks, of threads and of processes begin there
+    std::uint64_t first_track;  // first track id of threads; those of processes follow
     std::uint64_t first_process_track;
 };
 // Tracks of runs count from 1.
 inline constexpr SliceKind call_slices{Sequence::Calls, "lagtrap.call", 1ULL << 32, 2ULL << 32};
 inline constexpr SliceKind function_slices{Sequence::Functions, "lagtrap.function", 3ULL << 32, 4ULL << 32};
 
-// One thread's. All trees first, then sort(), then the slices by time. Times are monotonic, as trees have them.
+// First add all trees, then sort(), then write the slices by time. Times are CLOCK_MONOTONIC, as in
+// trees. Not thread-safe.
 class CallSlices {
   public:
-    // The tracks are called `name`. `writer` outlives it.
+    // `name` is the name of the tracks. `writer` must outlive this object.
     CallSlices(PacketWriter& writer, std::uint64_t offset_ns, std::string name, const SliceKind& kind = call_slices)
         : writer_(writer), boottime_offset_ns_(offset_ns), name_(std::move(name)), kind_(kind) {}
 
-    // Their numbers go on from those before.
+    // Numbers continue after those of earlier functions.
     void add_functions(const std::vector<calls::Function>& functions);
     [[nodiscard]] const std::vector<calls::Function>& functions() const { return functions_; }
-    // A tree that calls::check() accepts, with its net_times(). False, and it is left out: there are more than
-    // call_slices_limit calls.
+    // Adds a tree that calls::check() accepts, with its net_times(). Returns false, and leaves it
+    // out, if there are more than call_slices_limit calls.
     bool add(const calls::Tree& tree, const std::vector<calls::Times>& times, std::uint32_t pid,
              std::string_view process);
     [[nodiscard]] std::size_t trees() const { return trees_.size(); }
 
     void sort();
-    // UINT64_MAX: there is no further one.
+    // UINT64_MAX if there are no more.
     [[nodiscard]] std::uint64_t next_due_ns() const;
-    // Writes what begins or ends up to then, in the order of time.
+    // Writes all begins and ends up to `at_ns`, in time order.
     void write_due(std::uint64_t at_ns);
 
   private:
@@ -57,7 +58,7 @@ class CallSlices {
         std::string thread, process;
         std::vector<calls::Call> calls;
         std::vector<calls::Times> times;
-        std::vector<std::uint64_t> ends_ns;  // monotonic, none later than its caller's
+        std::vector<std::uint64_t> ends_ns;  // CLOCK_MONOTONIC, none later than its caller's
     };
     struct Edge {
         std::uint64_t at_ns = 0;
@@ -79,8 +80,8 @@ class CallSlices {
     std::vector<KeptTree> trees_;
     std::vector<Edge> edges_;
     std::size_t next_ = 0, calls_ = 0;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> tracks_;  // by goroutine, or by thread
-    std::set<std::uint32_t> processes_;                                        // that are described
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> tracks_;  // by goroutine or thread
+    std::set<std::uint32_t> processes_;                                        // already described
     bool names_defined_ = false;
     std::set<std::uint32_t> named_functions_;
     std::map<std::string, std::uint64_t> texts_;

@@ -26,7 +26,7 @@ void write_clocks(PacketWriter& writer, const ClockSnapshot& clocks, std::uint64
         }
         snapshot.add_enum(perfetto::clock_snapshot::primary_trace_clock, perfetto::clock::boottime);
     });
-    // The other clocks at the same moment, as the merge has them.
+    // The other clocks at the same time, as in a merge.
     writer.packet(Sequence::Machine, first_ns, UsesInterning::No, [&](pbf_writer& packet) {
         pbf_writer attributes(packet, perfetto::trace_packet::trace_attributes);
         const auto add = [&](const char* key, std::uint64_t at_ns) {

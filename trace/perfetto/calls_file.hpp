@@ -1,4 +1,4 @@
-// Trees of calls alone, as a file that opens in viewers of Perfetto traces.
+// Writes only call trees, as a file for viewers of Perfetto traces.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 
 namespace lagtrap::trace {
 
-// One thread's. What it is given is in memory until finish().
+// Keeps everything in memory until finish(). Not thread-safe.
 class CallsFile {
   public:
-    // Makes a file beside `path`, which finish() puts in its place: who does not come so far leaves what was there before.
-    // Errors: it cannot be made.
+    // Creates a temporary file next to `path`; finish() renames it. Without finish(), an existing
+    // file at `path` stays untouched. Fails if the file cannot be created.
     [[nodiscard]] static Result<CallsFile> create(const std::filesystem::path& path, const std::string& track_name);
     CallsFile(CallsFile&&) noexcept = default;
     CallsFile& operator=(CallsFile&&) = delete;
     ~CallsFile();
 
-    // As CallSlices has them.
+    // As in CallSlices.
     void add_functions(const std::vector<calls::Function>& functions) { slices_->add_functions(functions); }
     bool add(const calls::Tree& tree, const std::vector<calls::Times>& times, std::uint32_t pid,
              std::string_view process);
-    // Errors of any write.
+    // Returns the first error of any write.
     [[nodiscard]] Status finish();
     [[nodiscard]] std::size_t trees() const { return slices_->trees(); }
     [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
@@ -37,8 +37,8 @@ class CallsFile {
 
   private:
     CallsFile(std::filesystem::path path, std::filesystem::path beside, PacketWriter writer, const std::string& name);
-    ClockSnapshot clocks_;                 // by which times are converted
-    std::filesystem::path path_, beside_;  // beside_: empty: it has its name, or belongs to another
+    ClockSnapshot clocks_;                 // for converting times
+    std::filesystem::path path_, beside_;  // beside_ is empty if it was renamed or moved from
     std::unique_ptr<PacketWriter> writer_;
     std::unique_ptr<CallSlices> slices_;
     std::uint64_t left_out_ = 0;

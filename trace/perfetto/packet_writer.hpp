@@ -1,4 +1,4 @@
-// Packets of a Perfetto trace, in the order in which they are written, to a file in pieces of about 1 MiB.
+// Writes the packets of a Perfetto trace in order to a file, in pieces of about 1 MiB.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace lagtrap::trace {
 
-// Packet sequences of the merged trace. Interned numbers are those of one sequence.
+// Packet sequences of the merged trace. Interned numbers are per sequence.
 enum class Sequence : std::uint32_t {
     Machine = 1,
     Runs = 2,
@@ -31,16 +31,17 @@ enum class Sequence : std::uint32_t {
     return static_cast<Sequence>(static_cast<std::uint32_t>(Sequence::FirstCpu) + cpu);
 }
 
+// Whether a packet refers to interned data of its sequence.
 enum class UsesInterning { No, Yes };
 
-// One thread at a time. A write that fails is remembered and reported by finish().
+// finish() reports the first failed write. Not thread-safe.
 class PacketWriter {
   public:
-    // Makes `path`, or empties it.
+    // Creates or truncates `path`.
     [[nodiscard]] static Result<PacketWriter> create(const std::filesystem::path& path);
 
-    // Writes a packet at `at_ns` (CLOCK_BOOTTIME); `fill` adds the rest to the pbf_writer it is given. The first
-    // packet of a sequence says that its incremental state is cleared.
+    // Writes a packet at `at_ns` (CLOCK_BOOTTIME); `fill` adds the rest to the pbf_writer it is
+    // given. The first packet of a sequence says that its incremental state is cleared.
     template <typename Fill>
     void packet(Sequence sequence, std::uint64_t at_ns, UsesInterning uses_interning, Fill fill) {
         {
@@ -61,7 +62,7 @@ class PacketWriter {
     // The next packet of the sequence clears its incremental state again.
     void begin_anew(Sequence sequence) { begun_.erase(static_cast<std::uint32_t>(sequence)); }
 
-    // Writes what is left; the first error of any write.
+    // Writes what is left; returns the first error of any write.
     [[nodiscard]] Status finish();
     [[nodiscard]] std::uint64_t size_bytes() const { return written_bytes_ + buffer_.size(); }
 

@@ -1,5 +1,6 @@
-// Field numbers of Perfetto's public trace format (protos/perfetto/trace/** of its repository), by message. Only
-// those that the merged trace uses, and those that are read of it. One namespace per message, named like it.
+// Field numbers of Perfetto's public trace format (protos/perfetto/trace/** in its repository):
+// only those the merged trace writes or a reader of it needs. One namespace per message, named
+// after it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ inline constexpr Field module_symbols = 61;
 inline constexpr Field perf_sample = 66;
 inline constexpr Field trace_uuid = 89;
 inline constexpr Field trace_attributes = 126;
-// Ours, beyond all of Perfetto's: readers of its traces pass over what they do not know.
+// Ours, above all of Perfetto's. Other readers skip unknown fields.
 inline constexpr Field lagtrap_waking = 20001;
 inline constexpr Field lagtrap_switch = 20002;
 inline constexpr Field lagtrap_wait_file = 20003;
@@ -245,7 +246,7 @@ inline constexpr Field sched_switch = 4;
 inline constexpr Field common_flags = 5;
 inline constexpr Field sched_waking = 20;
 inline constexpr Field task_newtask = 235;
-inline constexpr std::uint32_t flag_hardirq = 0x08;  // TRACE_FLAG_HARDIRQ of the kernel
+inline constexpr std::uint32_t flag_hardirq = 0x08;  // the kernel's TRACE_FLAG_HARDIRQ
 inline constexpr std::uint32_t flag_softirq = 0x10;  // TRACE_FLAG_SOFTIRQ
 }  // namespace ftrace_event
 
@@ -263,7 +264,7 @@ namespace task_newtask {  // TaskNewtaskFtraceEvent
 inline constexpr Field pid = 1;
 inline constexpr Field comm = 2;
 inline constexpr Field clone_flags = 3;
-inline constexpr std::uint64_t clone_thread = 0x10000;  // CLONE_THREAD of the kernel
+inline constexpr std::uint64_t clone_thread = 0x10000;  // the kernel's CLONE_THREAD
 }  // namespace task_newtask
 
 namespace sched_waking {  // SchedWakingFtraceEvent
@@ -274,31 +275,32 @@ inline constexpr Field success = 4;
 inline constexpr Field target_cpu = 5;
 }  // namespace sched_waking
 
-namespace lagtrap_switch {  // what the sched_switch of the same packet does not say
+namespace lagtrap_switch {  // adds to the sched_switch in the same packet
 inline constexpr Field next_policy = 1;
 inline constexpr Field prev_throttled = 2;
-inline constexpr Field throttled_from = 3;  // CLOCK_BOOTTIME, ns: when the next thread's group was throttled last
+inline constexpr Field throttled_from = 3;  // CLOCK_BOOTTIME, ns: when the next thread's group was last throttled
 inline constexpr Field throttled_to = 4;
 inline constexpr Field prev_yielded = 6;
-inline constexpr Field concluded = 5;  // the kernel told of none; how the previous thread stopped is not known
+// inferred: the kernel reported no switch; how the previous thread stopped is unknown.
+inline constexpr Field concluded = 5;
 }  // namespace lagtrap_switch
 
-namespace lagtrap_wait {            // what the off-CPU stack of the same packet does not say
-inline constexpr Field object = 1;  // the same number for threads that wait for the same lock
+namespace lagtrap_wait {            // adds to the off-CPU stack in the same packet
+inline constexpr Field object = 1;  // equal for threads that wait for the same lock
 }  // namespace lagtrap_wait
 
-namespace lagtrap_waking {         // what the sched_waking of the same packet was caused by
-inline constexpr Field cause = 1;  // enum lagtrap_wake_cause of bpf/records.h
+namespace lagtrap_waking {         // what caused the sched_waking in the same packet
+inline constexpr Field cause = 1;  // enum lagtrap_wake_cause in bpf/records.h
 inline constexpr Field number = 2;
 inline constexpr Field device = 3;
 }  // namespace lagtrap_waking
 
-namespace lagtrap_wait_file {  // for which file a thread waits from this packet's time on
+namespace lagtrap_wait_file {  // the file a thread waits for from this packet's time on
 inline constexpr Field tid = 1;
-inline constexpr Field kind = 2;  // enum lagtrap_wait_file_kind of bpf/records.h
+inline constexpr Field kind = 2;  // enum lagtrap_wait_file_kind in bpf/records.h
 inline constexpr Field path = 3;  // from the root of the machine's first mount namespace, or of the thread's
 inline constexpr Field disk = 4;
-inline constexpr Field queue_depth = 5;  // requests that the disk had been given and had not completed
+inline constexpr Field queue_depth = 5;  // requests sent to the disk and not yet completed
 inline constexpr Field holder_pid = 6;   // a process with a lock in the way, or at the other end
 inline constexpr Field socket = 7;       // the same number for the same connection
 }  // namespace lagtrap_wait_file
@@ -326,14 +328,14 @@ inline constexpr Field filler_pid = 8;
 inline constexpr Field filler_bytes = 9;
 }  // namespace lagtrap_group_memory
 
-// A wait that ended before the recording began, at this packet's time. Its stack is the perf_sample of the same packet, the
-// waker's the next one of the sequence.
+// A wait that ended before the recording began, at this packet's time. Its stack is the perf_sample
+// in the same packet; the waker's is in the sequence's next packet.
 namespace lagtrap_history_wait {
-inline constexpr Field begin = 1;  // as time stamps of packets
+inline constexpr Field begin = 1;  // in the time of packets
 inline constexpr Field waker_tid = 2;
 inline constexpr Field by_interrupt = 3;
-inline constexpr Field in_run = 4;       // else it was for a disk
-inline constexpr Field waker_stack = 5;  // no wait: the stack of a waker
+inline constexpr Field in_run = 4;       // otherwise it was for a disk
+inline constexpr Field waker_stack = 5;  // not a wait: this is a waker's stack
 }  // namespace lagtrap_history_wait
 
 }  // namespace lagtrap::trace::perfetto
