@@ -13,14 +13,15 @@ namespace {
 constexpr int inheritance_limit = 64;
 constexpr std::uint64_t any_time = std::numeric_limits<std::uint64_t>::max();
 
-// The mapping over `address` in the image's own list made last at or before `at_ns`, or, `later` given, the first
-// one made afterwards.
 enum class When { Before, After };
 
+// The mapping of `address` in the image's own list: the last one made at or before `at_ns`, or with
+// When::After the first one made later.
 const CodeMapping* find_in(const ProcessImage& image, std::uint64_t address, std::uint64_t at_ns, When when) {
     const CodeMapping* best = nullptr;
     auto place = image.mappings.upper_bound(address);
-    // A mapping may have been laid over the end of another; those that begin before it may still reach further.
+    // A mapping may partly cover another one; mappings that start earlier may still reach this
+    // address.
     for (int looked = 0; place != image.mappings.begin() && looked < 8; ++looked) {
         --place;
         for (const CodeMapping& mapping : place->second) {
@@ -45,8 +46,8 @@ const CodeMapping* find_inherited(const ProcessImage& image, std::uint64_t addre
 
 }  // namespace
 
-// Names as the kernel gives them (fs/proc/task_mmu.c; "//anon" in perf's records). A memory file may hold a program:
-// then it has a build id.
+// Names as the kernel writes them (fs/proc/task_mmu.c; "//anon" in perf's records). A memory file
+// may contain a program; then it has a build id.
 bool is_run_time_memory(std::string_view path, std::string_view build_id) {
     constexpr std::array<std::string_view, 9> beginnings{
         "//anon", "[anon", "[heap]", "[stack", "/anon_hugepage", "/dev/zero", "/SYSV", "/memfd:", "anon_inode:"};

@@ -1,5 +1,6 @@
-// Which code lay where in every process at every time of a recording: what the rundown log tells. A process is a
-// series of images: one from its fork (with what its parent had mapped), a new one from each exec.
+// Which code was mapped where, in every process at every time of a recording, from the rundown log.
+// A process is a series of images: one from its fork (with its parent's mappings), and a new one
+// from each exec.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace lagtrap::trace {
 
 class RecordStream;
 
-// A piece of code in memory, from the time it was mapped until another takes its place.
+// A piece of code in memory, from the time it was mapped until another replaces it.
 struct CodeMapping {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
@@ -33,41 +34,41 @@ struct ProcessImage {
     std::uint32_t parent_pid = 0;
     std::uint32_t uid = 0;
     bool by_exec = false;
-    bool forked = false;       // seen to be forked in the recording
-    std::string program;       // path; of an exec the first file that was mapped
-    std::string started_path;  // by which the same file was started; empty: by `program`, or not known
+    bool forked = false;       // its fork was recorded
+    std::string program;       // path; after an exec, the first file mapped
+    std::string started_path;  // path used to start the same file; empty if equal to `program` or unknown
     std::string command_line;
-    std::string control_group;                      // path below the root of control groups; empty: not known
-    std::shared_ptr<const ProcessImage> inherited;  // whose mappings of before from_ns are in this one too
-    std::map<std::uint64_t, std::vector<CodeMapping>> mappings;  // by start; those of one start by time
+    std::string control_group;                      // path below the root of control groups; empty if unknown
+    std::shared_ptr<const ProcessImage> inherited;  // its mappings from before from_ns apply here too
+    std::map<std::uint64_t, std::vector<CodeMapping>> mappings;  // by start; those with equal start by time
 };
 
-// A place in a module's file. Of the kernel, of JIT code and of unknown code the offset is the address,
-// and of the last two `pid` says whose.
+// A place in a module's file. For the kernel, JIT code and unknown code, the offset is the address.
+// For the latter two, `pid` is the process.
 struct CodePlace {
     ModuleId module = unknown_module;
     std::uint32_t pid = 0;
     std::uint64_t offset = 0;
 };
 
-// Whether a mapping of this path and build id is memory that no file stands behind.
+// True if a mapping with this path and build id is memory without a file.
 [[nodiscard]] bool is_run_time_memory(std::string_view path, std::string_view build_id);
 
 class AddressSpaces {
   public:
     explicit AddressSpaces(ModuleTable& modules) : modules_(modules) {}
 
-    // Reads a whole rundown log, records in order of time.
+    // Reads a whole rundown log, in time order.
     [[nodiscard]] Status load(RecordStream& rundown);
 
-    // What `address` of process `pid` was at `at_ns`. Where nothing was mapped there yet, what came to lie there
-    // (the capture's own scan of a process comes some milliseconds after its begin).
+    // The code at `address` of process `pid` at `at_ns`. If nothing was mapped there yet, what was
+    // mapped there next (a capture scans a process some milliseconds after it begins).
     [[nodiscard]] CodePlace find(std::uint32_t pid, std::uint64_t address, std::uint64_t at_ns) const;
 
-    // The image of `pid` at `at_ns`, or its first; nullptr for processes that the log does not know.
+    // The image of `pid` at `at_ns`, or its first; nullptr if the log does not have the process.
     [[nodiscard]] const ProcessImage* image_of(std::uint32_t pid, std::uint64_t at_ns) const;
 
-    // Raw build id of the image's program; empty where it is not known.
+    // Raw build id of the image's program; empty if unknown.
     [[nodiscard]] std::string program_build_id(const ProcessImage& image) const;
 
   private:

@@ -20,7 +20,7 @@
 namespace lagtrap::trace {
 namespace {
 
-// Where the file may be found, surest first.
+// Places where the file may be, most reliable first.
 std::vector<std::filesystem::path> candidates_for(const RecordedModule& module, const std::filesystem::path& proc_root,
                                                   const HeldRoots& held, const std::filesystem::path& machine) {
     std::vector<std::filesystem::path> candidates;
@@ -33,7 +33,7 @@ std::vector<std::filesystem::path> candidates_for(const RecordedModule& module, 
         char range[64];
         std::snprintf(range, sizeof(range), "%llx-%llx", static_cast<unsigned long long>(user.start),
                       static_cast<unsigned long long>(user.end));
-        // The path first: debug files are found beside it, not beside the kernel's links.
+        // The path first: debug files are next to it, not next to the kernel's links.
         candidates.push_back(process / "root" / path.substr(1));
         candidates.push_back(process / "map_files" / range);
         candidates.push_back(process / "exe");
@@ -51,7 +51,7 @@ bool is_file_of(const RecordedModule& module, int fd) {
     return module.inode == facts.st_ino && module.device == device;
 }
 
-// Bytes of the image at `start`, by the process's own list of its mappings.
+// Size of the image at `start`, from the process's own list of mappings.
 std::size_t mapped_bytes_from(std::uint64_t start) {
     constexpr std::uint64_t maps_limit_bytes = 16 << 20;
     const auto maps = read_file("/proc/self/maps", maps_limit_bytes);

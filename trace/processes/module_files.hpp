@@ -1,4 +1,4 @@
-// The files that a recording's code came from, found again on this machine.
+// Finds the files of a recording's code again on this machine.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,19 @@
 
 namespace lagtrap::trace {
 
-// An opened file that was checked: whatever is renamed or replaced meanwhile, it stays the one.
+// An open file that was verified. It stays the same file even if its path is renamed or replaced.
 struct ModuleFile {
     UniqueFd fd;
-    std::filesystem::path path;  // where it was found; debug files lie beside it
+    std::filesystem::path path;  // where it was found, to look for debug files next to it
 
-    // Opens the very file once more.
+    // Path that opens this very file again.
     [[nodiscard]] std::filesystem::path opened() const;
 };
 
-// The file that was mapped: known by its build id or, where the recording has none, by device and inode. Looked for
-// through the processes that had it mapped (their root, their map_files and exe links, which deleted files have too, and
-// the root that is held for them), then by its path below `machine`. nullopt: it is gone, or another one has taken its place.
+// Finds the file that was mapped, identified by its build id or, if the recording has none, by
+// device and inode. Looks through the processes that had it mapped (their root, their map_files and
+// exe links, which work for deleted files too, and their held root), then at its path below
+// `machine`. nullopt if the file is gone or was replaced.
 [[nodiscard]] std::optional<ModuleFile> find_module_file(const RecordedModule& module,
                                                          const std::filesystem::path& proc_root,
                                                          const HeldRoots& held = {},
@@ -30,8 +31,8 @@ struct ModuleFile {
 
 inline constexpr const char* vdso_path = "[vdso]";
 
-// The vDSO of this process, which the kernel gives to all 64-bit processes of one boot, or the one that is kept in `file`.
-// nullopt: there is none.
+// The vDSO: the one stored in `file`, or this process's own, which is the same for all 64-bit
+// processes of a boot. nullopt if there is none.
 [[nodiscard]] std::optional<ModuleFile> find_vdso(const std::filesystem::path& file = {});
 
 }  // namespace lagtrap::trace

@@ -4,7 +4,7 @@ namespace lagtrap::trace {
 namespace {
 
 constexpr std::size_t users_limit = 4;
-constexpr std::size_t modules_limit = 100'000;  // as many as a system file lists
+constexpr std::size_t modules_limit = 100'000;  // the limit of a system file
 
 }  // namespace
 

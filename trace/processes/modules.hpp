@@ -1,4 +1,4 @@
-// Files whose code was mapped during a recording, one entry per path and build id.
+// The files whose code was mapped during a recording, one entry per path and build id.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@ namespace lagtrap::trace {
 using ModuleId = std::uint32_t;
 inline constexpr ModuleId unknown_module = 0;  // "[unknown]"
 inline constexpr ModuleId kernel_module = 1;   // "[kernel.kallsyms]"
-inline constexpr ModuleId jit_module = 2;      // "[jit]": executable memory that is no file, JIT code
+inline constexpr ModuleId jit_module = 2;      // "[jit]": executable memory without a file: JIT code
 inline constexpr ModuleId first_file_module = 3;
 
-// A process that had the module, and where: its file can be opened through /proc while that process lives.
+// A process that had the module mapped, and where. While it lives, the file can be opened through
+// /proc.
 struct ModuleUser {
     std::uint32_t pid = 0;
     std::uint64_t start = 0;
@@ -23,18 +24,18 @@ struct ModuleUser {
 };
 
 struct RecordedModule {
-    std::string path;      // as the kernel gave it; any bytes
+    std::string path;      // from the kernel; any bytes
     std::string build_id;  // raw bytes
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    std::uint64_t load_bias = 0;    // address as linked minus file offset, where the file could be read
+    std::uint64_t load_bias = 0;    // address as linked minus file offset; set if the file could be read
     std::vector<ModuleUser> users;  // the first few
 };
 
 class ModuleTable {
   public:
     ModuleTable();
-    // The module of this path and build id, made if it is new.
+    // Returns the module with this path and build id; creates it if new.
     ModuleId intern(const std::string& path, const std::string& build_id, std::uint64_t device, std::uint64_t inode,
                     const ModuleUser& user);
     [[nodiscard]] RecordedModule& at(ModuleId id) { return modules_[id]; }

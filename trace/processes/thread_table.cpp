@@ -10,7 +10,7 @@
 namespace lagtrap::trace {
 namespace {
 
-// Threads of one packet; a machine's thousands would make a packet that readers must hold whole.
+// Threads per packet: with a machine's thousands, a packet would be too large for readers to hold.
 constexpr std::size_t threads_of_packet = 1000;
 
 std::string program_name(const ProcessImage& image) {
@@ -28,7 +28,8 @@ void ThreadTable::add_process(protozero::pbf_writer& tree, std::uint32_t pid, st
     const ProcessImage* image = spaces_.image_of(pid, at_ns);
     protozero::pbf_writer process(tree, perfetto::process_tree::processes);
     process.add_int32(field::pid, static_cast<std::int32_t>(pid));
-    // A process that lost its parent has another one later; readers keep the first and count a second as a fault.
+    // A process whose parent exits gets a new one. Readers keep the first and count a second as an
+    // error.
     const auto [parent, first] = parents_.try_emplace(pid, image != nullptr ? image->parent_pid : 0);
     process.add_int32(field::ppid, static_cast<std::int32_t>(parent->second));
     std::string_view command = image != nullptr ? std::string_view(image->command_line) : std::string_view();
@@ -71,9 +72,9 @@ void ThreadTable::write(std::uint32_t tid, std::uint64_t at_ns, bool with_proces
     write_labels(at_ns);
 }
 
-// A process tree has no place for them; with the tracks of runs.
+// Process trees cannot hold them, so they are on the runs' sequence.
 void ThreadTable::write_labels(std::uint64_t at_ns) {
-    constexpr std::uint64_t first_track = 1ULL << 62;  // those of runs count from 1
+    constexpr std::uint64_t first_track = 1ULL << 62;  // tracks of runs count from 1
     for (const auto& [pid, words] : std::exchange(labels_due_, {}))
         writer_.packet(Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::No,
                        [&, &pid = pid, &words = words](protozero::pbf_writer& packet) {
@@ -179,14 +180,14 @@ void ThreadTable::take(const lagtrap_record* record, std::uint64_t at_ns) {
 
 const ThreadState& ThreadTable::at(std::uint32_t tid, std::uint32_t pid, std::uint64_t at_ns) {
     const auto found = threads_.find(tid);
-    // Another process than known: the number was used again, and the records that say so were lost.
+    // If the process differs, the number was reused and the records that say so were lost.
     if (found != threads_.end() && (pid == 0 || found->second.pid == pid)) {
         for (const Pending& pending : pending_)
             if (pending.tid == tid) write(tid, at_ns, pending.with_process);
         return found->second;
     }
     ThreadState& state = begin_thread(tid, pid);
-    // The kernel may keep a process out of the list of all; what /proc says of it names it.
+    // The kernel may hide a process from the list of processes, but /proc still has its name.
     if (tid != 0) write(tid, at_ns, told_processes_.insert(pid).second || tid == pid);
     return state;
 }

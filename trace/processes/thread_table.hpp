@@ -1,4 +1,5 @@
-// The threads and what they are called, as of the moment the merge has reached; writes them into the trace.
+// Tracks threads and their names up to the current time of the merge, and writes them into the
+// trace.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,16 @@ namespace lagtrap::trace {
 
 struct ThreadState {
     std::uint32_t pid = 0;
-    std::uint32_t generation = 0;  // counts the threads that had this number before
+    std::uint32_t generation = 0;  // number of earlier threads with this tid
     bool exited = false;
     std::string name;  // printable
 };
 
-// Time stamps are monotonic (as in records); `boottime_offset_ns` makes them those of the trace.
+// Time stamps are monotonic (as in records); `boottime_offset_ns` converts them to the trace's.
 class ThreadTable {
   public:
-    // `containers` name those that processes belong to. All must outlive it.
+    // `containers` has the names of the containers that processes belong to. All arguments must
+    // outlive this object.
     ThreadTable(const AddressSpaces& spaces, PacketWriter& writer, std::uint64_t boottime_offset_ns,
                 const ContainerNames& containers)
         : spaces_(spaces), writer_(writer), boottime_offset_ns_(boottime_offset_ns), containers_(containers) {}
@@ -32,27 +34,29 @@ class ThreadTable {
     // Writes the threads alive at the start, and their processes, as the first packets.
     void write_initial(const std::vector<lagtrap_thread>& threads, std::uint64_t at_ns);
 
-    // Follows what a record of the rundown log says and writes it, at `at_ns`. Of a new thread the name and the
-    // process wait for write_pending().
+    // Applies and writes a record of the rundown log at `at_ns`. A new thread's name and process
+    // wait for write_pending().
     void take(const lagtrap_record* record, std::uint64_t at_ns);
 
-    // Writes what waits, if `at_ns` is after the moment it speaks of: of one time stamp, readers take a process tree
-    // before the event that begins the thread, and for the one that had its number before.
+    // Writes what is pending from before `at_ns`. It has to be later: at equal time stamps, readers
+    // apply a process tree before the event that begins the thread, and so to the thread that had
+    // the number before.
     void write_pending(std::uint64_t at_ns);
 
-    // The thread, which is in the trace then: it is made and written if nobody told of it, and written if it waits for
-    // write_pending(), as one does that began before the first record. `pid` 0: not known.
+    // Returns the thread and makes sure it is in the trace: creates and writes it if no record
+    // mentioned it, and writes it if it is pending, as is a thread that began before the first
+    // record. `pid` is 0 if unknown.
     const ThreadState& at(std::uint32_t tid, std::uint32_t pid, std::uint64_t at_ns);
-    // nullptr where it is not known.
+    // nullptr if unknown.
     [[nodiscard]] const ThreadState* find(std::uint32_t tid) const;
 
-    // What a process is called: its first thread's name, else its program's.
+    // Name of a process: its first thread's name, otherwise its program's.
     [[nodiscard]] std::string process_name(std::uint32_t pid, std::uint64_t at_ns) const;
 
   private:
     void add_process(protozero::pbf_writer& tree, std::uint32_t pid, std::uint64_t at_ns);
     static void add_thread(protozero::pbf_writer& tree, std::uint32_t tid, const ThreadState& thread);
-    // The unit or container of the processes that were written since the last call, as labels.
+    // Writes the unit or container of each process written since the last call, as labels.
     void write_labels(std::uint64_t at_ns);
     struct Pending {
         std::uint32_t tid = 0;
@@ -79,7 +83,7 @@ class ThreadTable {
     std::uint64_t label_tracks_ = 0;
 };
 
-// A comm field as text: up to its NUL, printable.
+// A comm field as printable text, up to its NUL.
 [[nodiscard]] std::string comm_text(const char (&comm)[LAGTRAP_COMM_BYTES]);
 
 }  // namespace lagtrap::trace
