@@ -1,5 +1,5 @@
-// Field numbers of a batch of runs, by message. Ours; a number is never reused. Texts other than those of the head are
-// numbers into the batch's list of texts, + 1; 0 is the empty text.
+// Field numbers of a batch of runs, by message. They are ours; never reuse one. Texts, other than
+// those of the head, are indexes into the batch's list of texts, plus 1; 0 is the empty text.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,7 @@ inline constexpr std::uint32_t on_cpu_ns = 1;
 inline constexpr std::uint32_t runnable_ns = 2;
 inline constexpr std::uint32_t throttled_ns = 3;
 inline constexpr std::uint32_t handed_over_ns = 4;
-inline constexpr std::uint32_t blocked_ns = 16;  // of lagtrap_wait_class 0; the others follow
+inline constexpr std::uint32_t blocked_ns = 16;  // of lagtrap_wait_class 0; the other classes follow
 inline constexpr std::uint32_t blocked_last = 16 + 63;
 }  // namespace times
 

@@ -15,7 +15,8 @@ namespace {
 
 namespace fields = run_batch_fields;
 
-// Errors inside of the message travel as exceptions, as protozero's own do; read_run_batch() turns them into Results.
+// Errors inside the message are exceptions, as are protozero's; read_run_batch() converts them to
+// Results.
 struct Refused {
     Error error;
 };
@@ -58,7 +59,7 @@ class Reader {
     }
 
   private:
-    // The library asserts what it is told of a field's encoding; bytes from elsewhere are asked first.
+    // protozero asserts that a field has the expected encoding, so check untrusted bytes first.
     static void expect(const protozero::pbf_reader& reader, protozero::pbf_wire_type type) {
         if (!reader.has_wire_type(type)) refuse("field " + std::to_string(reader.tag()) + " is encoded in another way");
     }
@@ -184,7 +185,8 @@ class Reader {
         batch_.runs.push_back(std::move(run));
     }
 
-    // Reads a field that says whose run it is; false where the field is another.
+    // Reads a field that identifies the run's process and threads; returns false for any other
+    // field.
     bool read_who(protozero::pbf_reader& reader, RecordedRun& run) {
         switch (reader.tag()) {
             case fields::run::event: run.event = spelled(reader); break;
@@ -236,7 +238,7 @@ class Reader {
         return times;
     }
 
-    // Classes that a later version may have are "other" here.
+    // Classes of later versions count as "other".
     static void read_blocked(protozero::pbf_reader& reader, TimeParts& parts) {
         const std::uint32_t field = reader.tag();
         if (field < fields::times::blocked_ns || field > fields::times::blocked_last) return reader.skip();
@@ -270,7 +272,7 @@ class Reader {
     }
 
     RunBatch batch_;
-    std::vector<std::string_view> texts_;  // in the message
+    std::vector<std::string_view> texts_;  // point into the message
     std::size_t spelled_bytes_ = 0;
     std::size_t frames_ = 0;
     std::size_t stages_ = 0;

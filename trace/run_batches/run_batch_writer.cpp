@@ -17,7 +17,7 @@ namespace fields = run_batch_fields;
 
 constexpr int compression_level = 6;
 
-// A text as a batch may hold it.
+// Makes a text acceptable for a batch.
 std::string safe_text(std::string_view raw) {
     std::string text = printable(raw.substr(0, run_batch_text_limit_bytes));
     if (text.size() <= run_batch_text_limit_bytes) return text;
@@ -75,7 +75,7 @@ class Writer {
         root_.add_uint64(fields::batch::runs_lost, batch_.runs_lost);
     }
 
-    // The text's number; a new text is written as soon as it is met, before what names it.
+    // Returns the text's number. A new text is written at once, before anything that refers to it.
     std::uint32_t number_of(std::string_view raw) {
         if (raw.empty()) return 0;
         const auto known = numbers_.find(std::string(raw));

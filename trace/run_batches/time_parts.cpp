@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, LAGTRAP_WAIT_CLASSES> names{
 
 std::uint64_t add_up(std::uint64_t a, std::uint64_t b) { return a + std::min(b, UINT64_MAX - a); }
 
-// Takes what `sum` lacks to zero from `other`.
+// If `sum` is negative, raises it to 0 and takes the difference from `other`.
 void make_up(std::uint64_t& sum, std::uint64_t& other) {
     const auto missing = static_cast<std::int64_t>(sum);
     if (missing >= 0) return;

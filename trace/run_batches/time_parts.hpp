@@ -1,4 +1,5 @@
-// Where a thread's time went, as the kernel's own counts have it: no stacks, no moments.
+// Where a thread's time went according to the kernel's counters, which have no stacks or time
+// stamps.
 #pragma once
 
 #include <array>
@@ -9,7 +10,8 @@
 
 namespace lagtrap::trace {
 
-// Of lagtrap_wait_class: "lock", "events", ... as files and the server's database have them. Unknown ones are "other".
+// Names of lagtrap_wait_class, as files and the server's database have them: "lock", "events", ...
+// Unknown classes are "other".
 [[nodiscard]] std::string_view wait_class_name(std::uint32_t wait_class);
 [[nodiscard]] std::uint32_t wait_class_of(std::string_view name);
 
@@ -19,15 +21,16 @@ struct TimeParts {
     std::uint64_t throttled_ns = 0;                                // of runnable_ns
     std::array<std::uint64_t, LAGTRAP_WAIT_CLASSES> blocked_ns{};  // by lagtrap_wait_class
 
-    // UINT64_MAX where they add up to more than that.
+    // UINT64_MAX if the sum overflows.
     [[nodiscard]] std::uint64_t blocked_total_ns() const;
     [[nodiscard]] std::uint64_t total_ns() const;
 
     bool operator==(const TimeParts&) const = default;
 };
 
-// As a record has them. The time between the clock of a marker and a preemption right after it may be counted on the wrong
-// side of the marker: a part that is a little below zero by that is made up for from the others.
+// Converts a record. Time between a marker's time stamp and a preemption right after it may be
+// counted on the wrong side of the marker. A part that is slightly negative for this reason is
+// balanced by the others.
 [[nodiscard]] TimeParts time_parts(const lagtrap_time_parts& record);
 
 }  // namespace lagtrap::trace
