@@ -7,15 +7,16 @@
 namespace lagtrap::trace {
 namespace {
 
-// Places in struct pt_regs (x86-64) and in a ucontext's general registers, in words, by DWARF number.
+// Index of each register in struct pt_regs (x86-64) and in a ucontext's general registers, in
+// words, by DWARF number.
 constexpr std::array<std::uint8_t, 16> pt_regs_word{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
 constexpr std::array<std::uint8_t, 16> ucontext_word{13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7};
-constexpr std::uint64_t ucontext_registers_bytes = 40;  // where they begin in struct ucontext (asm/ucontext.h)
-constexpr std::uint64_t longest_frame_bytes = 1 << 20;  // of one found by its frame pointer
+constexpr std::uint64_t ucontext_registers_bytes = 40;  // their offset in struct ucontext (asm/ucontext.h)
+constexpr std::uint64_t longest_frame_bytes = 1 << 20;  // if found through its frame pointer
 constexpr std::uint64_t word_bytes = 8;
 constexpr unsigned rbx_number = 3, rbp_number = 6, rsp_number = 7;
 
-// The same steps as bpf/user_stack.bpf.h takes.
+// The same steps as in bpf/user_stack.bpf.h.
 class Walk {
   public:
     Walk(const lagtrap_stack_copy& copy, const FindCodeRule& find)
@@ -51,7 +52,8 @@ class Walk {
         return false;
     }
 
-    // Of a word that was not copied: the stack was longer than a copy may be, or nothing lay there.
+    // For a word that was not copied: the stack was longer than a copy may be, or nothing was
+    // mapped there.
     bool end_unread(std::uint64_t from) {
         const bool cut = copy_.copied_bytes + 4096 > LAGTRAP_COPIED_STACK_BYTES;
         return end(cut && from >= copy_.copied_from ? LAGTRAP_STACK_END_COPY_ENDED : LAGTRAP_STACK_END_BAD_ADDRESS);
@@ -92,7 +94,8 @@ class Walk {
         return true;
     }
 
-    // By the frame pointer, or by a return address on top of the stack; believed if it leads into known code.
+    // Guesses by frame pointer, or by a return address on top of the stack; accepted if it leads to
+    // known code.
     bool step_by_guess(lagtrap_stack_end reason, bool try_top) {
         end_ |= LAGTRAP_STACK_BY_FRAME_POINTER;
         if (try_top && !after_call_)
@@ -150,7 +153,8 @@ class Walk {
         std::uint64_t bp = bp_;
         unsigned place = rule.kind_and_rbp / 16;
         if (place == LAGTRAP_UNWIND_RBP_UNDEFINED) bp = ~std::uint64_t{0};
-        // As the kernel side: gcc says so until the very end of a function with an aligned stack.
+        // As on the BPF side: for a function with an aligned stack, gcc's tables say so until its
+        // very end.
         if (place == LAGTRAP_UNWIND_RBP_AT_RBP && (bp < sp_ || bp >= *cfa)) place = LAGTRAP_UNWIND_RBP_SAME;
         if (place == LAGTRAP_UNWIND_RBP_AT_CFA || place == LAGTRAP_UNWIND_RBP_AT_RBP) {
             const std::uint64_t from = (place == LAGTRAP_UNWIND_RBP_AT_CFA ? *cfa : bp_) +
@@ -175,7 +179,7 @@ class Walk {
             case CodeRule::Kind::Rule: break;
         }
         unsigned kind = code.rule.kind_and_rbp % 16;
-        // A function that is returned to but was never called begins at the address.
+        // A function that is returned to but was never called begins at this address.
         if (kind == LAGTRAP_UNWIND_GAP && after_call_) {
             if (const CodeRule here = find_(pc_); here.kind == CodeRule::Kind::Rule) code = here;
             kind = code.rule.kind_and_rbp % 16;

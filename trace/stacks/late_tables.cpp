@@ -9,7 +9,7 @@
 namespace lagtrap::trace {
 namespace {
 
-// As linked; nullopt: it lies in no segment with code.
+// The address as linked; nullopt if the offset is in no code segment.
 std::optional<std::uint64_t> address_of(const binaries::UnwindTable& table, std::uint64_t file_offset) {
     for (const binaries::CodeSegment& segment : table.segments)
         if (file_offset >= segment.file_offset && file_offset - segment.file_offset < segment.size_bytes)

@@ -1,4 +1,4 @@
-// Unwind tables made by a merge, of the files that copies of stacks lead through.
+// Unwind tables that the merge makes for the files in copied stacks.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,20 @@
 namespace lagtrap::trace {
 
 struct LateTableLimits {
-    std::size_t table_bytes = 256 << 20;  // of all tables; the files of others are left out
-    std::chrono::seconds time{60};        // to make them all
+    std::size_t table_bytes = 256 << 20;  // of all tables; further files are left out
+    std::chrono::seconds time{60};        // for making them all
 };
 
-// Reads files with the rights of this process, each once. Not for several threads at once.
+// Reads each file once, with the rights of this process. Not thread-safe.
 class LateTables {
   public:
     struct Options {
         std::filesystem::path proc_root = "/proc";
         bool open_programs = true;
-        bool this_boot = true;  // else the vDSO is not that of the recording
+        bool this_boot = true;  // if false, the vDSO is not the recorded one
         LateTableLimits limits{};
         std::filesystem::path machine = machine_root();
-        std::filesystem::path vdso{};  // a file with it; empty: this process's own
+        std::filesystem::path vdso{};  // a file that contains it; empty: use this process's own
     };
     LateTables(const ModuleTable& modules, const Options& options) : modules_(modules), options_(options) {}
 

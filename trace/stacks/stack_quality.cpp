@@ -45,7 +45,7 @@ void StackQualityCounter::count_walk(StackUse use, std::uint32_t pid, const Call
         if (user->late) ++counts->late;
     }
     if (complete) return;
-    // The outermost frame is the one that the walk could not leave.
+    // The outermost frame is the one the walk could not leave.
     const ModuleId module = user == nullptr ? unknown_module : stacks_.frames()[stacks_.frames_of(*user).back()].module;
     StackStop& stop = stops_[{module, user == nullptr ? lost : user->end}];
     ++(use == StackUse::OnCpu ? stop.on_cpu : stop.off_cpu);

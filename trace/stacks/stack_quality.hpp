@@ -1,4 +1,4 @@
-// How good the stacks of a recording are: what share of them is whole, and what stopped the others.
+// Measures the quality of a recording's stacks: how many are complete, and what stopped the others.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,25 @@
 
 namespace lagtrap::trace {
 
-// Whose stack it is: of a sample, taken on a CPU, or of a switch, taken where a thread stopped to wait.
+// Where a stack comes from: a sample on a CPU, or a switch at which a thread stopped to wait.
 enum class StackUse { OnCpu, OffCpu };
 
-// "complete", "no-table", ...: what ended a walk, as the system file says it. `end` is an enum lagtrap_stack_end.
+// "complete", "no-table", ...: why a walk ended, as in the system file. `end` is an enum
+// lagtrap_stack_end.
 [[nodiscard]] const char* stack_end_name(std::uint8_t end);
 
-// Counts each use of a stack, not each stack. Not for several threads at once.
+// Counts each use of a stack, not each stack. Not thread-safe.
 class StackQualityCounter {
   public:
     StackQualityCounter(const StackTable& stacks, const ModuleTable& modules) : stacks_(stacks), modules_(modules) {}
 
-    // One sample or switch of process `pid`; 0: it has no such stack.
+    // Counts one sample or switch of process `pid`; a stack id of 0 means there is no such stack.
     void count(StackUse use, std::uint32_t pid, std::uint64_t kernel_stack_id, std::uint64_t user_stack_id);
-    // Adds what was counted to `quality`; `delayed` are the processes that began delays.
+    // Adds the counts to `quality`; `delayed` are the processes with delays.
     void finish(StackQuality& quality, const std::set<std::uint32_t>& delayed) const;
 
   private:
-    // A stack that is in no log has this reason, beside those of the walk.
+    // Additional reason, for a stack that no log contains.
     static constexpr std::uint8_t lost = 0xff;
     void count_frames(const CallStack& stack);
     void count_walk(StackUse use, std::uint32_t pid, const CallStack* user);

@@ -6,7 +6,7 @@
 namespace lagtrap::trace {
 namespace {
 
-// Rough sizes of an entry with what its hash table adds.
+// Rough sizes of an entry, including hash table overhead.
 constexpr std::size_t stack_entry_bytes = 64;
 constexpr std::size_t frame_entry_bytes = 88;
 
@@ -43,7 +43,7 @@ void StackTable::append_user_frame(std::uint32_t pid, std::uint64_t address, std
     frame_ids_.push_back(intern_frame(spaces_.find(pid, address, at_ns), at_ns));
 }
 
-// Its frames are the last of the list.
+// Its frames are at the end of the list.
 void StackTable::put(std::uint64_t stack_id, CallStack stack, std::uint8_t end) {
     stack.frame_count = static_cast<std::uint16_t>(frame_ids_.size() - stack.first_frame);
     stack.end = end & ~LAGTRAP_STACK_BY_FRAME_POINTER;
@@ -58,7 +58,8 @@ void StackTable::add(const lagtrap_stack& stack) {
     CallStack known;
     known.first_frame = static_cast<std::uint32_t>(frame_ids_.size());
     for (std::uint16_t i = 0; i < stack.frame_count; ++i) {
-        // All but the innermost are return addresses: the call lies before them, perhaps at a function's very end.
+        // All but the innermost are return addresses. The call precedes them, possibly at the very
+        // end of a function.
         const std::uint64_t address = i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
         if (stack.kind == LAGTRAP_STACK_KERNEL)
             frame_ids_.push_back(intern_frame({kernel_module, 0, address}, stack.header.at_ns));
@@ -112,7 +113,8 @@ FunctionName StackTable::intern_name(std::string_view name) {
     return known->second;
 }
 
-// A stack taken by a BPF program at a tracepoint begins inside that program: its frames say nothing of the thread.
+// A stack taken by a BPF program at a tracepoint starts inside that program; those frames say
+// nothing about the thread.
 void StackTable::drop_tracing_frames(CallStack& stack) const {
     constexpr std::size_t deepest = 8;
     const auto ids = frames_of(stack);
@@ -128,7 +130,8 @@ void StackTable::drop_tracing_frames(CallStack& stack) const {
     }
 }
 
-// Counts the functions, and where the walk did not say how it ended, sees it by the outermost one.
+// Counts the functions. If the walk did not report how it ended, judges that by the outermost
+// function.
 void StackTable::count_functions(CallStack& stack) const {
     const CodeFrame* outermost = nullptr;
     for (const FrameId place : frames_of(stack)) {

@@ -1,4 +1,4 @@
-// All stacks of a recording, as frames that stacks share: a frame is a place in a module's file.
+// All stacks of a recording, with shared frames. A frame is a place in a module's file.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@ using FunctionName = std::uint32_t;
 inline constexpr FunctionName no_name = 0;
 inline constexpr FrameId no_frame = ~FrameId{0};
 
-// A function at a place. Where others are inlined there, the place's frame is the innermost of them.
+// A function at a place. If functions are inlined there, the place's frame is the innermost of
+// them.
 struct CodeFrame {
     ModuleId module = unknown_module;
     FunctionName name = no_name;
-    std::uint64_t offset = 0;       // in the file; of the kernel and of unknown code the address
+    std::uint64_t offset = 0;       // in the file; for the kernel and unknown code, the address
     FunctionName source = no_name;  // path of its source file
-    std::uint32_t line = 0;         // 0: not known
+    std::uint32_t line = 0;         // 0 if unknown
     FrameId inlined_into = no_frame;
 };
 
-// A frame of JIT code, or unknown, and when it was seen first.
+// A frame of JIT code or unknown code, and when it was first seen.
 struct RunTimeFrame {
     FrameId frame = 0;
     std::uint32_t pid = 0;
@@ -37,37 +38,39 @@ struct RunTimeFrame {
 };
 
 struct CallStack {
-    std::uint32_t first_frame = 0;     // in the table's list of frames, innermost first
-    std::uint16_t frame_count = 0;     // without inlined functions
+    std::uint32_t first_frame = 0;     // index into the table's list of frames, innermost first
+    std::uint16_t frame_count = 0;     // excluding inlined functions
     std::uint8_t end = 0;              // enum lagtrap_stack_end
-    bool by_frame_pointers = false;    // in part
+    bool by_frame_pointers = false;    // at least in part
     bool complete = false;             // known to reach the thread's first frame
-    bool late = false;                 // walked to its end by the merge, from a copy
-    std::uint32_t uses = 0;            // by count_use()
-    std::uint32_t function_count = 0;  // frames with inlined functions; this and the next two by finish()
+    bool late = false;                 // the merge walked the rest, from a copy
+    std::uint32_t uses = 0;            // counted by count_use()
+    std::uint32_t function_count = 0;  // including inlined functions; finish() sets this and the next two
     std::uint32_t named_count = 0;
-    std::uint32_t located_count = 0;  // have a source file
+    std::uint32_t located_count = 0;  // with a source file
 };
 
 class StackTable {
   public:
-    // `limit_bytes` bounds the memory of all stacks; more are counted as dropped.
+    // `limit_bytes` limits the memory of all stacks; further ones are counted as dropped.
     StackTable(const AddressSpaces& spaces, std::size_t limit_bytes) : spaces_(spaces), limit_bytes_(limit_bytes) {}
 
-    // Resolves a stack by the mappings at its time. The first of one id counts.
+    // Resolves a stack with the mappings at its time. If an id occurs twice, the first stack
+    // counts.
     void add(const lagtrap_stack& stack);
-    // The stack of a copy: the frames of stack `copy.inner_id`, where it was added, else that of `copy` alone, then `further`
-    // ones, which came late. `end` as in lagtrap_stack.
+    // Adds the stack of a copy: the frames of stack `copy.inner_id` if it was added, otherwise the
+    // one of `copy`, followed by the `further` frames, which were walked late. `end` as in
+    // lagtrap_stack.
     void add_copied(const lagtrap_stack_copy& copy, std::span<const std::uint64_t> further, std::uint8_t end);
 
-    // Notes that a sample or switch has this stack; ids that are not (yet) known are passed over.
+    // Counts a sample or switch with this stack; ignores unknown ids.
     void count_use(std::uint64_t stack_id);
-    // How often each frame was in the stacks of these samples and switches.
+    // How often each frame occurs in the stacks of these samples and switches.
     [[nodiscard]] std::vector<std::uint64_t> uses_of_frames() const;
 
-    // nullptr for ids that no log has, 0 among them.
+    // nullptr for ids that no log contains, including 0.
     [[nodiscard]] const CallStack* find(std::uint64_t stack_id) const;
-    // Places, innermost first; `inlined_into` leads on from each.
+    // Places, innermost first; follow `inlined_into` from each.
     [[nodiscard]] std::span<const FrameId> frames_of(const CallStack& stack) const {
         return {frame_ids_.data() + stack.first_frame, stack.frame_count};
     }
@@ -78,11 +81,12 @@ class StackTable {
     FunctionName intern_name(std::string_view name);
     [[nodiscard]] std::size_t name_bytes() const { return name_bytes_; }
 
-    // The frames of code that no file holds: their names are told by the process itself (trace/names/run_time_code.hpp).
+    // Frames of code without a file. Only the process itself provides their names
+    // (trace/names/run_time_code.hpp).
     [[nodiscard]] const std::vector<RunTimeFrame>& run_time_frames() const { return run_time_frames_; }
 
-    // After all frames are named: takes the tracing's own frames off, counts the named ones and sees which stacks
-    // end where threads begin.
+    // Call after naming all frames. Removes the frames of the tracing itself, counts the named
+    // ones, and finds the stacks that end where threads begin.
     void finish();
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
