@@ -16,7 +16,7 @@ constexpr std::uint64_t fact_limit_bytes = 4 << 20;
 
 std::string without_quotes(std::string_view text) { return std::string(trimmed(text, " \t\n\"")); }
 
-// What follows `label` and `separator` on the first line that begins with `label`.
+// The text after `label` and `separator`, on the first line that starts with `label`.
 std::string value_of(const std::filesystem::path& path, std::string_view label, char separator) {
     const auto content = read_file(path, fact_limit_bytes);
     if (!content) return {};
@@ -40,7 +40,7 @@ void read_machine_facts(SystemFile& file, const std::filesystem::path& root) {
         file.kernel_release = names.release;
         file.architecture = names.machine;
     }
-    // What a folder that stands for another machine has of these.
+    // From the folder instead, if it stands for another machine.
     if (const auto host = read_file(root / "proc/sys/kernel/hostname", 4096)) file.host = without_quotes(*host);
     if (const auto release = read_file(root / "proc/sys/kernel/osrelease", 4096))
         file.kernel_release = without_quotes(*release);

@@ -1,4 +1,4 @@
-// What the system file says of the machine it comes from.
+// Collects the system file's facts about the machine.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace lagtrap::trace {
 
-// Fills host, machine id (hashed), operating system, kernel, architecture, CPU model and memory. What cannot be
-// read stays empty. `root` stands before /etc and /proc.
+// Sets host, machine id (hashed), operating system, kernel, architecture, CPU model and memory.
+// What cannot be read stays empty. `root` is prefixed to /etc and /proc.
 void read_machine_facts(SystemFile& file, const std::filesystem::path& root = machine_root());
 
 }  // namespace lagtrap::trace

@@ -31,7 +31,7 @@ RunSoFar run_so_far(const lagtrap_run_so_far& record, std::uint64_t begin_ns) {
     for (const lagtrap_wait& wait : record.waits) {
         const std::uint64_t begin = std::max<std::uint64_t>(wait.begin_ns, record.from_ns);
         const std::uint64_t end = std::min<std::uint64_t>(wait.begin_ns + wait.length_ns, record.until_ns);
-        // Waits of an earlier run of the thread may be left where its runs lie inside one another.
+        // With nested runs of a thread, waits of an earlier run may remain.
         if (wait.length_ns == 0 || end <= begin) continue;
         RunSoFar::Wait& one = known.waits.emplace_back();
         one.offset_ns = offset(begin);

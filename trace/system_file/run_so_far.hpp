@@ -1,5 +1,5 @@
-// What the kernel's own counts say of a delay for the time that the recording does not know: where it went, and its longest
-// waits, without stacks.
+// What the kernel counted for a delay before the recording began: where its time went, and its
+// longest waits, without stacks.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,35 @@
 
 namespace lagtrap::trace {
 
-// Of lagtrap_waker: "thread", "interrupt", "softirq"; "unknown" for all else.
+// Names of lagtrap_waker: "thread", "interrupt", "softirq"; "unknown" for all others.
 [[nodiscard]] std::string_view waker_name(std::uint32_t waker);
 [[nodiscard]] std::uint32_t waker_of(std::string_view name);
 
-// Times are offsets from the delay's begin. The parts are of thread `tid`, from `from_offset_ns` to `until_offset_ns`.
+// Times are offsets from the delay's begin. The parts are those of thread `tid`, between
+// `from_offset_ns` and `until_offset_ns`.
 struct RunSoFar : TimeParts {
     struct Wait {
         std::uint64_t offset_ns = 0;
         std::uint64_t length_ns = 0;
         std::uint32_t wait_class = LAGTRAP_WAIT_OTHER;
-        std::uint32_t waker = LAGTRAP_WAKER_UNKNOWN;  // enum lagtrap_waker: who ended it
-        std::uint32_t waker_pid = 0;                  // of a thread; else 0
+        std::uint32_t waker = LAGTRAP_WAKER_UNKNOWN;  // enum lagtrap_waker: what ended the wait
+        std::uint32_t waker_pid = 0;                  // if a thread; otherwise 0
         std::uint32_t waker_tid = 0;
-        std::string waker_thread{};  // its name then, printable
+        std::string waker_thread{};  // its name at the time, printable
     };
 
-    std::uint32_t tid = 0;              // 0: nothing is known
-    std::uint64_t from_offset_ns = 0;   // the begin marker, or the last marker before the recording
-    std::uint64_t until_offset_ns = 0;  // up to here
-    // Before `from_offset_ns`, of runs whose key is not the thread: of each thread between its own markers.
+    std::uint32_t tid = 0;              // 0 if nothing is known
+    std::uint64_t from_offset_ns = 0;   // begin marker, or last marker before the recording
+    std::uint64_t until_offset_ns = 0;  // end of the counted time
+    // Before `from_offset_ns`, for runs whose key is not the thread: what each thread did between
+    // its own markers.
     TimeParts earlier;
     std::vector<Wait> waits;  // the longest, by offset; at most LAGTRAP_KEPT_WAITS
 
     [[nodiscard]] bool known() const { return tid != 0; }
 };
 
-// As the record has it, of a run that began at `begin_ns`.
+// Converts the record of a run that began at `begin_ns`.
 [[nodiscard]] RunSoFar run_so_far(const lagtrap_run_so_far& record, std::uint64_t begin_ns);
 
 }  // namespace lagtrap::trace

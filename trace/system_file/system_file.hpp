@@ -1,4 +1,4 @@
-// The system file: `system.xml` lists the delays of a recording with the facts of the machine.
+// The system file, `system.xml`: the delays of a recording and facts about the machine.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace lagtrap::trace {
 
-// Of one text; a path of the kernel may be longer once its bytes are made printable.
+// For one text. A path from the kernel can become longer when its bytes are made printable.
 inline constexpr std::size_t text_limit_bytes = 4096;
 
 struct StageTime {
     std::string name;
-    std::uint64_t offset_ns = 0;  // after the run's begin
+    std::uint64_t offset_ns = 0;  // since the run's begin
     std::uint32_t tid = 0;
 };
 
@@ -33,79 +33,79 @@ struct Delay {
     std::string event;
     std::uint64_t threshold_ns = 0;
     std::uint64_t begin_ns = 0;
-    std::uint64_t duration_ns = 0;  // so far, where `open`
+    std::uint64_t duration_ns = 0;  // so far, if `open`
     bool open = false;              // had not ended when the recording did
-    bool first = false;             // the run whose breach started the recording
-    bool earlier_begin = false;     // the begin came with the marker
-    std::uint64_t queued_ns = 0;    // from that begin to the begin marker
+    bool first = false;             // its breach started the recording
+    bool earlier_begin = false;     // the marker carried the begin time
+    std::uint64_t queued_ns = 0;    // from that begin time to the begin marker
     std::uint64_t key = 0;
-    bool in_go = false;           // of goroutines: what its threads did between its markers may be others'
-    std::uint64_t goroutine = 0;  // of these, the one that began and ended it, by number; 0: several may have
+    bool in_go = false;           // of goroutines: between its markers, its threads may have run others
+    std::uint64_t goroutine = 0;  // goroutine that began and ended it; 0 if it may be several
     std::uint32_t begin_pid = 0, begin_tid = 0, end_pid = 0, end_tid = 0;
     std::string process;  // name of the process
     std::string thread;   // name of the beginning thread
     std::string program;  // path of its program
     std::string program_build_id;
-    std::string program_version;  // of the package that owns it, where the machine knows; else empty
-    std::string control_group;    // of the process, a path; empty: not known
-    std::string unit;             // or container of the process, as group_words() has it, whole; empty: not known
-    std::string user;             // of the process, by name, or by number where the machine has none; empty: not known
+    std::string program_version;  // of the package that owns it; empty if unknown
+    std::string control_group;    // path of the process's group; empty if unknown
+    std::string unit;             // or container of the process, GroupWords::whole; empty if unknown
+    std::string user;             // name of the process's user, or number if it has no name; empty if unknown
     std::vector<StageTime> stages;
-    bool without_stages = false;  // they were not watched all the while, so there are none
-    RunSoFar so_far;              // of the time that the recording does not know
-    TraceContext trace;           // that its begin marker carried
-    std::string no_trace;         // what that carried, where it is no id of a trace
+    bool without_stages = false;  // stages were not watched all the time, so there are none
+    RunSoFar so_far;              // what is known from before the recording
+    TraceContext trace;           // carried by its begin marker
+    std::string no_trace;         // what the marker carried, if it is not a trace id
 };
 
-// A file that was mapped executable by some process of the recording.
+// A file that a process of the recording had mapped executable.
 struct Module {
     std::string path;
-    std::string build_id;  // hexadecimal; empty where the file has none or was gone
+    std::string build_id;  // hexadecimal; empty if the file has none or was gone
 };
 
-// User stacks, each counted as often as a sample or a switch has it.
+// User stacks, counted once per sample or switch.
 struct StackWalks {
     std::uint64_t stacks = 0;
     std::uint64_t complete = 0;           // known to reach the thread's first frame
-    std::uint64_t by_frame_pointers = 0;  // of these, those that needed frame pointers: likely, not certain
-    std::uint64_t late = 0;               // and those that the merge walked, from copies
+    std::uint64_t by_frame_pointers = 0;  // of the complete ones, needed frame pointers: likely, not certain
+    std::uint64_t late = 0;               // of the complete ones, walked by the merge, from copies
 };
 
-// What kept other stacks from being complete.
+// What kept the other stacks from being complete.
 struct StackStop {
-    std::string module;  // whose code the walk could not leave; empty where the stack itself was lost
+    std::string module;  // whose code the walk could not leave; empty if the stack itself was lost
     std::string reason;  // stack_end_name() of stack_quality.hpp, or "lost"
     std::uint64_t on_cpu = 0;
     std::uint64_t off_cpu = 0;
     [[nodiscard]] std::uint64_t count() const { return on_cpu + off_cpu; }
 };
 
-// What became of the naming of functions.
+// Results of naming functions.
 struct NamingQuality {
     std::uint64_t modules = 0;           // with frames in the recording's stacks
-    std::uint64_t modules_gone = 0;      // whose file could not be found again, or is another one now
-    std::uint64_t modules_damaged = 0;   // whose file could not be read
-    std::uint64_t modules_left_out = 0;  // that the budget left without names, wholly or in part
-    std::uint64_t places_left_out = 0;   // in their code
-    std::uint64_t lines_left_out = 0;    // places that the budget left without lines and inlined functions
+    std::uint64_t modules_gone = 0;      // file not found again, or replaced
+    std::uint64_t modules_damaged = 0;   // file unreadable
+    std::uint64_t modules_left_out = 0;  // not or only partly named, for lack of budget
+    std::uint64_t places_left_out = 0;   // places in their code
+    std::uint64_t lines_left_out = 0;    // places without lines and inlined functions, for lack of budget
 };
 
-// What became of the stacks and the frames. Frames count as often as their stacks.
+// Quality of stacks and frames. Frames count once per use of their stack.
 struct StackQuality {
     std::uint64_t user_stacks = 0;           // on CPU and off CPU
     std::uint64_t user_stacks_complete = 0;  // known to reach the thread's first frame
-    std::uint64_t frames = 0;                // user's and kernel's, inlined functions too
+    std::uint64_t frames = 0;                // user and kernel, including inlined functions
     std::uint64_t frames_named = 0;
-    std::uint64_t frames_located = 0;  // have a source file
+    std::uint64_t frames_located = 0;  // with a source file
     StackWalks on_cpu;                 // of samples
     StackWalks off_cpu;                // of switches
-    StackWalks delayed;                // of both, of the processes that began delays
+    StackWalks delayed;                // both, for processes with delays
     std::vector<StackStop> stops;      // most frequent first; at most 20
     StackStop other_stops;             // the sum of the rest
     NamingQuality naming;
 };
 
-// A marker of an event: of its begin first, of its end last, of its stages in between.
+// A marker of an event: its begin first, its end last, its stages in between.
 struct EventMarker {
     std::string stage;  // empty for begin and end
     std::string text;   // "tracepoint block:block_rq_issue"
@@ -127,13 +127,13 @@ struct SystemFile {
     std::uint32_t cpu_count = 0;
     std::string cpu_model;
     std::uint64_t memory_bytes = 0;
-    std::uint64_t started_realtime_ns = 0;  // wall clock at which the recording began
+    std::uint64_t started_realtime_ns = 0;  // wall clock at the start of the recording
     std::uint64_t started_boottime_ns = 0;
     std::uint64_t length_ns = 0;
-    // As the settings had it: at least, and at most while the run that started it goes on. 0: not known.
+    // From the settings: minimum, and maximum while the triggering run is open. 0 if unknown.
     std::uint64_t trace_length_ns = 0;
     std::uint64_t trace_length_limit_ns = 0;
-    std::uint64_t history_length_ns = 0;  // as Session has them
+    std::uint64_t history_length_ns = 0;  // as in Session
     std::uint64_t history_interval_ns = 0;
     RecordingEnd end = RecordingEnd::Unknown;
     std::uint64_t sample_interval_ns = 0;
@@ -141,23 +141,24 @@ struct SystemFile {
     std::string trigger_reason;  // "deadline", "end", "manual"
     std::string trigger_event;
     std::uint64_t breach_boottime_ns = 0;
-    bool partial = false;  // the capture was cut short (the daemon died, a log was torn)
+    bool partial = false;  // the capture was cut short (daemon died, log torn)
     SessionQuality quality;
     StackQuality stacks;
     std::map<std::string, RunCounts> runs;                    // by event
-    std::map<std::string, std::vector<EventMarker>> markers;  // the same; none where they are not known
+    std::map<std::string, std::vector<EventMarker>> markers;  // by event; empty if unknown
     std::vector<Delay> delays;                                // by begin; at most 100,000
-    std::uint64_t delays_left_out = 0;                        // beyond those; `runs` counts them too
+    std::uint64_t delays_left_out = 0;                        // beyond the limit; `runs` includes them
     std::vector<Module> modules;                              // by path
-    std::optional<FunctionCounts> functions;                  // of one process, where the event wants them
+    std::optional<FunctionCounts> functions;                  // of one process, if the event's settings ask for it
     static constexpr std::size_t object_lines_limit = 16;
-    std::vector<std::string> objects;  // what objects of a process did, as lines (trace/merge/recorded_objects.hpp)
+    std::vector<std::string> objects;  // object trace of a process, as lines (trace/merge/recorded_objects.hpp)
 };
 
-// XML text, UTF-8, no byte that XML forbids.
+// Returns XML in UTF-8, without bytes that XML forbids.
 [[nodiscard]] std::string write_system_file(const SystemFile& file);
 
-// The reverse, for files from elsewhere: bounded (16 MiB, 100,000 delays, 100,000 modules), every value checked.
+// Parses an untrusted file: limited to 16 MiB, 100,000 delays and 100,000 modules; checks every
+// value.
 [[nodiscard]] Result<SystemFile> read_system_file(std::string_view text);
 
 }  // namespace lagtrap::trace

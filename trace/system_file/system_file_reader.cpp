@@ -1,4 +1,4 @@
-// The system file of another machine: nothing in it is taken unchecked.
+// Reads an untrusted system file; every value is checked.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -14,11 +14,11 @@ namespace lagtrap::trace {
 namespace {
 
 constexpr std::size_t file_limit_bytes = 16 << 20;
-constexpr std::size_t element_limit = 1'000'000;  // what the parser may be made to hold in memory
+constexpr std::size_t element_limit = 1'000'000;  // limits the parser's memory use
 constexpr std::size_t list_limit = 100'000;
-constexpr std::size_t stops_limit = 1000;  // writers keep to 20
+constexpr std::size_t stops_limit = 1000;  // writers use at most 20
 
-// Takes attributes; the first thing wrong is kept and everything after it is skipped.
+// Reads attributes. Keeps the first error and skips everything after it.
 class Attributes {
   public:
     Attributes(pugi::xml_node node, std::optional<Error>& error) : node_(node), error_(error) {}
@@ -58,7 +58,7 @@ class Attributes {
             fail(name, into, "at most " + std::to_string(digits_limit) + " lower-case hexadecimal digits");
     }
 
-    // Exactly so many digits, or no such attribute.
+    // Accepts exactly this many digits, or a missing attribute.
     void hexadecimal_if_there(const char* name, std::size_t digits, std::string& into) {
         if (!has(name)) return;
         hexadecimal(name, digits, into);
@@ -107,7 +107,8 @@ void read_quality(Attributes node, SystemFile& file) {
     if (node.has("stack-copies-left-out")) node.number("stack-copies-left-out", quality.stack_copies_left_out);
     node.number("runs-lost", quality.runs_lost);
     node.number("task-changes-lost", quality.task_changes_lost);
-    if (node.has("code-files-lost")) node.number("code-files-lost", quality.code_files_lost);  // younger than version 1
+    // Newer than version 1.
+    if (node.has("code-files-lost")) node.number("code-files-lost", quality.code_files_lost);
     node.number("bpf-run-time-ns", quality.bpf_run_time_ns);
     node.number("daemon-cpu-ns", quality.daemon_cpu_ns);
     node.flag("truncated-by-size", quality.truncated_by_size);
@@ -135,10 +136,10 @@ void read_walks(Attributes node, const std::string& use, StackWalks& walks) {
     node.number(use, walks.stacks);
     node.number(use + "-complete", walks.complete);
     node.number(use + "-by-frame-pointers", walks.by_frame_pointers);
-    if (node.has((use + "-late").c_str())) node.number(use + "-late", walks.late);  // younger than the others
+    if (node.has((use + "-late").c_str())) node.number(use + "-late", walks.late);  // newer than the others
 }
 
-// Both elements are younger than version 1 of the file.
+// Both elements are newer than version 1 of the file.
 void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<Error>& error) {
     if (const pugi::xml_node node = recording.child("stacks")) {
         read_walks(Attributes(node, error), "on-cpu", quality.on_cpu);
@@ -168,7 +169,7 @@ void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<
     }
 }
 
-// Younger than version 1 of the file.
+// Newer than version 1 of the file.
 void read_length(Attributes& recording, SystemFile& file) {
     if (recording.has("trace-length-ns")) recording.number("trace-length-ns", file.trace_length_ns);
     if (recording.has("history-length-ns")) recording.number("history-length-ns", file.history_length_ns);
@@ -195,7 +196,7 @@ void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>&
     trigger.text("event", file.trigger_event);
     trigger.number("breach-boottime-ns", file.breach_boottime_ns);
     read_quality(Attributes(node.child("quality"), error), file);
-    // Younger than version 1 of the file.
+    // Newer than version 1 of the file.
     read_list(node.child("quality"), "shed", shed_limit, error,
               [&](pugi::xml_node child) { Attributes(child, error).text("text", file.quality.shed.emplace_back()); });
     read_stacks(node, file.stacks, error);
@@ -296,7 +297,7 @@ void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& err
         attributes.number("runs", counts.runs);
         attributes.number("delays", counts.delays);
         file.runs[name] = counts;
-        if (!node.child("marker")) return;  // younger than version 1 of the file
+        if (!node.child("marker")) return;  // newer than version 1 of the file
         read_list(node, "marker", LAGTRAP_MAX_STAGES + 2, error, [&](pugi::xml_node child) {
             EventMarker& marker = file.markers[name].emplace_back();
             Attributes texts(child, error);
@@ -366,7 +367,7 @@ Status check_bounds(std::string_view text) {
 Result<SystemFile> read_system_file(std::string_view text) {
     TRY(check_bounds(text));
     pugi::xml_document document;
-    // The encoding is stated: a byte order mark must not turn the checks above into checks of something else.
+    // State the encoding: otherwise a byte order mark could bypass the checks above.
     const auto parsed =
         document.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
     if (!parsed)

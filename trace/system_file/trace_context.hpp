@@ -1,4 +1,4 @@
-// The id of a distributed trace, as a program passes it on in a text.
+// The id of a distributed trace, as programs pass it along in a text.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,14 @@ namespace lagtrap::trace {
 
 // Lower-case hexadecimal digits.
 struct TraceContext {
-    std::string trace_id;        // 32, not all 0; empty: none is known
-    std::string parent_span_id;  // 16, not all 0; empty: the text says none
+    std::string trace_id;        // 32, not all 0; empty if unknown
+    std::string parent_span_id;  // 16, not all 0; empty if the text has none
     bool operator==(const TraceContext&) const = default;
 };
 
-// Of "4bf92f3577b34da6a3ce929d0e0e4736", in any case, or of a traceparent of the W3C's Trace Context, whose digits are in lower
-// case: "00-TRACE-PARENT-FLAGS", of later versions perhaps with more behind. Anything else is nothing.
+// Parses "4bf92f3577b34da6a3ce929d0e0e4736", in upper or lower case, or a traceparent of W3C Trace
+// Context, in lower case: "00-TRACE-PARENT-FLAGS"; later versions may append fields. nullopt for
+// anything else.
 [[nodiscard]] std::optional<TraceContext> trace_context_of(std::string_view text);
 
 }  // namespace lagtrap::trace
