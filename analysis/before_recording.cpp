@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, LAGTRAP_WAIT_CLASSES> reasons{
     "child process", "file lock",    "lock (semaphore)", "disk",  "page fault", "stopped or frozen"};
 
 struct Sums {
-    std::uint64_t on_cpu_ns = 0, throttled_ns = 0, runnable_ns = 0;  // the last without the one before
+    std::uint64_t on_cpu_ns = 0, throttled_ns = 0, runnable_ns = 0;  // runnable_ns excludes throttled_ns
     std::array<std::uint64_t, LAGTRAP_WAIT_CLASSES> blocked_ns{};
 
     [[nodiscard]] std::uint64_t total() const {
@@ -36,7 +36,7 @@ std::span<const EarlierWait> earlier_waits_of(const Recording& recording, std::u
 
 class Filler {
   public:
-    // `tid`: whose parts these are; 0: of each thread between its own markers.
+    // `tid` is the thread of `parts`; 0 if they are those of each thread between its own markers.
     Filler(const Recording& recording, const trace::TimeParts& parts, std::uint32_t tid, Window window)
         : recording_(recording),
           tid_(tid),
@@ -59,7 +59,7 @@ class Filler {
                interval.begin_ns < end_ns_ && interval.end_ns > begin_ns_;
     }
 
-    // What of the window is to be shared out, where that is less than all of it.
+    // Limits the time to fill to the part of the window in these intervals.
     void share_over(const std::vector<Interval>& intervals) {
         to_fill_ns_ = 0;
         for (const Interval& interval : intervals)
@@ -67,14 +67,15 @@ class Filler {
                 to_fill_ns_ += std::min(interval.end_ns, end_ns_) - std::max(interval.begin_ns, begin_ns_);
     }
 
-    // What the recording itself knows, up to when the counts were read.
+    // Subtracts what the recording has for the time until the counters were read.
     void forget_recorded(const std::vector<Interval>& recorded) {
         for (const Interval& interval : recorded) {
             const std::uint64_t length_ns = interval.length_ns();
             if (interval.state == ThreadState::Running) take_off(sums_.on_cpu_ns, length_ns);
             if (interval.state == ThreadState::Runnable)
                 take_off(interval.throttled ? sums_.throttled_ns : sums_.runnable_ns, length_ns);
-            // The wait at the recording's begin is cut there when it is placed; others are of a class that is not known here.
+            // The wait in progress when the recording began is cut when it is placed. The class of
+            // others is unknown here.
             if (interval.state == ThreadState::Blocked && interval.begin_ns > end_ns_) forget_blocked(length_ns);
         }
     }
@@ -119,7 +120,8 @@ class Filler {
         wait.queue = reason_of_class(known.wait_class);
         wait.begin_ns = std::max({at_ns, begin_ns_, waits_.empty() ? 0 : waits_.back().end_ns});
         wait.end_ns = at_ns + known.length_ns;
-        // What lies after the recording's begin is recorded: it leaves the sum, but not the picture.
+        // The part after the recording's begin is recorded: subtract it from the sum, but keep it
+        // as an interval.
         take_off(sums_.blocked_ns[std::min<std::size_t>(known.wait_class, LAGTRAP_WAIT_CLASSES - 1)], known.length_ns);
         wait.tid = tid_;
         if (wait.end_ns <= end_ns_) note_waker(wait, known);
@@ -127,7 +129,7 @@ class Filler {
         if (wait.end_ns > wait.begin_ns) waits_.push_back(wait);
     }
 
-    // A wait that was told with its stack: one of the longest, or one more.
+    // Places a wait recorded with its stack: either one of the longest, or an additional one.
     void place_earlier(const EarlierWait& earlier) {
         const std::uint64_t begin_ns = std::max(earlier.begin_ns, begin_ns_),
                             end_ns = std::min(earlier.end_ns, end_ns_);
@@ -182,7 +184,8 @@ class Filler {
         return unplaced_ns;
     }
 
-    // Shares what is left of the sums out over a stretch, by its part of all that is not placed.
+    // Distributes the rest of the sums over a period, in proportion to its share of the time still
+    // to be placed.
     void fill(std::vector<Interval>& result, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t last_ns) {
         if (end_ns <= begin_ns) return;
         const std::uint64_t total_ns = sums_.total();
@@ -207,7 +210,7 @@ class Filler {
             take(sums_.throttled_ns, throttled);
             take(sums_.runnable_ns, in_state(ThreadState::Runnable));
         }
-        // Where the sums and the clock differ, the rest is the thread's own: it runs when nothing else is counted.
+        // If sums and clock differ, the thread ran in the remaining time: nothing else was counted.
         take_off(sums_.on_cpu_ns, end_ns - at_ns);
         add(result, in_state(ThreadState::Running), at_ns, end_ns);
         if (to_fill_ns_ != UINT64_MAX) take_off(to_fill_ns_, end_ns - begin_ns);
@@ -217,9 +220,9 @@ class Filler {
     std::uint32_t tid_;
     std::uint32_t filled_tid_;
     std::uint64_t begin_ns_, end_ns_;
-    std::uint64_t to_fill_ns_ = UINT64_MAX;  // UINT64_MAX: all of the window but the waits
+    std::uint64_t to_fill_ns_ = UINT64_MAX;  // UINT64_MAX: the whole window except the waits
     Sums sums_;
-    std::vector<Interval> waits_;  // by begin, apart
+    std::vector<Interval> waits_;  // by begin, not overlapping
 };
 
 void fill_in(Filler& filler, std::vector<Interval>& intervals) {
@@ -234,7 +237,8 @@ void fill_in(Filler& filler, std::vector<Interval>& intervals) {
     intervals = std::move(filled);
 }
 
-// A wait that went on when the recording began has been seen to end, and where: it is one.
+// A wait in progress when the recording began continues in the recording, where its end is known:
+// join the two parts.
 void join_with_recorded(std::vector<Interval>& intervals) {
     for (std::size_t i = 1; i < intervals.size(); ++i) {
         Interval &before = intervals[i - 1], &after = intervals[i];

@@ -1,4 +1,4 @@
-// Puts what the kernel's own counts know of a delay in place of the time that was not recorded.
+// Fills the part of a delay before its recording from the kernel's counters.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,19 @@
 
 namespace lagtrap::analysis {
 
-// Replaces the intervals of Gap::Outside that lie before the recording, of the delay's own thread. Its longest waits stand where they
-// were; the one that went on when the recording began is one interval with the recorded rest, and has its stack. What lies
-// between them has the right sums, in an order of its own: nobody knows the moments.
+// Replaces the delay's intervals of Gap::Outside that lie before the recording. The longest waits
+// are placed at their real times. A wait that was in progress when the recording began becomes one
+// interval with its recorded rest, and takes its stack. The intervals between these waits have the
+// right sums in an arbitrary order, because their real times are unknown.
 void fill_in_before(const Recording& recording, const trace::Delay& delay, std::vector<Interval>& intervals);
 
-// Who the thread is: as recorded, or else as it was called when it ended a wait of the delay before the recording, which may have
-// missed it or seen only its end. Without its unit.
+// Names a thread: as recorded, or as it was called when it ended a wait of the delay before the
+// recording, because the recording may have missed it or seen only its end. Does not set the unit.
 [[nodiscard]] ThreadName name_thread(const Recording& recording, const trace::Delay& delay, std::uint32_t tid);
 
-// What the thread waited for, as block_reason.hpp says it where there is a stack.
+// What a thread in this wait class waited for, in the words that block_reason.hpp uses for stacks.
 [[nodiscard]] std::string_view reason_of_class(std::uint32_t wait_class);
-// How many classes there are.
+// Number of wait classes.
 [[nodiscard]] std::uint32_t wait_classes();
 
 }  // namespace lagtrap::analysis

@@ -7,9 +7,10 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// `pattern` matches names that begin with it where it ends in '*', else names equal to it up to a compiler's
-// suffix (".isra.0", ".constprop.0"). Entries above count before entries below, so that a page fault which
-// waits for the disk is a page fault, and a lock of the kernel taken inside a system call is that lock.
+// A `pattern` ending in '*' matches as a prefix. Others match the whole name, apart from a
+// compiler's suffix (".isra.0", ".constprop.0"). Earlier entries take precedence, so that a page
+// fault that waits for the disk is a page fault, and a kernel lock taken in a system call is that
+// lock.
 struct Entry {
     std::string_view pattern;
     BlockReason reason;
@@ -202,7 +203,7 @@ constexpr auto table = std::to_array<Entry>({
     {"kthread", BlockReason::KernelThread},
 });
 
-// What a lock of the kernel is, by who takes it: its functions, and those that only pass the call on.
+// Functions that take a kernel lock or only pass the call on. Their caller tells which lock it is.
 constexpr auto lock_functions = std::to_array<std::string_view>({
     "rwsem_*",
     "down_read*",
@@ -269,7 +270,7 @@ constexpr auto takers_of_memory_maps = std::to_array<std::string_view>({
     "exec_mmap",
 });
 
-// Of sb_start_write and sb_start_pagefault (include/linux/fs.h), which are compiled into who calls them.
+// Callers of sb_start_write and sb_start_pagefault (include/linux/fs.h), which are inlined.
 constexpr auto writers_of_mappings = std::to_array<std::string_view>({"*_page_mkwrite", "do_page_mkwrite"});
 constexpr auto writers_of_files = std::to_array<std::string_view>({
     "mnt_want_write*",
@@ -351,7 +352,7 @@ bool matches(std::string_view name, std::string_view pattern) {
     return name.starts_with(pattern) && (name.size() == pattern.size() || name[pattern.size()] == '.');
 }
 
-// A module's function is written "function [module]".
+// Functions of kernel modules are written "function [module]".
 std::string_view without_module(std::string_view function) { return function.substr(0, function.find(" [")); }
 
 std::size_t rank_of(std::string_view function) {
@@ -368,7 +369,7 @@ bool matches_one_of(std::string_view name, const std::array<std::string_view, Co
                        [&](std::string_view pattern) { return matches(name, pattern); });
 }
 
-// Which lock of the kernel a stack waits for, by the function that takes it.
+// The kernel lock that a stack waits for, judged by the function that takes it.
 BlockReason kernel_lock_of(const Recording& recording, StackId stack) {
     const auto frames = recording.stacks[stack];
     bool in_lock = false;

@@ -1,4 +1,4 @@
-// Why a thread blocked, read off the kernel functions of the stack at which it stopped.
+// Finds why a thread blocked, from the kernel functions of its stack.
 #pragma once
 
 #include <cstdint>
@@ -48,38 +48,39 @@ enum class BlockReason : std::uint8_t {
     KernelSleep,
     NoWork,
     KernelThread,
-    Unknown,  // no function of the table; then the innermost function of the stack is all that can be said
+    Unknown,  // no function of the table matches; only the stack's innermost function is known
 };
 
 struct BlockReasonFacts {
     BlockReason reason;
-    std::string_view name;  // as reports have it: "lock (futex)", "disk", "sleep", ...
-    WaitKind kind;          // of Futex the program's own functions say more (wait_kind_of)
-    // Its waits end by a timer or a device, never by what another program does. The kernel then names the thread that the
-    // interrupt hit as the waker, which means nothing.
+    std::string_view name;  // as in reports: "lock (futex)", "disk", "sleep", ...
+    WaitKind kind;          // for Futex, the program's own functions tell more (wait_kind_of)
+    // A timer or a device ends these waits, never another program. The kernel then reports the
+    // interrupted thread as the waker, which means nothing.
     bool ends_by_interrupt;
 };
 
 [[nodiscard]] const BlockReasonFacts& facts_of(BlockReason reason);
-// By its name; Unknown where none has it.
+// Looks a reason up by name; Unknown if there is none.
 [[nodiscard]] BlockReason find_block_reason(std::string_view name);
 
-// What a kernel function says of a wait, by a table of the kernel's function names (6.1 to 6.18).
+// What a kernel function says about a wait, from a table of kernel function names (6.1 to 6.18).
 [[nodiscard]] BlockReason reason_of_function(std::string_view kernel_function);
 
-// The reason of a stack: the first entry of the table that any of its kernel functions matches.
+// Reason of a stack: the first table entry that matches any of its kernel functions.
 [[nodiscard]] BlockReason block_reason_of(const Recording& recording, StackId stack);
-// The same as text. Of Unknown: "blocked in FUNCTION" after the innermost function that is not the scheduler's own; else "unknown
-// reason".
+// Reason as text. For Unknown, "blocked in FUNCTION" with the innermost function outside the
+// scheduler, or "unknown reason".
 [[nodiscard]] std::string reason_of_stack(const Recording& recording, StackId stack);
 
-// Which kind of wait it was, by the reason and, of a futex, by the user functions of the stack.
+// Kind of wait, from the reason and, for a futex, the stack's user functions.
 [[nodiscard]] WaitKind wait_kind_of(const Recording& recording, StackId stack);
 
-// Whether a kernel function is scheduler, tracing or system call entry: always there, explains nothing.
+// True for the scheduler, tracing and system call entry, which are in every stack and explain
+// nothing.
 [[nodiscard]] bool is_kernel_plumbing(std::string_view kernel_function);
 
-// Whether a function only starts threads or programs ("_start", "clone3", ...).
+// True for functions that only start threads or programs ("_start", "clone3", ...).
 [[nodiscard]] bool is_thread_start(std::string_view function);
 
 }  // namespace lagtrap::analysis

@@ -1,4 +1,4 @@
-// Trees of calls from their slices. Used inside analysis/ alone.
+// Decodes call trees from their slices. For analysis/ only.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@ namespace lagtrap::analysis {
 
 class CallDecoder {
   public:
-    // What a slice says that begins.
+    // What the begin of a slice says.
     struct Begin {
         std::uint64_t at_ns = 0;
         std::string function, module, source, ended;
         calls::Times times;
         std::uint64_t not_kept = 0;
-        std::uint32_t pid = 0, tid = 0;  // of an outermost call
+        std::uint32_t pid = 0, tid = 0;  // of outermost calls only
         bool seen = false;
     };
-    // A call that is open, or nothing where `tree` is no_call.
+    // An open call, or none if `tree` is no_call.
     struct Place {
         std::size_t tree = no_call;
         std::uint32_t call = 0;
     };
     static constexpr std::size_t no_call = SIZE_MAX;
 
-    // `caller`: the innermost open call of the track.
+    // `caller` is the innermost open call of the track.
     [[nodiscard]] Place begin(const Begin& begin, const Place& caller);
     void end(const Place& place, std::uint64_t at_ns);
-    // Gives the trees, by begin; those that make no sense are left out and counted.
+    // Returns the trees, by begin. Inconsistent ones are left out and counted.
     void finish(std::vector<RunCalls>& trees, std::vector<calls::Function>& functions, std::uint64_t& unreadable);
 
   private:

@@ -20,7 +20,7 @@ bool is_header(std::string_view source) {
 
 bool is_worth_a_part(std::uint64_t part_ns, std::uint64_t whole_ns) { return part_ns * 6 >= whole_ns; }
 
-// Of what was named most, if it was named for most of the time.
+// The name that accounts for most of the time; empty if none does.
 std::string prevailing(const std::map<std::string, std::uint64_t>& times, std::uint64_t whole_ns) {
     for (const auto& [name, time_ns] : times)
         if (is_most(time_ns, whole_ns)) return name;
@@ -45,7 +45,7 @@ class CallTree::FocusFinder {
     }
 
   private:
-    // A function or a library, wherever it was called from: its nodes, none of which is below another.
+    // A function or library, whatever its callers. None of its nodes is below another one.
     struct Spot {
         std::vector<std::size_t> nodes;
         bool library = false;
@@ -77,7 +77,8 @@ class CallTree::FocusFinder {
         return std::find(callers_.begin(), callers_.end(), key(node)) != callers_.end();
     }
 
-    // Many ways may lead to one function, or into one library: below `at`, the innermost that has most of the time.
+    // Many paths may lead to one function or library. Finds the innermost below `at` that has most
+    // of the time.
     [[nodiscard]] std::optional<Spot> innermost_by_name(std::size_t at) const {
         std::map<FunctionKey, Candidate> functions;
         std::map<NameId, Candidate> libraries;
@@ -88,7 +89,7 @@ class CallTree::FocusFinder {
             candidate.time_ns += time_of(node);
             candidate.depth_weight += depths[node] * static_cast<double>(time_of(node));
         };
-        // A node stands behind its parent.
+        // Parents precede their nodes.
         for (std::size_t node = 1; node < nodes_.size(); ++node) {
             depths[node] = depths[nodes_[node].parent] + 1;
             below[node] = nodes_[node].parent == at || below[nodes_[node].parent];
@@ -105,7 +106,7 @@ class CallTree::FocusFinder {
         return found != nullptr ? std::optional(found->spot) : std::nullopt;
     }
 
-    // The innermost of those that have most of the time.
+    // The innermost of the candidates that have most of the time.
     template <typename Key>
     [[nodiscard]] Candidate* deepest_of(std::map<Key, Candidate>& candidates) const {
         Candidate* found = nullptr;
@@ -116,7 +117,7 @@ class CallTree::FocusFinder {
         return found;
     }
 
-    // A function that does much beside what it has the library do says more than the library.
+    // A function that does much besides calling the library is more informative than the library.
     [[nodiscard]] bool says_more(const Candidate& library, const Candidate* function, std::size_t at) const {
         if (function != nullptr)
             return library.depth() > function->depth() && is_nearly(library.time_ns, function->time_ns);
@@ -176,7 +177,7 @@ class CallTree::FocusFinder {
         return caller.named && !caller.kernel && !is_thread_start(name(caller.label)) ? name(caller.label) : "";
     }
 
-    // A header's function says little without the one that it was put into.
+    // A function from a header means little without the function it was inlined into.
     [[nodiscard]] std::size_t caller_elsewhere(std::size_t node, bool of_header) const {
         for (std::size_t caller = nodes_[node].parent; caller != 0; caller = nodes_[caller].parent) {
             const Frame& above = frame(caller);
@@ -193,7 +194,7 @@ class CallTree::FocusFinder {
         return children;
     }
 
-    // Each function once; those with too little of the whole are left out.
+    // Each function once; omits those with too little of the total.
     [[nodiscard]] std::vector<CallLine> parts_of(const std::vector<std::size_t>& nodes) const {
         std::map<FunctionKey, Node> merged;
         for (const std::size_t node : nodes) {
@@ -210,7 +211,8 @@ class CallTree::FocusFinder {
         return lines;
     }
 
-    // Of time that no one place has: the functions that have it themselves, or those that have them below.
+    // For time that no single place has: the functions with most own time, or otherwise those with
+    // most time below them.
     [[nodiscard]] std::vector<CallLine> spread_over(std::size_t at) const {
         std::vector<CallLine> lines = tree_.innermost(part_limit);
         std::erase_if(lines, [&](const CallLine& line) { return !is_worth_a_part(line.own_ns, whole_ns_); });

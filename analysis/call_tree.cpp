@@ -145,7 +145,8 @@ std::vector<CallLine> CallTree::lines(std::uint64_t least_ns, std::size_t limit)
     std::vector<CallLine> lines;
     add_lines(0, 0, std::max<std::uint64_t>(least_ns, 1), lines);
     if (lines.size() <= limit) return lines;
-    // A caller has no less time than what it calls, and stands before it: the longest lines are a tree of their own.
+    // A caller has at least as much time as its callees and precedes them, so the longest lines
+    // also form a tree.
     std::vector<std::size_t> order(lines.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),

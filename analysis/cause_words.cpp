@@ -15,7 +15,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-constexpr std::string_view before_recording = "before the recording";  // as delay_cause.cpp says it
+constexpr std::string_view before_recording = "before the recording";  // must match delay_cause.cpp
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
     const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
@@ -23,7 +23,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
     return std::to_string(std::lround(share * 100)) + " %";
 }
 
-// "deflate (libz)" where the file is not the program itself, "code of redis-server that has no name".
+// "deflate (libz)" if the file is not the program itself, "code of redis-server that has no name".
 std::string function_words(const CallPlace& place) {
     if (place.function.starts_with('[')) {
         return "code of " + place.function.substr(1, place.function.rfind(']') - 1) + " that has no name";
@@ -55,7 +55,7 @@ std::string called_by(const CallFocus& focus) {
                : "";
 }
 
-// " in f", with what it called or who called it.
+// " in f", with what it called or what called it.
 std::string place_of_wait(const CallFocus& focus) {
     if (!focus.has_place()) return "";
     std::string text = " in " + place_words(focus);
@@ -74,7 +74,7 @@ std::string parts_words(const CallFocus& focus, std::uint64_t whole_ns) {
     return text;
 }
 
-// Of time that no one function has most of.
+// For time that is mostly in no single function.
 std::string spread_words(const CallFocus& focus, std::uint64_t whole_ns) {
     if (focus.parts.empty()) return " (no call stack shows where)";
     const CallLine& first = focus.parts.front();
@@ -142,7 +142,8 @@ class Sentence {
     }
 
   private:
-    // What a thread did for which another waited. Who began only then, did nothing that held anybody up.
+    // What a thread did that another one waited for. A thread whose process started late held
+    // nobody up.
     std::string link_words(const CauseLink& link, bool leads_on) const {
         if (is_late(link)) return "";
         const std::string work(analysis::words_of(link.work));
@@ -171,7 +172,7 @@ class Sentence {
 
     static bool is_late(const CauseLink& link) { return link.began_after_ns * 2 > link.whole_ns; }
 
-    // ", nginx.service" where that is not what the delayed process belongs to.
+    // ", nginx.service" if that is not the unit of the delayed process.
     std::string of_unit(const std::string& unit) const {
         return unit.empty() || unit == causes_.who.unit ? "" : ", " + unit;
     }
@@ -187,12 +188,12 @@ class Sentence {
         return text + " of " + name.process + " (" + std::to_string(name.pid) + unit + ")";
     }
 
-    // `wall_ns`: of the whole delay, or 0 where no share is to be told.
+    // `wall_ns` is the length of the whole delay, or 0 to omit the share.
     static std::string time_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
         return format_duration_ns(doing.time_ns) + (wall_ns > 0 ? " (" + percent(doing.time_ns, wall_ns) + ")" : "");
     }
 
-    // `with_work`: what the kernel did for it is to be told here.
+    // `with_work`: mention the kernel work done for it.
     std::string doing_words(const ThreadDoing& doing, std::uint64_t wall_ns, const ThreadName& who_did, bool followed,
                             bool with_work = true) const {
         const std::string time = time_words(doing, wall_ns);
@@ -209,7 +210,7 @@ class Sentence {
             case TimeKind::Unknown: return "was not recorded for " + time;
             case TimeKind::Blocked: break;
         }
-        // Those of an interpreter that wait for its lock say nothing.
+        // Interpreter functions that wait for the interpreter's lock are not informative.
         const bool in_interpreter =
             doing.wait == WaitKind::InterpreterLock && doing.focus.place.function.starts_with('[');
         const bool with_place = with_work && !in_interpreter;
@@ -246,7 +247,7 @@ class Sentence {
                (followed ? "" : "; who held what it waited for is not known");
     }
 
-    // Of the delay's own threads the functions are listed; of others this is all that is told.
+    // The functions of the delay's own threads are listed elsewhere. Other threads get only this.
     static std::string caller_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
         const CallFocus& focus = doing.focus;
         const bool plain = focus.caller.empty() && focus.place.called.empty() && focus.parts.empty();
@@ -297,7 +298,8 @@ class Sentence {
         return " (" + text + ")";
     }
 
-    // What had to be read for page faults, where they waited for it too: a fast disk lets the kernel's part be the larger one.
+    // The file read for page faults, if there were also waits for them. With a fast disk, more time
+    // goes to the kernel's part than to the waits.
     std::string faulted_file(const ThreadDoing& computed) const {
         if (!computed.in_page_faults) return "";
         for (const DelayCause& cause : causes_.causes) {
@@ -310,7 +312,7 @@ class Sentence {
         return "";
     }
 
-    // Waits that have no file of their own.
+    // Waits without a file of their own.
     static bool is_refused(const ThreadDoing& doing) {
         return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events;
     }
@@ -328,7 +330,7 @@ class Sentence {
                                      : text + ", which " + process_words(files.holder, files.holder_pid) + " held";
     }
 
-    // Where a wait is not followed to a thread.
+    // How a wait ended that is not followed to a thread.
     std::string end_clause(const ThreadDoing& doing) const {
         switch (doing.end) {
             case WaitEnd::Timeout:
@@ -383,7 +385,8 @@ class Sentence {
                wait == WaitKind::CpuLimit;
     }
 
-    // It changed hands while the thread waited; the link is who had it for most of that time.
+    // It changed hands while the thread waited; the link is the thread that held it for most of
+    // that time.
     std::string turns_clause(const ThreadDoing& waited, const CauseLink& link, bool lock) const {
         const std::uint32_t others = waited.turns - 1;
         const std::string threads = std::to_string(others) + (others == 1 ? " other thread" : " other threads");
@@ -395,7 +398,8 @@ class Sentence {
         return ", until " + threads + " had handed it on; " + holder + " had it for " + time;
     }
 
-    // A thread that waited for locks itself may have stood before this one in the queue for the same lock.
+    // If the waker itself waited for locks, it may have been ahead of this thread in the queue for
+    // the same lock.
     std::string waker_clause(const ThreadDoing& waited, const CauseLink& link) const {
         if (waited.spin != SpinKind::None)
             return ", probably for a lock that " + who(link.who) + " held" +
@@ -411,7 +415,8 @@ class Sentence {
         }
         const bool lock = is_held(waited.wait);
         if (waited.turns > 0) return turns_clause(waited, link, lock);
-        // Whoever waits for an interpreter's lock looks again every few milliseconds, and still waits for the same one.
+        // A thread that waits for an interpreter's lock retries every few milliseconds, but still
+        // waits for the same lock.
         const bool once = waited.count == 1 || waited.waker_count == 1 || waited.wait == WaitKind::InterpreterLock;
         if (lock && waited.object_known && once && link.alike == 0) return ", which " + who(link.who) + " held";
         if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
@@ -462,14 +467,14 @@ class Sentence {
                (holder.caller.empty() ? "" : ", called by " + short_function_name(holder.caller));
     }
 
-    // Threads of the waiting one's own process that had little of the CPU each.
+    // Threads of the waiting thread's own process that each used little of the CPU.
     static bool is_rest_of(const ThreadName& who_waited, const CpuHolder& holder) {
         return holder.pid == who_waited.pid && holder.threads > 1;
     }
 
     using NamedHolder = std::pair<std::string, CpuHolder>;
 
-    // Processes of one name and one real-time priority as one, the longest first.
+    // Merges processes with the same name and real-time priority, longest first.
     static std::vector<NamedHolder> named_holders(const CpuWaits& cpu, const ThreadName& who_waited,
                                                   const CpuHolder* without) {
         std::vector<NamedHolder> named;
@@ -495,7 +500,7 @@ class Sentence {
         return named;
     }
 
-    // Whoever had the CPU for a fifth of the time besides the one that had it for most.
+    // Others that had the CPU for at least a fifth of the time.
     std::string also(const std::vector<NamedHolder>& named, std::size_t from, std::uint64_t known_ns,
                      const ThreadName& who_waited) const {
         std::string text;
@@ -529,7 +534,7 @@ class Sentence {
         return " (" + std::to_string(id) + more + ")";
     }
 
-    // Of the thread that ended the run, what it did in the time in which it may have had it.
+    // For the thread that ended the run: what it did in the time in which it may have had the run.
     std::string receiver(const DelayCause& cause) const {
         if (cause.chain.empty() || cause.chain.front().doings.empty()) return "";
         const CauseLink& link = cause.chain.front();

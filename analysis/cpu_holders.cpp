@@ -9,7 +9,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// Of tenures looked at, over all waits: some seconds of the busiest CPU.
+// Tenures examined for all waits together: some seconds of the busiest CPU.
 constexpr std::uint64_t tenure_limit = 2'000'000;
 constexpr std::size_t holder_limit = 10;
 
@@ -97,7 +97,7 @@ class HolderCount {
         waits_.unknown_ns += wait.length_ns() - known_ns;
     }
 
-    // Those that matter are told apart; the others stay one.
+    // Lists threads with a fifth of the time or more separately; the others remain one entry.
     void add_own_threads() {
         const auto own = held_.find(own_pid_);
         if (own == held_.end()) return;

@@ -1,4 +1,4 @@
-// Who had the CPU while a thread waited for it.
+// Finds who had the CPU while a thread waited for it.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,35 @@
 
 namespace lagtrap::analysis {
 
-// A process, by the threads of it that ran; of the process that waited itself, a thread that had the CPU for long.
+// A process, with those of its threads that ran. In the waiting thread's own process, threads that
+// had the CPU for a fifth of the time or more are listed separately.
 struct CpuHolder {
     std::uint32_t pid = 0;
-    std::uint32_t tid = 0;  // the only thread, or that which ran most
+    std::uint32_t tid = 0;  // the only thread, or the one that ran most
     std::string process;
     std::string thread;  // of `tid`
-    std::string unit;    // or container, of the process; empty: not known
+    std::string unit;    // or container, of the process; empty if unknown
     std::uint32_t threads = 0;
     std::uint64_t time_ns = 0;
-    std::string function;                  // in which `tid` was for most of it; empty: not looked for, or not known
-    std::string caller;                    // the function that called that one; empty: not known
-    std::uint16_t priority = no_priority;  // of `tid`; below 100 it is a real-time one
+    std::string function;                  // where `tid` was for most of the time; empty if unknown or not looked for
+    std::string caller;                    // caller of `function`; empty if unknown
+    std::uint16_t priority = no_priority;  // of `tid`; real-time if below 100
 
-    // 1 to 99 as programs set it (99 the most urgent); 0: not a real-time thread, or not known.
+    // 1 to 99 as programs set it, 99 being the most urgent; 0 if not a real-time thread or unknown.
     [[nodiscard]] std::uint32_t real_time_priority() const { return priority < 100 ? 99U - priority : 0; }
 };
 
 struct CpuWaits {
     std::uint64_t time_ns = 0;        // all waits
-    std::uint64_t idle_ns = 0;        // of it the CPU had nothing to do: something else kept the thread from it
-    std::uint64_t elsewhere_ns = 0;   // of waits that ended on another CPU than that looked at: not certain
-    std::uint64_t unknown_ns = 0;     // nothing is known of the CPU
-    std::vector<std::uint16_t> cpus;  // that were waited for, ascending
+    std::uint64_t idle_ns = 0;        // the CPU was idle: something else kept the thread from running
+    std::uint64_t elsewhere_ns = 0;   // in waits that ended on a CPU other than the one examined: uncertain
+    std::uint64_t unknown_ns = 0;     // what the CPU did is unknown
+    std::vector<std::uint16_t> cpus;  // CPUs waited for, ascending
     std::vector<CpuHolder> holders;   // longest first; at most 10
 };
 
-// Looks at the Runnable ones of `intervals`. A thread that was preempted waits for the CPU on which it was, one that was
-// woken for that on which it runs next.
+// Examines the Runnable `intervals`. A preempted thread is taken to wait for the CPU it was on, a
+// woken one for the CPU it runs on next.
 [[nodiscard]] CpuWaits cpu_waits_of(const Recording& recording, const std::vector<Interval>& intervals);
 
 }  // namespace lagtrap::analysis

@@ -22,10 +22,10 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// Of intervals, over all links of all chains of a delay.
+// Intervals examined, over all links of all chains of a delay.
 constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t told_limit = 3;
-constexpr std::string_view between_threads = "between its markers";  // of words_of(Interval)
+constexpr std::string_view between_threads = "between its markers";  // must match words_of(Interval)
 constexpr std::size_t waker_limit = 3;
 
 // Intervals of one kind, for one reason.
@@ -87,7 +87,7 @@ class Grouping {
         }
     }
 
-    // Samples show that a thread ran where its switches are lost.
+    // Where switches were lost, samples show that the thread ran.
     void take_unknown(const Interval& interval) {
         const std::uint64_t on_cpu_ns = split_time(recording_, {interval}).on_cpu_ns;
         if (on_cpu_ns > 0) add(TimeKind::OnCpu, {}, interval, on_cpu_ns);
@@ -96,7 +96,7 @@ class Grouping {
             interval.length_ns() - on_cpu_ns);
     }
 
-    // By its stack; before the recording by what is known without.
+    // From the stack or, for waits before the recording, from the wait class.
     Reason reason_of(const Interval& interval) {
         if (interval.tid != 0 && !interval.queue.empty())
             return {std::string(interval.queue), facts_of(find_block_reason(interval.queue)).kind};
@@ -138,10 +138,11 @@ WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind k
     return wait.by_interrupt ? WaitEnd::Interrupt : WaitEnd::Unknown;
 }
 
-// A wait that timed out and was begun again at the same place is one wait, and whoever ended the last part ended it.
+// A wait that timed out and was restarted at the same place counts as one wait, ended by whatever
+// ended its last part.
 void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals) {
     constexpr std::uint64_t longest_gap_ns = 50'000'000;
-    std::map<std::uint32_t, const Interval*> later;  // the wait that comes next, by thread
+    std::map<std::uint32_t, const Interval*> later;  // the following wait, by thread
     for (auto wait = intervals.rbegin(); wait != intervals.rend(); ++wait) {
         if (wait->state != ThreadState::Blocked || wait->tid == 0) continue;
         const Interval* const next = std::exchange(later[wait->tid], &*wait);
@@ -155,7 +156,7 @@ void join_repeated_waits(const Recording& recording, std::vector<Interval>& inte
     }
 }
 
-// Looks for the causes of one delay.
+// Finds the causes of one delay.
 class CauseSearch {
   public:
     CauseSearch(const Recording& recording, const trace::Delay& delay) : recording_(recording), delay_(delay) {}
@@ -190,7 +191,8 @@ class CauseSearch {
                                         gap.end_ns - delay_.begin_ns});
     }
 
-    // Where a run was handed over at an unknown moment: what the thread that ended it did, if that was work.
+    // For a run handed over at an unknown time: what the thread that ended it did, if that was
+    // work.
     void add_receiver(const Group& group, std::uint32_t tid, DelayCause& cause) {
         const Thread* thread = recording_.find_thread(tid);
         if (thread == nullptr) return;
@@ -236,7 +238,8 @@ class CauseSearch {
         return doing;
     }
 
-    // A program that is refused a connection waits before it tries again: what it waits for then is not why.
+    // A program that was refused a connection waits before it retries. What it then waits for is
+    // not the reason.
     void find_refusals(const Group& group, ThreadDoing& doing) const {
         constexpr std::uint64_t just_before_ns = 100'000'000;
         const Window window = span_of(group.intervals);
@@ -252,7 +255,7 @@ class CauseSearch {
         }
     }
 
-    // What who had the CPU computed meanwhile.
+    // What the thread on the CPU was computing in the meantime.
     void find_place_of_holder(const std::vector<Interval>& waits, CpuHolder& holder) {
         std::vector<Interval> intervals;
         for (const Interval& wait : waits) {
@@ -269,7 +272,7 @@ class CauseSearch {
         holder.caller = focus.direct_caller;
     }
 
-    // Of the delay's own thread it is its other runs that lie outside of this one.
+    // For the delay's own thread, "other times" are its other runs.
     [[nodiscard]] std::vector<FunctionKey> usual_callers(const std::vector<Interval>& intervals) const {
         if (intervals.empty() || intervals.front().tid == 0) return {};
         Window window = span_of(intervals);
@@ -308,7 +311,7 @@ class CauseSearch {
             doing.kernel = most.empty() ? "the kernel" : most + " of the kernel";
     }
 
-    // Linux 6.1, arch/x86/mm/fault.c: the ways in; what is below them may be inlined.
+    // Entry points in Linux 6.1, arch/x86/mm/fault.c; functions below them may be inlined.
     [[nodiscard]] bool is_page_fault(std::span<const std::uint32_t> frames) const {
         constexpr std::array<std::string_view, 3> ways{"exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"};
         return std::any_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
@@ -367,7 +370,8 @@ class CauseSearch {
         if (doing.wakers.size() > waker_limit) doing.wakers.resize(waker_limit);
     }
 
-    // Whom most of the waits were for; nullptr: nobody in particular, or somebody who is part of the chain already.
+    // The thread that most of the waits were for; nullptr if there is none, or if it is already in
+    // the chain.
     [[nodiscard]] const Thread* followed(const ThreadDoing& doing, const std::set<std::uint32_t>& known) const {
         if (doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
         const ThreadTime& most = doing.wakers.front();
@@ -413,7 +417,7 @@ class CauseSearch {
         return found;
     }
 
-    // How long after `at_ns` a thread's process began; 0: it was there before.
+    // Time from `at_ns` to the start of the thread's process; 0 if it already existed.
     [[nodiscard]] std::uint64_t began_after(const Thread& thread, std::uint64_t at_ns) const {
         const auto process = recording_.processes.find(thread.pid);
         if (process == recording_.processes.end()) return 0;

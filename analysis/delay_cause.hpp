@@ -1,5 +1,5 @@
-// Why a delay took its time: what its threads did, whom they waited for, what those did meanwhile, and whom those waited
-// for. The same as words, for people.
+// Explains a delay: what its threads did, whom they waited for, what those did in the meantime, and
+// so on along the chain. Also formats the result as sentences.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ namespace lagtrap::analysis {
 // How a wait ended.
 enum class WaitEnd : std::uint8_t {
     Unknown,
-    Thread,     // another thread ended it
-    Timeout,    // its own timer
-    Interrupt,  // a timer or a device
-    NotYet,     // it had not ended when the recording did
+    Thread,     // by another thread
+    Timeout,    // by its own timer
+    Interrupt,  // by a timer or a device
+    NotYet,     // still waiting when the recording ended
 };
 
 struct ThreadTime {
@@ -34,60 +34,65 @@ struct ThreadTime {
     std::uint64_t time_ns = 0;
 };
 
-// What one thread did in a part of some stretch of time: all of it that was of one kind and for one reason.
+// What one thread did in a period of time, for all intervals of one kind and reason.
 struct ThreadDoing {
     TimeKind kind = TimeKind::Unknown;
     std::uint64_t time_ns = 0;
-    std::uint64_t count = 0;    // of stretches
-    bool object_known = false;  // Blocked: it is known for which lock, and so who had that
-    std::uint32_t turns = 0;    // Blocked: of the wakers, those that had it in turn before the thread got it
-    CallFocus focus;            // where in its program
+    std::uint64_t count = 0;    // number of intervals
+    bool object_known = false;  // Blocked: the lock is identified, and so is its holder
+    std::uint32_t turns = 0;    // Blocked: number of wakers that held it in turn before the thread got it
+    CallFocus focus;            // the place in its program
     std::string reason;         // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
-    std::string kernel;  // OnCpu: the kernel's function in which most of the time was; empty: it was in the program
-    KernelWork work = KernelWork::None;  // OnCpu, Blocked: what the kernel did for it in a third of that time or more
+    std::string kernel;         // OnCpu: the kernel function with most of the time; empty if it was in the program
+    // OnCpu, Blocked: kernel work on its behalf, if a third of the time or more.
+    KernelWork work = KernelWork::None;
     std::uint64_t work_ns = 0;
-    bool in_page_faults = false;      // OnCpu: most of that time was
-    std::uint64_t yields = 0;         // that let another thread run, where it spun so
-    SpinKind spin = SpinKind::None;   // OnCpu, with its waits for a CPU: it spun, perhaps for a thread of `wakers`
-    WaitKind wait = WaitKind::Other;  // Blocked
-    WaitEnd end = WaitEnd::Unknown;   // Blocked: of most of the time
-    WakeCause interrupt = WakeCause::Unknown;  // of WaitEnd::Interrupt: which, of most of the time
-    std::vector<ThreadTime> wakers;            // Blocked: who ended the waits, most first; at most 3
-    std::uint32_t waker_count = 0;             // of all of them
-    std::uint64_t alike_ns = 0;  // of waits ended by the first of `wakers` or others of its name and process
-    std::uint32_t alike = 0;     // these others
+    bool in_page_faults = false;  // OnCpu: most of the time was
+    std::uint64_t yields = 0;     // yields to another thread, if it spun that way
+    // OnCpu, including waits for a CPU: it spun, perhaps waiting for a thread of `wakers`.
+    SpinKind spin = SpinKind::None;
+    WaitKind wait = WaitKind::Other;           // Blocked
+    WaitEnd end = WaitEnd::Unknown;            // Blocked: how most of the time ended
+    WakeCause interrupt = WakeCause::Unknown;  // WaitEnd::Interrupt: its cause, for most of the time
+    std::vector<ThreadTime> wakers;            // Blocked: threads that ended the waits, most time first; at most 3
+    std::uint32_t waker_count = 0;             // total number of wakers
+    std::uint64_t alike_ns = 0;  // in waits ended by the first of `wakers` or others with its name and process
+    std::uint32_t alike = 0;     // number of those others
     FileWaits files;             // Blocked
     WrittenData written;         // Blocked, for a disk: what that wrote meanwhile
-    std::string refused_by;      // Blocked, for events or its own timer: who refused most of its connections meanwhile
-    std::uint32_t refusals = 0;  // so often
+    std::string refused_by;      // Blocked, for events or its own timer: the peer that refused most of its connections
+    std::uint32_t refusals = 0;  // number of these refusals
     CpuWaits cpu;                // Runnable
 };
 
-// What a thread did while the one before it in a chain waited for it.
+// What a thread did while the previous one in the chain waited for it.
 struct CauseLink {
     ThreadName who;
-    std::uint64_t whole_ns = 0;          // the time that the one before waited for it
-    std::uint32_t alike = 0;             // other threads of its name and process for which the one before waited too
-    std::uint64_t began_after_ns = 0;    // so long after the wait for it its process began; 0: before it, or not known
+    std::uint64_t whole_ns = 0;  // how long the previous one waited for it
+    std::uint32_t alike = 0;     // other threads with its name and process that the previous one also waited for
+    // From the begin of that wait to the start of its process; 0 if it existed before, or unknown.
+    std::uint64_t began_after_ns = 0;
     KernelWork work = KernelWork::None;  // most of what it did
     const Run* run = nullptr;  // of its own, that it was in for most of that time; nullptr: none. In the recording
-    std::string operation;     // of who is waited for by spinning: the outermost function that it was in for this alone
-    // That take a sixth of it or more, longest first; at most 2. Where it mostly waited for a CPU, also what it computed, however
-    // short that was: it tells what those who waited for it were kept by.
+    std::string operation;     // if the wait was spinning: the outermost function it was in only during that time
+    // Those that took a sixth of the time or more, longest first; at most 2. If it mostly waited
+    // for a CPU, also what it computed, however briefly: that is what kept its waiters waiting.
     std::vector<ThreadDoing> doings;
 };
 
-// A run passed from one thread to another somewhere between two markers. Times count from the delay's begin.
+// A run that passed from one thread to another between two markers. Times count from the delay's
+// begin.
 struct HandOver {
     ThreadName from, to;
     std::uint64_t begin_ns = 0, end_ns = 0;
 };
 
 struct DelayCause {
-    ThreadDoing doing;                 // of the delay's own threads
-    std::vector<HandOver> hand_overs;  // of unknown time between threads; by time
-    std::vector<CauseLink>
-        chain;  // each is waited for by the one before; empty: nobody was waited for, or it is not known
+    ThreadDoing doing;                 // what the delay's own threads did
+    std::vector<HandOver> hand_overs;  // for unknown time between threads; in time order
+    // Each thread was waited for by the previous one. Empty if there was no such thread or it is
+    // unknown.
+    std::vector<CauseLink> chain;
 };
 
 // What filled the control group of the delay's process that is nearest to its memory limit.
@@ -99,20 +104,21 @@ struct MemoryOfGroup {
 
 struct DelayCauses {
     MemoryOfGroup group;
-    ThreadName who;  // of the delay: the thread that began it, or "goroutine 34" with no thread's number
+    ThreadName who;  // the thread that began the delay, or "goroutine 34" without a thread id
     std::uint64_t wall_ns = 0;
     std::vector<DelayCause> causes;  // longest first; they add up to wall_ns
 
-    // Of the causes, those that are worth a sentence: the longest, and others of 5 % or more; at most 3.
+    // Number of causes worth a sentence: the longest, and others of at least 5 %; at most 3.
     [[nodiscard]] std::size_t told() const;
 };
 
-// "goroutine 34", or "goroutines" where a run may be of several.
+// "goroutine 34", or "goroutines" if the run may have several.
 [[nodiscard]] std::string goroutine_words(const trace::Delay& delay);
 
+// Finds the causes of one delay, longest first.
 [[nodiscard]] DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& delay);
 
-// A sentence for each cause that is told, then one that says what the rest was, if there is more than 1 % of it.
+// One sentence per cause that told() counts, then one about the rest if it exceeds 1 %.
 [[nodiscard]] std::vector<std::string> cause_sentences(const DelayCauses& causes);
 
 }  // namespace lagtrap::analysis

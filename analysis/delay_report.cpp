@@ -40,9 +40,9 @@ std::vector<StageReport> report_stages(const Recording& recording, const trace::
     return stages;
 }
 
-// Waits that one thread ended, or, where none did, the same cause and device.
+// Waits ended by one thread or, if no thread ended them, by the same cause and device.
 struct WaitGroup {
-    std::uint32_t tid = 0;  // 0: no thread
+    std::uint32_t tid = 0;  // 0 if not a thread
     WakeCause cause = WakeCause::Unknown;
     NameId device = 0;
     std::uint64_t blocked_ns = 0;
@@ -54,7 +54,7 @@ std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector
     for (const Interval& interval : intervals) {
         if (interval.state != ThreadState::Blocked || !interval.woken) continue;
         const bool nobody = ended_by_nobody(recording, interval);
-        // A device of packets that were sent here is how they came, not why.
+        // For packets sent by this machine, the device is how they arrived, not why.
         const auto key = nobody ? std::tuple(0U, interval.wake_cause, interval.wake_device)
                                 : std::tuple(interval.waker_tid, WakeCause::Thread, NameId{0});
         WaitGroup& group = groups[key];
@@ -70,7 +70,7 @@ std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector
     return sorted;
 }
 
-// Whether the thread had waited already when the interval begins.
+// True if the thread was already waiting when the interval begins.
 bool is_cut(const Recording& recording, const Interval& wait) {
     if (wait.counted) return false;
     if (wait.begin_ns <= recording.begin_ns) return true;

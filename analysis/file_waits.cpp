@@ -28,7 +28,7 @@ bool belongs(WaitFileKind file, WaitKind wait) {
 
 struct OneFile {
     std::uint64_t time_ns = 0;
-    double requests = 0;  // queue depth times time
+    double requests = 0;  // queue depth multiplied by time
     WaitFileKind kind = WaitFileKind::Unknown;
     bool syn_repeated = false;
     NameId disk = 0;

@@ -1,4 +1,5 @@
-// Which file and disk the waits of a thread were for, and who had a lock on it; or which socket, and who is at its other end.
+// Finds which file and disk a thread's waits were for and who had a lock on the file, or which
+// socket and its peer.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,17 @@
 namespace lagtrap::analysis {
 
 struct FileWaits {
-    std::string path;                           // for which most of the waits' time was; empty: for none, or not known
+    std::string path;  // the file with most of the waiting time; empty if there is none or it is unknown
     WaitFileKind kind = WaitFileKind::Unknown;  // of `path`
-    bool syn_repeated = false;                  // to it, in one of these waits
-    std::string disk;                           // on which it is, or which ended most of the waits; empty: not known
-    std::uint64_t time_ns = 0;                  // of the waits for `path`
-    std::uint64_t asked_ns = 0;  // of all waits of which a file could be known: not those before the recording
-    std::uint32_t files = 0;     // of all known ones
-    std::uint32_t queue_depth =
-        0;  // requests that the disk had when these waits began: the mean, weighed by their length
-    std::uint32_t holder_pid = 0;   // who had a lock on it for most of the time; 0: nobody, or not known
+    bool syn_repeated = false;                  // a SYN to it was repeated, in one of these waits
+    std::string disk;           // the disk it is on, or the one that ended most of the waits; empty if unknown
+    std::uint64_t time_ns = 0;  // of waits for `path`
+    // Of all waits whose file could be known, which excludes those before the recording.
+    std::uint64_t asked_ns = 0;
+    std::uint32_t files = 0;  // number of known files
+    // Mean number of requests in the disk's queue when these waits began, weighted by their length.
+    std::uint32_t queue_depth = 0;
+    std::uint32_t holder_pid = 0;   // had a lock on it for most of the time; 0 if none or unknown
     std::string holder;             // name of that process
     std::uint32_t owner_pid = 0;    // who is at the other end of the socket, or listens there; 0: not known
     std::string owner;              // name of that process
@@ -31,7 +33,8 @@ struct FileWaits {
 
 [[nodiscard]] bool is_socket(WaitFileKind kind);
 
-// Of waits of one kind. A lock that was refused counts where the kind has no file of its own, as a sleep.
+// For waits of one kind. A refused lock counts for kinds without a file of their own, such as
+// sleep.
 [[nodiscard]] FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>& waits, WaitKind kind);
 
 }  // namespace lagtrap::analysis

@@ -8,7 +8,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// JIT code lies in no file.
+// JIT code has no file.
 constexpr std::string_view run_time_module = "[jit]";
 
 struct PairHash {
@@ -30,7 +30,7 @@ class FlameMaker {
         flame_.nodes[0].name = name_of("", "");
     }
 
-    // Times at their last node alone; sum_up() adds them to the callers.
+    // Adds times to their last node only; sum_up() adds them to the callers.
     void add(const RunProfile& profile, std::uint64_t FlameNode::*value) {
         names_of_frames_.assign(profile.frames.size(), UINT32_MAX);
         for (const ProfileEntry& entry : profile.entries) {
@@ -69,7 +69,7 @@ class FlameMaker {
         flame_.baseline_total_ns = flame_.nodes[0].baseline_ns;
     }
 
-    // A parent is never smaller than its children, so those that stay keep their parents.
+    // A parent is never smaller than its children, so the remaining nodes keep their parents.
     void prune(std::size_t limit) {
         std::vector<FlameNode>& nodes = flame_.nodes;
         if (nodes.size() <= limit) return;
@@ -133,7 +133,7 @@ class FlameMaker {
     Flame flame_;
     std::unordered_map<std::string, std::uint32_t> names_;
     std::unordered_map<std::uint64_t, std::uint32_t, PairHash> children_;
-    std::vector<std::uint32_t> names_of_frames_;  // of the profile at hand
+    std::vector<std::uint32_t> names_of_frames_;  // of the current profile
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// Patterns end in '*' where they match what begins with them.
+// Patterns ending in '*' match as prefixes.
 constexpr auto plumbing_modules = std::to_array<std::string_view>(
     {"libc", "libpthread", "ld-linux*", "ld-musl*", "ld", "libstdc++", "libgcc_s", "libc++", "libc++abi", "libpthread",
      "librt", "libdl", "linux-vdso*", "[vdso]", "[vsyscall]"});
@@ -24,7 +24,7 @@ constexpr auto runtime_modules = std::to_array<std::string_view>({"node*",      
                                                                   "libperl*",   "deno",       "bun",
                                                                   "libv8*",     "libmozjs*",  "libjavascriptcoregtk*"});
 
-// Functions of runtimes that are linked into the program itself, or of templates that the compiler put there.
+// Functions of runtimes linked into the program itself, and instances of library templates in it.
 constexpr auto plumbing_functions =
     std::to_array<std::string_view>({"std::*",       "__gnu_cxx::*",  "__cxxabiv1::*",   "__lll_*",
                                      "lll_*",        "futex_wait*",   "__futex_*",       "futex_abstimed_wait*",
@@ -71,14 +71,14 @@ bool matches_any(std::string_view text, const std::array<std::string_view, Count
     });
 }
 
-// A template's name begins with its return type: "void std::__introsort_loop<...>(...)".
+// A template's name starts with its return type: "void std::__introsort_loop<...>(...)".
 bool is_of_std(std::string_view function) {
     const std::string_view head = function.substr(0, function.find_first_of("<("));
     const std::size_t space = head.rfind(' ');
     return space != std::string_view::npos && head.substr(space + 1).starts_with("std::");
 }
 
-// Inlined functions have names without their namespace; where they were written tells what they are.
+// Names of inlined functions lack the namespace; their source file shows what they are.
 bool is_of_standard_source(std::string_view path) {
     constexpr auto folders = std::to_array<std::string_view>({"/include/c++/", "/c++/v1/", "/rustc/"});
     return std::any_of(folders.begin(), folders.end(),
@@ -93,7 +93,7 @@ std::string_view module_name(std::string_view path) {
     const std::size_t so = file.find(".so");
     std::string_view name =
         so != std::string_view::npos && (so + 3 == file.size() || file[so + 3] == '.') ? file.substr(0, so) : file;
-    // "zlib.cpython-311-x86_64-linux-gnu" and "libc-2.31" as old releases name it.
+    // "zlib.cpython-311-x86_64-linux-gnu", and "libc-2.31" in older distributions.
     if (const std::size_t tag = name.find(".cpython-"); tag != std::string_view::npos) name = name.substr(0, tag);
     if (name.starts_with("libc-2.") || name.starts_with("libpthread-2.")) name = name.substr(0, name.find('-'));
     return name;

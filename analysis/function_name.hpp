@@ -1,4 +1,4 @@
-// Names of functions as people want to read them.
+// Shortens function names for display.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace lagtrap::analysis {
 
-// A function's name without its parameters (core/function_name.hpp) and without "(anonymous namespace)::".
+// The name without its parameters (core/function_name.hpp) and without "(anonymous namespace)::".
 [[nodiscard]] std::string short_function_name(std::string_view name);
 
 }  // namespace lagtrap::analysis

@@ -24,7 +24,8 @@ std::optional<std::uint32_t> Interning::find(const Ids& ids, std::uint64_t id) {
 }
 
 void Interning::add(protozero::data_view interned_data, RawTrace& trace) {
-    // Frames name mappings, and stacks frames, that may stand later in the same message: one kind after the other.
+    // Frames may refer to mappings, and stacks to frames, that follow in the same message. So
+    // handle one kind after the other.
     std::vector<protozero::data_view> mappings, frames, stacks;
     protozero::pbf_reader reader(interned_data);
     while (reader.next() && !trace.too_large()) {

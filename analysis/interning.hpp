@@ -1,5 +1,5 @@
-// Interned data of one packet sequence: numbers that stand for names, frames and stacks until the sequence says
-// otherwise. Used inside analysis/ alone.
+// Interned data of one packet sequence: the numbers that stand for names, frames and stacks until
+// the sequence clears them. For analysis/ only.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace lagtrap::analysis {
 
 class Interning {
   public:
-    // Forgets everything, as a packet with "incremental state cleared" demands.
+    // Forgets everything, as required by a packet with "incremental state cleared".
     void clear() { *this = Interning(); }
-    // Takes in an InternedData message; protozero::exception where it is damaged.
+    // Adds an InternedData message. Throws protozero::exception if it is damaged.
     void add(protozero::data_view interned_data, RawTrace& trace);
 
-    // nullopt: the sequence has not defined this number.
+    // nullopt if the sequence has not defined this number.
     [[nodiscard]] std::optional<StackId> stack(std::uint64_t id) const { return find(stacks_, id); }
     [[nodiscard]] std::optional<NameId> category(std::uint64_t id) const { return find(categories_, id); }
     [[nodiscard]] std::optional<NameId> event_name(std::uint64_t id) const { return find(event_names_, id); }

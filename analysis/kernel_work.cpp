@@ -12,7 +12,7 @@ struct KernelTask {
     KernelWork work;
 };
 
-// Entries above count before entries below: a process that dumps core also ends.
+// Earlier entries take precedence: a process that dumps core also ends.
 constexpr auto kernel_tasks = std::to_array<KernelTask>({
     {"vfs_coredump", KernelWork::CoreDump},
     {"do_coredump", KernelWork::CoreDump},
@@ -36,7 +36,7 @@ constexpr auto kernel_tasks = std::to_array<KernelTask>({
     {"exit_mm", KernelWork::ProcessEnd},
 });
 
-// A module's function is written "function [module]", a compiler's copy of one "function.isra.0".
+// Functions of kernel modules are written "function [module]", compilers' copies "function.isra.0".
 std::string_view plain_name(std::string_view function) { return function.substr(0, function.find_first_of(" .")); }
 
 }  // namespace

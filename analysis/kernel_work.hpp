@@ -1,4 +1,4 @@
-// What the kernel does on behalf of a thread, where that is a task of its own: writing a core dump, freeing memory.
+// Recognizes kernel work on behalf of a thread, such as writing a core dump or freeing memory.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,25 @@ enum class KernelWork : std::uint8_t {
     None,
     CoreDump,
     GroupReclaim,      // memory of a control group at its limit
-    MachineReclaim,    // memory of a machine that has too little
-    Compaction,        // moving pages, for those of a larger size
-    MemoryStatistics,  // /proc/PID/smaps and what is like it
+    MachineReclaim,    // memory of a machine that is low on it
+    Compaction,        // moving pages to make room for larger ones
+    MemoryStatistics,  // /proc/PID/smaps and the like
     Fork,              // copies the memory map
-    ProcessEnd,        // gives back the memory map
+    ProcessEnd,        // releases the memory map
 };
 
-// By a table of the kernel's function names (6.1 to 6.18).
+// From a table of kernel function names (6.1 to 6.18).
 [[nodiscard]] KernelWork kernel_work_of(const Recording& recording, StackId stack);
 
-// "writing its core dump": after "was", or after a comma. None has none.
+// "writing its core dump", to follow "was" or a comma. Empty for None.
 [[nodiscard]] std::string_view words_of(KernelWork work);
 
-// Adds up times by their work.
+// Sums up time per kind of work.
 class KernelWorkTimes {
   public:
     void add(KernelWork work, std::uint64_t time_ns) { times_[work] += time_ns; }
-    // That with the most time, where it took a third of `whole_ns` or more; else None. `second`: its time.
+    // The work with most time, and that time, if it took at least a third of `whole_ns`; otherwise
+    // None.
     [[nodiscard]] std::pair<KernelWork, std::uint64_t> longest(std::uint64_t whole_ns) const;
 
   private:

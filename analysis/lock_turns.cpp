@@ -15,7 +15,7 @@ class Pieces {
   public:
     Pieces(const Interval& wait, std::vector<Interval>& out) : wait_(wait), out_(out), from_ns_(wait.begin_ns) {}
 
-    // `holder` had it from the last piece's end on.
+    // `holder` had it since the end of the previous piece.
     void add(std::uint64_t until_ns, std::uint32_t holder) {
         if (until_ns <= from_ns_) return;
         if (count_ > 0 && out_.back().waker_tid == holder) {
@@ -43,16 +43,16 @@ class Pieces {
     std::size_t count_ = 0;
 };
 
-// One thread has a lock at a time, and wakes one of those that wait when it releases it: it had the lock since the release
-// before. So it counts even if it never waited for it itself.
+// Only one thread holds a lock at a time, and wakes a waiting one when it releases it. So it held
+// the lock since the previous release, and counts even if it never waited for the lock.
 void add_releases(std::span<const LockTurn> turns, const Interval& wait, Pieces pieces) {
     auto turn = std::lower_bound(turns.begin(), turns.end(), wait.begin_ns + 1, is_before);
     for (; turn != turns.end() && turn->at_ns < wait.end_ns; ++turn) pieces.add(turn->at_ns, turn->from_tid);
     pieces.add(wait.end_ns, turn != turns.end() ? turn->from_tid : wait.waker_tid);
 }
 
-// Of a signal or a semaphore all that is certain is that a thread which was given it, and gave it to the next one, had it in
-// between.
+// For a signal or semaphore, only this is certain: a thread that received it and passed it on had
+// it in between.
 void add_hand_overs(std::span<const LockTurn> turns, const Interval& wait, Pieces pieces) {
     struct Piece {
         std::uint64_t until_ns;
@@ -62,7 +62,7 @@ void add_hand_overs(std::span<const LockTurn> turns, const Interval& wait, Piece
     std::uint64_t until_ns = wait.end_ns;
     std::uint32_t holder = wait.waker_tid;
     auto turn = std::lower_bound(turns.begin(), turns.end(), wait.end_ns, is_before);
-    // The interval may be the first part of a wait that goes on.
+    // The interval may be the first part of a wait that continues.
     const auto end = std::find_if(turn, turns.end(), [&](const LockTurn& later) { return later.to_tid == wait.tid; });
     if (end != turns.end() && end->from_tid == wait.waker_tid) turn = end;
     while (turn != turns.begin() && (turn - 1)->at_ns > wait.begin_ns) {

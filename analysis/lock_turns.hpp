@@ -1,5 +1,5 @@
-// A lock that goes from thread to thread while one more waits for it: who had it when. Whoever ended that wait may have had it
-// for a moment only, after a long wait of its own. Used inside analysis/ alone.
+// Finds who held a lock when it passed between threads while another one waited. The thread that
+// ended that wait may have held it only briefly, after a long wait of its own. For analysis/ only.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,12 @@
 
 namespace lagtrap::analysis {
 
-// Works out Recording::lock_turns from its threads' changes.
+// Fills Recording::lock_turns from the changes of its threads.
 void find_lock_turns(Recording& recording);
 
-// The intervals, with each wait for something that changed hands meanwhile in pieces: one for each thread that had it in turn,
-// which counts as the piece's waker. All pieces but the last are Interval::handed_on.
+// Splits each wait for something that changed hands during the wait, into one piece per thread that
+// held it in turn. That thread counts as the piece's waker. All pieces but the last are
+// Interval::handed_on.
 [[nodiscard]] std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals);
 
 }  // namespace lagtrap::analysis

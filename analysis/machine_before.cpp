@@ -8,7 +8,7 @@ namespace lagtrap::analysis {
 namespace {
 
 constexpr std::size_t most_shown = 20;
-constexpr std::uint64_t least_length_ns = 100'000'000;  // shorter is only a few samples
+constexpr std::uint64_t least_length_ns = 100'000'000;  // shorter histories have only a few samples
 
 struct Use {
     std::set<std::uint32_t> pids;
@@ -16,7 +16,7 @@ struct Use {
     std::map<NameId, std::uint64_t> functions;
 };
 
-// The innermost function of the program itself; 0: none is known by name.
+// Innermost function of the program itself; 0 if none is named.
 NameId function_of(const Recording& recording, StackId stack) {
     const auto& frames = recording.stacks[stack];
     for (auto place = frames.rbegin(); place != frames.rend(); ++place) {

@@ -19,7 +19,7 @@ MachineState state_of(const Interval& interval) {
     }
 }
 
-// The states of one thread, those shorter than `finest_ns` joined with their short neighbours.
+// The states of one thread; those shorter than `finest_ns` are merged with their short neighbours.
 class ThreadCells {
   public:
     ThreadCells(std::vector<MachineCell>& cells, std::uint64_t finest_ns) : cells_(cells), finest_ns_(finest_ns) {}
@@ -31,7 +31,7 @@ class ThreadCells {
             if (known) cells_.push_back(cell_of(interval));
             return;
         }
-        // What is short and not known is part of what it lies between.
+        // Short unknown periods are absorbed by their neighbours.
         if (parts_ == 0 && !known) return;
         if (parts_ == 0) open_ = cell_of(interval);
         open_.to_ns = interval.end_ns;
@@ -64,7 +64,7 @@ class ThreadCells {
     std::uint64_t parts_ = 0, on_cpu_ns_ = 0, runnable_ns_ = 0;
 };
 
-// The same of a CPU: who had it.
+// As ThreadCells, for a CPU: the threads that had it.
 class CpuCells {
   public:
     CpuCells(std::vector<CpuCell>& cells, std::uint64_t finest_ns) : cells_(cells), finest_ns_(finest_ns) {}
@@ -117,7 +117,7 @@ class MachineMaker {
         choose_threads();
         const std::uint64_t length_ns = out_.to_ns - out_.from_ns;
         out_.finest_ns = std::max<std::uint64_t>(1, length_ns / std::max<std::uint32_t>(1, window.columns));
-        // Beyond the length of the window no two cells of a row are left.
+        // Once finest_ns exceeds the window, no row has two cells, so stop.
         while (!fill() && out_.finest_ns <= length_ns) out_.finest_ns *= 2;
         add_samples();
         add_runs();
@@ -127,7 +127,7 @@ class MachineMaker {
   private:
     void clip(MachineWindow window) {
         out_.begin_ns = delay_.begin_ns;
-        // Of what was recorded, so that no sum overflows.
+        // Clips to the recording, so that sums cannot overflow.
         const auto at = [&](std::int64_t after_ns) {
             const auto size_ns = static_cast<std::uint64_t>(after_ns < 0 ? -(after_ns + 1) : after_ns);
             const std::uint64_t moment_ns = after_ns < 0
@@ -171,7 +171,7 @@ class MachineMaker {
         out_.threads.resize(limits_.threads);
     }
 
-    // Whether it all has room.
+    // Returns true if everything fits.
     bool fill() {
         std::size_t cells = 0;
         out_.wakes.clear();

@@ -38,7 +38,7 @@ Meanwhile meanwhile_of(const Recording& recording, const trace::Delay& delay) {
         return a.offset_ns != b.offset_ns ? a.offset_ns < b.offset_ns : a.pid < b.pid;
     });
     if (found.beginnings.size() > beginnings_limit) {
-        // The nearest to the delay's begin.
+        // Keep those nearest to the delay's begin.
         const auto first_after = std::partition_point(found.beginnings.begin(), found.beginnings.end(),
                                                       [](const Beginning& one) { return one.offset_ns < 0; });
         const auto before = static_cast<std::size_t>(first_after - found.beginnings.begin());

@@ -64,7 +64,8 @@ void add_place(protozero::data_view message, ModulePlace place, RawTrace& trace)
     trace.later_symbols[place] = std::move(symbols);
 }
 
-// What stands for a frame in the stacks: itself, or the frames of all functions at its place, outermost first.
+// What replaces a frame in the stacks: itself, or the frames of all functions at its place,
+// outermost first.
 class Replacements {
   public:
     explicit Replacements(RawTrace& trace) : trace_(trace), ranges_(trace.frames.size()) {
@@ -98,7 +99,7 @@ class Replacements {
             if (symbol->function != 0) {
                 frame.label = symbol->function;
                 frame.named = true;
-            } else if (!outermost) {  // the outermost keeps what it was called before
+            } else if (!outermost) {  // the outermost keeps its previous name
                 frame.label = trace_.intern(module_label(trace_.names[known.module]));
                 frame.named = false;
             }

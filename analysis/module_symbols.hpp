@@ -1,4 +1,5 @@
-// Names that were found after a recording, as ModuleSymbols packets at a trace's end. Used inside analysis/ alone.
+// Applies names found after a recording, which are ModuleSymbols packets at the end of a trace. For
+// analysis/ only.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +12,21 @@
 
 namespace lagtrap::analysis {
 
-inline constexpr std::size_t name_length_limit = 16 * 1024;  // a C++ name of a template can be long; more is no name
+// C++ template names can be long; anything longer is not a name.
+inline constexpr std::size_t name_length_limit = 16 * 1024;
 
-// "[FILE]" for a place whose function is not known.
+// "[FILE]", for a place whose function is unknown.
 [[nodiscard]] std::string module_label(std::string_view path);
 
-// A build id's bytes in hexadecimal; empty where there are more than build ids have.
+// A build id as hexadecimal text; empty if it is too long for a build id.
 [[nodiscard]] std::string build_id_text(std::string_view bytes);
 
-// Takes in a ModuleSymbols message; the last that is said of a place counts. protozero::exception where it is damaged.
+// Adds a ModuleSymbols message; for a place given twice, the last one counts. Throws
+// protozero::exception if it is damaged.
 void add_module_symbols(protozero::data_view message, RawTrace& trace);
 
-// Gives the names to the frames of these places that have no source line yet; a place with several functions becomes
-// several frames in every stack. `trace.later_symbols` is empty afterwards.
+// Applies the names to the frames of these places that lack a source line. A place with several
+// functions becomes several frames in every stack. Clears `trace.later_symbols`.
 void apply_module_symbols(RawTrace& trace);
 
 }  // namespace lagtrap::analysis

@@ -11,7 +11,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// As settings have it: a trace length is 10 minutes at most.
+// Maximum trace length in the settings: 10 minutes.
 constexpr std::uint64_t longest_trace_ns = 600'000'000'000;
 constexpr std::uint64_t advised_factor = 4;
 

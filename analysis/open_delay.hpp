@@ -1,4 +1,4 @@
-// What is to be said of a delay whose end the recording does not have.
+// Explains why a recording does not contain the end of a delay.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace lagtrap::analysis {
 
-// One sentence: why the end is missing, and which trace length would show it; empty where the delay has ended, or where
-// nothing is known.
+// One sentence: why the end is missing, and which trace length would include it. Empty if the delay
+// has ended or nothing is known.
 [[nodiscard]] std::string open_delay_note(const Recording& recording, const trace::Delay& delay);
 
 }  // namespace lagtrap::analysis

@@ -42,7 +42,7 @@ class PathMaker {
             case FrameRole::Plumbing: {
                 const std::string& name = recording_.name(recording_.frames[place].label);
                 if (name.ends_with("@plt")) break;
-                // The first that has a name; else the first.
+                // The first with a name, otherwise the first.
                 const bool better = path_.called && !recording_.frames[*path_.called].named;
                 if (!path_.called || (better && recording_.frames[place].named)) path_.called = place;
                 break;
@@ -68,7 +68,7 @@ class PathMaker {
         add(place);
     }
 
-    // Recursion, whatever lies between, goes back to where the function stood first.
+    // Folds recursion, whatever is in between, back to the function's first occurrence.
     void add(std::uint32_t place) {
         const Frame& frame = recording_.frames[place];
         const auto known = std::find_if(path_.steps.begin(), path_.steps.end(), [&](std::uint32_t step) {
@@ -87,7 +87,7 @@ class PathMaker {
                                recording_.frames[path_.steps.back()].module == recording_.frames[*nameless_].module;
             if (!known) path_.steps.push_back(*nameless_);
         }
-        // A stack of plumbing alone, or a thread of the kernel: better than nothing.
+        // A stack of plumbing only, or a kernel thread: better than nothing.
         if (path_.steps.empty() && path_.called) path_.steps.push_back(*std::exchange(path_.called, std::nullopt));
         if (path_.steps.empty() && path_.kernel) path_.steps.push_back(*path_.kernel);
     }
@@ -96,8 +96,8 @@ class PathMaker {
     std::span<const std::uint32_t> frames_;
     bool knows_script_ = false;
     ProgramPath path_;
-    std::optional<std::uint32_t> interpreter_;  // the last, with nothing of the program inside it
-    std::optional<std::uint32_t> nameless_;     // the outermost of those behind the last step
+    std::optional<std::uint32_t> interpreter_;  // the last one, unless a program function is inside it
+    std::optional<std::uint32_t> nameless_;     // outermost of those after the last step
 };
 
 }  // namespace

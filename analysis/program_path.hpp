@@ -1,4 +1,4 @@
-// A stack as the reader of a report wants it: the functions of the program, and what they had called.
+// Reduces a stack to what matters in a report: the program's functions, and what they called.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace lagtrap::analysis {
 
 struct ProgramPath {
-    // Frames (of Recording::frames) of the program and of libraries that work for it, outermost first. Plumbing,
-    // nameless places and recursion are folded away, but a place without a name is a step where no function of its
-    // file is known around it, as the last.
+    // Frames (of Recording::frames) of the program and of libraries it uses, outermost first.
+    // Plumbing, unnamed places and recursion are folded. An unnamed place stays a step if no
+    // function of its file is known around it, or as the last.
     std::vector<std::uint32_t> steps;
-    // The function of plumbing that the last step had called: "pthread_mutex_lock" of libc.
+    // Plumbing function that the last step called: "pthread_mutex_lock" of libc.
     std::optional<std::uint32_t> called;
-    // The time was in code without a name, or in what that called.
+    // The time was in unnamed code, or in what that called.
     bool nameless = false;
-    // The kernel's function that the stack ends in, without its scheduler and system call entry.
+    // Innermost kernel function, excluding scheduler and system call entry.
     std::optional<std::uint32_t> kernel;
 };
 

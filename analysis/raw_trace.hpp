@@ -1,4 +1,4 @@
-// What the decoder makes of a merged trace before it is sorted by thread. Used inside analysis/ alone.
+// The decoder's result for a merged trace, before it is sorted by thread. For analysis/ only.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@
 
 namespace lagtrap::analysis {
 
-// Thread ids of Linux are below this (PID_MAX_LIMIT of the kernel).
+// Linux thread ids are below this (the kernel's PID_MAX_LIMIT).
 inline constexpr std::uint32_t tid_limit = 4 * 1024 * 1024;
 inline constexpr std::uint32_t cpu_limit = 8192;
 inline constexpr std::uint64_t record_limit = 128ULL << 20;
@@ -21,7 +21,7 @@ inline constexpr std::uint64_t name_bytes_limit = 1ULL << 30;
 
 enum class SwitchOut : std::uint8_t { Runnable, Blocked, Exited };
 
-// When the control group of a thread that comes to a CPU was throttled there the last time.
+// When the control group of a thread was last throttled on the CPU to which the thread now comes.
 struct RawThrottling {
     std::uint64_t from_ns = 0;
     std::uint64_t to_ns = 0;
@@ -31,13 +31,13 @@ struct RawSwitch {
     std::uint64_t at_ns = 0;
     std::uint32_t prev_tid = 0;
     std::uint32_t next_tid = 0;
-    std::uint32_t throttling = 0;     // of the next thread: place in RawTrace::throttlings + 1; 0: none
-    std::int16_t prev_priority = -1;  // the kernel's, 0 to 139; -1: not known
+    std::uint32_t throttling = 0;     // of the next thread: index into RawTrace::throttlings, plus 1; 0 if none
+    std::int16_t prev_priority = -1;  // the kernel's, 0 to 139; -1 if unknown
     std::int16_t next_priority = -1;
     SwitchOut out = SwitchOut::Runnable;
     bool prev_throttled = false;
-    bool prev_yielded = false;  // it was in sched_yield
-    bool concluded = false;     // from what the next thread did; how the previous one stopped is not known
+    bool prev_yielded = false;  // in sched_yield
+    bool concluded = false;     // from what the next thread did; how the previous one stopped is unknown
 };
 
 struct RawWaking {
@@ -61,7 +61,7 @@ struct RawSample {
     std::uint32_t tid = 0;
     StackId stack = 0;
     std::uint32_t cpu = 0;
-    std::uint32_t lock = 0;  // of an off-CPU stack: what the thread waits for, numbered from 1; 0: not known
+    std::uint32_t lock = 0;  // of an off-CPU stack: what the thread waits for, numbered from 1; 0 if unknown
 };
 
 struct RawThread {
@@ -70,7 +70,7 @@ struct RawThread {
     std::uint64_t first_seen_ns = UINT64_MAX;
 };
 
-// A place as ModuleSymbols packets name it.
+// A place as in ModuleSymbols packets.
 struct ModulePlace {
     NameId module = 0;
     NameId build_id = 0;
@@ -78,7 +78,7 @@ struct ModulePlace {
     auto operator<=>(const ModulePlace&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
-// Names for a place that were found after the recording, innermost function first.
+// A name for a place that was found after the recording.
 struct LaterSymbol {
     NameId function = 0;
     NameId source = 0;
@@ -86,7 +86,7 @@ struct LaterSymbol {
 };
 
 struct RawTrace {
-    // The parts that the recording takes over as they are.
+    // Moved into the recording unchanged.
     std::vector<std::string> names{""};
     std::vector<Frame> frames;
     std::vector<std::uint32_t> stack_ends{0};  // stack N is stack_frames[stack_ends[N - 1], stack_ends[N])
@@ -117,7 +117,7 @@ struct RawTrace {
     std::uint64_t name_bytes = 0;
 
     [[nodiscard]] NameId intern(std::string_view text);
-    // Numbers the things that threads wait for, from 1.
+    // Numbers the objects that threads wait for, from 1.
     [[nodiscard]] std::uint32_t lock_of(std::uint64_t object) {
         return locks_.try_emplace(object, static_cast<std::uint32_t>(locks_.size() + 1)).first->second;
     }
@@ -130,8 +130,8 @@ struct RawTrace {
 
 [[nodiscard]] Result<RawTrace> decode_trace(std::string_view trace);
 
-// Works out each thread's states from switches, wakings and off-CPU stacks, and hands out the samples.
-// Needs recording.begin_ns and end_ns; takes what it needs out of `raw`.
+// Computes each thread's states from switches, wakeups and off-CPU stacks, and assigns the samples.
+// Needs recording.begin_ns and end_ns; consumes parts of `raw`.
 void build_timelines(RawTrace& raw, Recording& recording);
 
 }  // namespace lagtrap::analysis

@@ -17,7 +17,8 @@ constexpr std::uint64_t trace_limit_bytes = 2ULL << 30;
 constexpr std::uint64_t system_file_limit_bytes = 16ULL << 20;
 constexpr std::uint64_t longest_recording_ns = 24ULL * 3600 * 1'000'000'000;
 
-// The system file says when the recording began and ended; without one, the trace's own first and last times do.
+// The bounds of the recording are those of the system file; without one, the trace's first and last
+// times.
 Status set_bounds(const RawTrace& raw, Recording& recording) {
     const trace::SystemFile& system = recording.system;
     if (system.length_ns > longest_recording_ns || system.started_boottime_ns > UINT64_MAX - longest_recording_ns) {
@@ -63,7 +64,7 @@ void take_stacks(RawTrace& raw, Recording& recording) {
     }
 }
 
-// A process goes by the name of its main thread; else by what its track says; else by its program's file name.
+// A process is named after its main thread, otherwise its track, otherwise its program's file name.
 void name_processes(RawTrace& raw) {
     for (const auto& [tid, thread] : raw.threads) {
         if (tid != 0 && thread.pid != 0) raw.processes[thread.pid].pid = thread.pid;
@@ -79,7 +80,7 @@ void name_processes(RawTrace& raw) {
     }
 }
 
-// The system file is text from elsewhere too: what it names must not steer a terminal.
+// The system file is untrusted text too; it must not control a terminal.
 void make_printable(trace::SystemFile& system) {
     for (std::string* text : {&system.session_id, &system.lagtrap_version, &system.host, &system.os_name,
                               &system.kernel_release, &system.architecture, &system.cpu_model, &system.stack_method,
@@ -96,7 +97,8 @@ void make_printable(trace::SystemFile& system) {
               &delay.program_version, &delay.control_group, &delay.unit, &delay.user, &delay.no_trace}) {
             *text = printable(*text);
         }
-        if (delay.unit.empty()) delay.unit = trace::group_words(delay.control_group, {}).whole;  // of older bundles
+        // For older bundles.
+        if (delay.unit.empty()) delay.unit = trace::group_words(delay.control_group, {}).whole;
         for (trace::StageTime& stage : delay.stages) stage.name = printable(stage.name);
     }
 }
@@ -129,7 +131,8 @@ const Run* Recording::find_run(std::uint64_t id) const {
     return place != runs.end() ? &*place : nullptr;
 }
 
-// Two probes at one place see a call a little apart; a call within the run, of a function that calls itself, is another one.
+// Two probes at one place see a call at slightly different times. A call within the run, of a
+// recursive function, is a different one.
 const RunCalls* Recording::calls_of(const trace::Delay& delay) const {
     const std::uint64_t delay_end_ns = delay.begin_ns + delay.duration_ns;
     for (const RunCalls& one : run_calls) {

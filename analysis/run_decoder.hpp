@@ -1,4 +1,5 @@
-// Runs and their stages from track events: slices on tracks, told apart by category. Used inside analysis/ alone.
+// Decodes runs and their stages from track events: slices on tracks, distinguished by category. For
+// analysis/ only.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,15 @@ namespace lagtrap::analysis {
 
 class RunDecoder {
   public:
-    // Takes a TrackEvent message; protozero::exception where it is damaged.
+    // Processes a TrackEvent message. Throws protozero::exception if it is damaged.
     void take_event(protozero::data_view message, std::uint64_t at_ns, std::uint32_t sequence,
                     const Interning& interning, RawTrace& trace);
-    // Gives the runs and the trees of calls, by begin, to `trace`.
+    // Moves the runs and call trees into `trace`, by begin.
     void finish(RawTrace& trace);
 
   private:
-    // An open slice: a run (index into runs_), a stage (its index there), or somebody else's.
+    // An open slice: a run (index into runs_), a stage (its index in the run), a call, or a foreign
+    // one.
     struct OpenSlice {
         enum class Kind { Other, Run, Stage, Call } kind = Kind::Other;
         std::size_t run = 0;

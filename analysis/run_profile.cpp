@@ -13,7 +13,8 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// Puts a walk's pieces into a profile: places within one function become one, and each name, path and text stands once.
+// Puts the parts of a walk into a profile. Merges places within a function, and stores each name,
+// path and text once.
 class ProfileMaker {
   public:
     ProfileMaker(const Recording& recording, RunProfile& profile) : recording_(recording), profile_(profile) {
@@ -73,7 +74,7 @@ class ProfileMaker {
         return known->second;
     }
 
-    // A thread of another process goes by both names.
+    // A thread of another process is named with its process.
     std::uint32_t thread_of(std::uint32_t tid) {
         const Thread* thread = recording_.find_thread(tid);
         if (thread == nullptr) return 0;
@@ -148,7 +149,7 @@ std::string_view words_of(TimeKind kind) {
 }
 
 bool is_missing_record(std::string_view unknown_because) {
-    // The second stands in profiles of older bundles.
+    // "between threads" occurs in profiles of older bundles.
     return unknown_because != "between its markers" && unknown_because != "in a goroutine" &&
            unknown_because != "between threads" && unknown_because != "thread had ended";
 }

@@ -22,13 +22,14 @@ using protozero::pbf_writer;
 constexpr char version = 1;
 constexpr int compression_level = 3;
 constexpr std::size_t entry_limit = 16'384;
-constexpr std::size_t link_limit = 64;      // of an entry
+constexpr std::size_t link_limit = 64;      // per entry
 constexpr std::size_t name_limit = 65'536;  // frames, and texts
 constexpr std::size_t node_limit = 1 << 20;
 constexpr std::size_t text_limit_bytes = 4096;
 
-// Numbers of the message's fields. Entries are one array of numbers: time, count of links, and of each link its kind,
-// reason, thread and node; node 0 is not written, of the others the distance to the parent and the frame are.
+// Field numbers of the message. Entries are one array of numbers: time, number of links, and for
+// each link its kind, reason, thread and node. Node 0 is not written; for the other nodes, the
+// distance to the parent and the frame are.
 enum Field : std::uint32_t {
     event_field = 1,
     process_field = 2,
@@ -89,14 +90,14 @@ std::string message_of(const RunProfile& profile) {
     return message;
 }
 
-// The same profile with the stacks of its `kept` longest entries alone.
+// The same profile, with stacks only for its `kept` longest entries.
 class Shortener {
   public:
     Shortener(const RunProfile& from, std::size_t kept) : from_(from), result_(from) {
         result_.frames.clear();
         result_.nodes.assign(1, {});
         result_.entries.clear();
-        std::unordered_map<std::uint64_t, std::size_t> rests;  // by kind and reason: place in the entries
+        std::unordered_map<std::uint64_t, std::size_t> rests;  // by kind and reason: index of the entry
         for (std::size_t i = 0; i < from.entries.size(); ++i) {
             ProfileEntry entry = from.entries[i];
             if (i < kept) {
@@ -298,7 +299,7 @@ bool is_small(const RunProfile& profile) {
            profile.texts.size() <= name_limit && profile.nodes.size() <= node_limit;
 }
 
-// Nothing: too large.
+// nullopt if too large.
 std::optional<std::string> message_within_limits(const RunProfile& profile) {
     if (!is_small(profile)) return std::nullopt;
     std::string message = message_of(profile);
@@ -318,7 +319,7 @@ Result<std::string> pack(const std::string& message) {
 }  // namespace
 
 Result<std::string> write_run_profile(const RunProfile& profile) {
-    // The rest, of which there is an entry for each kind and reason, needs room too.
+    // Leave room for the rest, which has one entry per kind and reason.
     constexpr std::size_t room_for_rest = 256;
     std::size_t kept = profile.entries.size();
     if (kept > entry_limit) kept = entry_limit - room_for_rest;

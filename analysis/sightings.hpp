@@ -1,4 +1,4 @@
-// Where a thread was seen over some time, and what all of these places have in common.
+// Where a thread was seen over a period, and what these places have in common.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,22 @@ struct ThreadSighting {
     StackId stack = 0;
 };
 
-// By time.
+// In time order.
 [[nodiscard]] std::vector<ThreadSighting> sightings_of(const Recording& recording, const Thread& thread, Window window);
 
 [[nodiscard]] inline FunctionKey key_of(const Frame& frame) { return {frame.label, frame.module}; }
 
-// The program's functions with which each of the stacks begins, outermost first. Stacks without a function do not count.
+// Program functions that all of the stacks begin with, outermost first. Stacks without functions
+// are ignored.
 [[nodiscard]] std::vector<FunctionKey> common_path(const Recording& recording,
                                                    const std::vector<ThreadSighting>& sightings);
 
-// Those in which the thread is at any other time: what led to its work, as its main loop. Empty where it was not seen then.
+// Functions the thread is in whenever it is seen outside the window, such as its main loop. Empty
+// if it was not seen then.
 [[nodiscard]] std::vector<FunctionKey> callers_outside(const Recording& recording, std::uint32_t tid, Window window);
 
-// The outermost function in which the thread was all over the window and is not otherwise; empty: there is none with a name, or it
-// was not seen otherwise.
+// Outermost function the thread was in throughout the window and not otherwise. Empty if that has
+// no name, or if the thread was not seen outside the window.
 [[nodiscard]] std::string operation_of(const Recording& recording, const Thread& thread, Window window);
 
 }  // namespace lagtrap::analysis

@@ -16,12 +16,13 @@ namespace lagtrap::analysis {
 namespace {
 
 constexpr std::size_t least_samples = 3;
-// A holder that releases its lock on another CPU runs until then, but for the time that a spinner takes to see it.
+// A holder that releases its lock on another CPU runs until the release. Allow for the time the
+// spinner needs to notice it.
 constexpr std::uint64_t release_slack_ns = 1'000'000;
 constexpr std::size_t spins_looked_at = 200;
 
 struct SpinFunction {
-    std::string_view pattern;  // ends in '*' where it matches what begins with it
+    std::string_view pattern;  // if it ends in '*', matches as a prefix
     SpinKind kind;
 };
 
@@ -42,7 +43,7 @@ constexpr auto kernel_functions = std::to_array<SpinFunction>({
     {"rwsem_optimistic_spin", SpinKind::KernelLock},
 });
 
-// Of plain_function().
+// Names as returned by plain_function().
 constexpr auto user_functions = std::to_array<SpinFunction>({
     {"sched_yield", SpinKind::Yield},
     {"runtime.osyield*", SpinKind::Yield},
@@ -68,12 +69,12 @@ struct SpinSighting {
     SpinKind spin = SpinKind::None;
 };
 
-// Finds where one thread spun in stretches of time in which it never blocked.
+// Finds where one thread spun in periods in which it never blocked.
 class SpinMarker {
   public:
     explicit SpinMarker(const Recording& recording) : recording_(recording) {}
 
-    // [first, last) of one thread, without gaps.
+    // `stretch` is of one thread and has no gaps.
     void mark(const std::vector<Interval>& stretch, std::vector<Interval>& marked) {
         seen_.clear();
         const Thread* thread = recording_.find_thread(stretch.front().tid);
@@ -98,7 +99,7 @@ class SpinMarker {
         return known->second;
     }
 
-    // A yielding loop is also seen between two calls, in the function that has the loop.
+    // A yielding loop is also seen between two calls, in the function that contains the loop.
     void join_the_loop() {
         const auto is_loop_of = [&](StackId stack, StackId spin) {
             const ProgramPath loop = program_path(recording_, spin);
@@ -129,7 +130,7 @@ class SpinMarker {
         }
     }
 
-    // Between two sightings the middle counts.
+    // The boundary between two sightings is the midpoint.
     void cut(Interval interval, std::vector<Interval>& marked) const {
         auto next = std::lower_bound(seen_.begin(), seen_.end(), interval.begin_ns,
                                      [](const SpinSighting& one, std::uint64_t at) { return one.at_ns < at; });
@@ -162,12 +163,12 @@ bool may_spin(const Interval& interval) {
     return on_queue && !interval.counted && !interval.throttled && interval.tid != 0;
 }
 
-// One thread over one stretch in which another one spun.
+// What one thread did while another one spun.
 class HolderWitness {
   public:
     HolderWitness(const Recording& recording, const Thread& thread) : recording_(recording), thread_(thread) {}
 
-    // When it ran last in the window; nothing where it did not.
+    // When it last ran in the window; nullopt if it did not.
     [[nodiscard]] std::optional<std::uint64_t> ran_until(Window window) const {
         std::optional<std::uint64_t> until;
         for (const Interval& interval : intervals_of_thread(recording_, thread_.tid, window))
@@ -175,7 +176,7 @@ class HolderWitness {
         return until;
     }
 
-    // It was in one function all the time, and is seen outside of it when it is over.
+    // True if it was in one function throughout, and outside of it afterwards.
     [[nodiscard]] bool left_function_after(Window window) const {
         const std::vector<FunctionKey> common = common_path(recording_, sightings(window));
         const auto later = sightings({window.end_ns, window.end_ns + longest_look_ns});
@@ -226,7 +227,7 @@ std::uint32_t holder_of_spin(const Recording& recording, const Thread& spinner, 
     return last_tid;
 }
 
-// Stretches of time without the gaps that cutting and waits for a CPU make.
+// Joins periods that were split, also where the thread waited for a CPU.
 std::vector<Interval> joined(const std::vector<Interval>& spins) {
     std::vector<Interval> whole;
     for (const Interval& spin : spins) {

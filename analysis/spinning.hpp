@@ -1,4 +1,4 @@
-// Threads that wait without giving up: loops that yield the CPU, try a lock word again, or spin on a lock of the kernel.
+// Detects busy waiting: loops that yield the CPU, retry a lock word, or spin on a kernel lock.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,20 @@
 
 namespace lagtrap::analysis {
 
-// What a thread that was on a CPU at this stack spun on.
+// What a thread on a CPU with this stack was spinning on.
 [[nodiscard]] SpinKind spin_of_stack(const Recording& recording, StackId stack);
 
-// "calling sched_yield over and over": after where it did so.
+// "calling sched_yield over and over", to follow the place.
 [[nodiscard]] std::string_view words_of(SpinKind kind);
 
-// Sets Interval::spin where a thread spun, waits for a CPU between two looks at the lock included. Cuts an interval in two where
-// spinning begins or ends within it. A few samples of a loop are needed: one call of sched_yield is none.
+// Sets Interval::spin where a thread spun, including waits for a CPU between two tries, and splits
+// intervals in which spinning begins or ends. Needs several samples of a loop: a single call of
+// sched_yield is not spinning.
 void mark_spinning(const Recording& recording, std::vector<Interval>& intervals);
 
-// Who probably held what the intervals, all of spinning, were for: the thread of the same process that ran last before
-// the spinning ended, and then left the function in which it had been all that time. 0: nobody stands out.
+// Finds the probable holder of what the spinning intervals `spins` waited for: the thread of the
+// same process that ran last before the spinning ended, and then left the function it had been in
+// throughout. 0 if there is no clear candidate.
 [[nodiscard]] std::uint32_t likely_spin_holder(const Recording& recording, const std::vector<Interval>& spins);
 
 }  // namespace lagtrap::analysis

@@ -10,7 +10,8 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// Shares `whole` out by counts, exactly: what rounding leaves over goes on to the next one.
+// Distributes `whole` in proportion to counts, exactly: rounding errors carry over to the next
+// share.
 class Distribution {
   public:
     Distribution(std::uint64_t whole, std::uint64_t counts) : whole_(whole), counts_(counts) {}
@@ -35,7 +36,7 @@ struct FunctionSum {
     StackId counted_for = 0;                                          // so that recursion counts once per stack
 };
 
-// Where a thread was seen, and how long it had run until then.
+// Where a thread was seen, and its running time until then.
 struct Sighting {
     std::uint64_t ran_ns = 0;
     StackId stack = 0;
@@ -46,7 +47,7 @@ struct Wait {
     std::uint64_t length_ns = 0;
 };
 
-// A thread's sightings and its waits for a CPU, both by time.
+// A thread's sightings and its waits for a CPU, both in time order.
 struct Path {
     std::uint64_t ran_ns = 0;
     std::vector<Sighting> sightings;

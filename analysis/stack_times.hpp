@@ -1,4 +1,4 @@
-// Time by stack and by function: where a thread was while it ran or stood still.
+// Time by stack and by function: where a thread was while it ran or waited.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace lagtrap::analysis {
 
-// Time in a function or in what it called ("inclusive").
+// Time in a function including what it called ("inclusive").
 struct FunctionTime {
     std::string name;  // or "[FILE]" for all unnamed places of a file
     std::string module;
-    std::string source;      // path of the source file where most of the time went; empty: not known
-    std::uint32_t line = 0;  // in it, of the function's own code or of the call in it; 0: not known
+    std::string source;      // path of the source file where most of the time went; empty if unknown
+    std::uint32_t line = 0;  // in the source file, of its own code or the call in it; 0 if unknown
     bool kernel = false;
     std::uint64_t on_cpu_ns = 0;
     std::uint64_t blocked_ns = 0;
     std::uint64_t waiting_ns = 0;      // for a CPU
     std::uint64_t self_on_cpu_ns = 0;  // in the function's own code
-    std::string reason;                // the longest reason of its blocked time; empty if there is none
-    double depth = 0;                  // mean number of frames that called it
+    std::string reason;                // longest reason of its blocked time; empty if there is none
+    double depth = 0;                  // mean number of frames above it
 
     [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
 };
 
-// Time at a stack; stacks that differ in nothing but places within functions are one.
+// Time at a stack. Stacks that differ only in places within functions are merged.
 struct StackTime {
     std::vector<std::string> frames;  // labels, outermost first
-    std::size_t kernel_from = 0;      // frames from here on are the kernel's
+    std::size_t kernel_from = 0;      // index of the first kernel frame
     std::uint64_t on_cpu_ns = 0;
     std::uint64_t blocked_ns = 0;
     std::uint64_t waiting_ns = 0;  // for a CPU
@@ -49,16 +49,17 @@ class StackTimes {
         [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
     };
 
-    // Blocked intervals count at their stack with their length. Time on a CPU, `split.on_cpu_ns`, is shared out
-    // evenly over the samples that the threads have in the intervals. Waiting for a CPU counts at the stack where
-    // the thread was seen last or next, or where it yielded, whichever is fewer steps of running away: while it waits it does not move.
+    // Blocked intervals count at their stack with their length. Time on a CPU, `split.on_cpu_ns`,
+    // is distributed evenly over the threads' samples in the intervals. Waiting for a CPU counts at
+    // the stack where the thread was last or next seen or where it yielded, whichever is closer in
+    // running time, because it does not move while it waits.
     static StackTimes of(const Recording& recording, const std::vector<Interval>& intervals, const TimeSplit& split);
 
     [[nodiscard]] std::uint64_t samples() const { return samples_; }
     [[nodiscard]] const std::unordered_map<StackId, Times>& by_stack() const { return times_; }
-    // Longest first; functions that share the same two percent of the whole go by depth, the deepest first, so
-    // that the function which does the thing stands before its callers. Thread starts are left out, and so are
-    // the kernel's system call entry, scheduler and tracing functions.
+    // Longest first. Functions within the same two percent of the whole are ordered by depth,
+    // deepest first, so that the function that does the work precedes its callers. Thread starts
+    // and the kernel's system call entry, scheduler and tracing functions are left out.
     [[nodiscard]] std::vector<FunctionTime> functions(const Recording& recording) const;
     // Longest first.
     [[nodiscard]] std::vector<StackTime> stacks(const Recording& recording) const;

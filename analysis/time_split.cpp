@@ -24,7 +24,7 @@ void append(std::vector<Interval>& intervals, const Interval& interval) {
     if (interval.end_ns > interval.begin_ns) intervals.push_back(interval);
 }
 
-// The change in force at `at_ns`: the last one at or before it.
+// The change in effect at `at_ns`: the last one at or before it.
 std::vector<StateChange>::const_iterator change_at(const std::vector<StateChange>& changes, std::uint64_t at_ns) {
     auto after = std::upper_bound(changes.begin(), changes.end(), at_ns,
                                   [](std::uint64_t at, const StateChange& change) { return at < change.at_ns; });
@@ -62,7 +62,7 @@ void append_recorded(const Recording& recording, const Thread& thread, Window wi
     }
 }
 
-// The last moment in the window at which `waker` woke `thread`; 0 if it did not.
+// The last time in the window at which `waker` woke `thread`; 0 if it did not.
 std::uint64_t last_waking(const Thread* thread, std::uint32_t waker, Window window) {
     if (thread == nullptr) return 0;
     std::uint64_t found = 0;
@@ -77,7 +77,7 @@ std::uint64_t last_waking(const Thread* thread, std::uint32_t waker, Window wind
 struct Hit {
     std::uint64_t at_ns = 0;
     std::uint32_t tid = 0;
-    std::string_view marker;  // empty: not known
+    std::string_view marker;  // empty if unknown
 };
 
 std::vector<Hit> hits_of(const Recording& recording, const trace::Delay& delay) {
@@ -102,7 +102,8 @@ std::vector<Hit> hits_of(const Recording& recording, const trace::Delay& delay) 
     return hits;
 }
 
-// What of a stretch on no thread lies in the recording, as `within` has it, and what beside it.
+// Splits a period on no thread into its recorded part, which is like `within`, and the parts
+// outside the recording.
 void append_threadless(const Recording& recording, Interval within, Window window, std::vector<Interval>& intervals) {
     within.begin_ns = std::clamp(recording.begin_ns, window.begin_ns, window.end_ns);
     within.end_ns = std::clamp(recording.end_ns, within.begin_ns, window.end_ns);

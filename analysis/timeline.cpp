@@ -7,7 +7,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// In this order where two fall on the same nanosecond: a thread stops, is woken, and runs again.
+// The order of events with equal time stamps: a thread stops, is woken, and runs again.
 enum class EventKind : std::uint8_t { SwitchOut, Waking, SwitchIn, Lost };
 
 struct ThreadEvent {
@@ -18,21 +18,21 @@ struct ThreadEvent {
     bool by_interrupt = false;
     WakeCause cause = WakeCause::Unknown;
     NameId device = 0;
-    std::uint32_t throttling = 0;  // SwitchIn: as RawSwitch has it
+    std::uint32_t throttling = 0;  // SwitchIn: as in RawSwitch
     std::uint16_t cpu = 0;
     bool throttled = false;  // SwitchOut
-    bool yielded = false;    // the same
+    bool yielded = false;    // SwitchOut
 
     [[nodiscard]] bool operator<(const ThreadEvent& other) const {
         return at_ns != other.at_ns ? at_ns < other.at_ns : kind < other.kind;
     }
 };
 
-// The kernel announces a waking before it knows whether the thread has left its CPU: one that came so shortly
-// before the thread stopped, and was followed by no other, ended that stop.
+// The kernel reports a wakeup before it knows whether the thread has left its CPU. A wakeup that
+// came this shortly before the thread stopped, and was followed by no other, ended that stop.
 constexpr std::uint64_t early_waking_ns = 50'000;
 
-// -1, not known, becomes the least urgent of all.
+// -1 (unknown) becomes the least urgent priority.
 std::uint16_t tenure_priority(std::int16_t priority) {
     return priority < 0 ? no_priority : static_cast<std::uint16_t>(priority);
 }
@@ -45,7 +45,8 @@ void wake(StateChange& change, const ThreadEvent& waking) {
     change.wake_device = waking.device;
 }
 
-// Marks what of the time that the thread waited for a CPU, until `until_ns`, its control group was throttled.
+// Marks the part of a wait for a CPU, ending at `until_ns`, in which the thread's control group was
+// throttled.
 void mark_throttled(std::vector<StateChange>& changes, const RawThrottling& throttling, std::uint64_t until_ns) {
     StateChange& waited = changes.back();
     if (waited.state != ThreadState::Runnable) return;
@@ -71,7 +72,7 @@ void mark_throttled(std::vector<StateChange>& changes, const RawThrottling& thro
 struct OffCpuStack {
     std::uint64_t at_ns = 0;
     StackId stack = 0;
-    std::uint32_t lock = 0;  // as StateChange has it
+    std::uint32_t lock = 0;  // as in StateChange
 };
 
 struct WaitFileAt {
@@ -107,7 +108,7 @@ class TimelineBuilder {
 
     RawTrace& raw_;
     Recording& recording_;
-    std::vector<std::uint32_t> places_;  // by tid: place in recording_.threads + 1
+    std::vector<std::uint32_t> places_;  // by tid: index into recording_.threads, plus 1
     std::vector<ThreadInput> inputs_;    // parallel to recording_.threads
 };
 
@@ -154,21 +155,24 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
     if (cpu >= recording_.cpus.size()) recording_.cpus.resize(cpu + 1);
     auto& tenures = recording_.cpus[cpu];
     tenures.reserve(switches.size() + 1);
-    // Who ran before the first switch had run since the recording began. CPUs begin to record one after the other, so the first
-    // switch may come before the moment that counts as the recording's begin.
+    // The thread that ran before the first switch had been running since the recording began. CPUs
+    // start recording one after the other, so the first switch may precede the recording's official
+    // begin.
     std::uint32_t current = switches.front().prev_tid;
     std::uint64_t last_ns = std::min(recording_.begin_ns, switches.front().at_ns - 1);
     if (current != 0) add(current, last_ns, EventKind::SwitchIn, nullptr);
     tenures.push_back({last_ns, current, no_priority, true});
     for (std::size_t i = 0; i < switches.size(); ++i) {
         const RawSwitch& change = switches[i];
-        // Two at one moment: the merge closes a gap so, for readers that want an unbroken chain. When the first happened,
-        // and how its thread stopped, nobody knows.
+        // Two switches at the same time: the merge closes a gap this way, for readers that want an
+        // unbroken chain. When the first one really happened, and how its thread stopped, is
+        // unknown.
         const bool made_up = i + 1 < switches.size() && switches[i + 1].at_ns == change.at_ns &&
                              switches[i + 1].prev_tid == change.next_tid;
         if (made_up) continue;
         if (change.prev_tid != current) {
-            // Some switch since the last one is missing: who stops here came in, and who was here left, in between.
+            // At least one switch is missing: in between, the thread that stops here came in, and
+            // the previous one left.
             ++recording_.switch_gaps;
             if (current != 0) add(current, change.at_ns, EventKind::Lost, nullptr);
             if (change.prev_tid != 0) add(change.prev_tid, last_ns, EventKind::Lost, nullptr);
@@ -180,7 +184,7 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
             if (change.prev_tid != 0) add(change.prev_tid, change.at_ns, EventKind::Lost, nullptr);
         }
         if (change.next_tid != 0) add(change.next_tid, change.at_ns, EventKind::SwitchIn, &change);
-        // Who was given another priority while it ran had it without a switch.
+        // A thread whose priority changed while it ran has the new one without a switch.
         if (tenures.back().known)
             tenures.back().priority = std::min(tenures.back().priority, tenure_priority(change.prev_priority));
         tenures.push_back({change.at_ns, change.next_tid, tenure_priority(change.next_priority), true});
@@ -233,7 +237,7 @@ void TimelineBuilder::add_samples() {
     }
 }
 
-// A CPU without a switch in the whole recording ran one thread all the time; its samples say which.
+// A CPU without any switch in the recording ran one thread throughout; its samples say which.
 void TimelineBuilder::add_unswitched_cpus() {
     std::map<std::uint32_t, std::uint32_t> only_thread;  // by CPU
     for (const RawSample& sample : raw_.samples) {
@@ -251,7 +255,8 @@ void TimelineBuilder::add_unswitched_cpus() {
     }
 }
 
-// A lock on a file is told apart by the file. No address is that low, so its number is not another object's.
+// Locks on files are identified by the file. No address is that low, so the number cannot collide
+// with another object's.
 void TimelineBuilder::wait_for_file(StateChange& state, std::uint32_t place) const {
     state.file = place;
     const WaitedFile& file = recording_.waited_files[place - 1];

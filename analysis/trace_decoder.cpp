@@ -19,9 +19,9 @@ namespace {
 using protozero::data_view;
 using protozero::pbf_reader;
 
-// Bits of the tracepoint's prev_state: EXIT_DEAD, EXIT_ZOMBIE and TASK_DEAD of the kernel's linux/sched.h as
-// TASK_REPORT shows them, and the bit above all of these, which stands for "preempted".
-// As the tracepoint reports them; 0x80 there is a kernel thread that has nothing to do.
+// Bits of prev_state as the tracepoint reports it. Exited is EXIT_DEAD, EXIT_ZOMBIE and TASK_DEAD
+// of the kernel's linux/sched.h after TASK_REPORT; 0x80 is an idle kernel thread. Preempted is the
+// bit above all of these.
 constexpr std::uint64_t state_exited = 0x10 | 0x20;
 constexpr std::uint64_t state_preempted = 0x100;
 
@@ -35,13 +35,13 @@ SwitchOut switch_out_of(std::uint64_t prev_state) {
     return (prev_state & state_exited) != 0 ? SwitchOut::Exited : SwitchOut::Blocked;
 }
 
-// Writers put one part into a packet, and what it refers to.
+// A packet normally has one part and what it refers to.
 constexpr std::size_t parts_limit = 1000;
 
-// The parts of a TracePacket that matter; its fields may stand in any order.
 constexpr std::size_t device_bytes = 64;
 constexpr std::size_t path_bytes = 4096;
 
+// The relevant parts of a TracePacket, whose fields may be in any order.
 struct Packet {
     std::uint64_t at_ns = 0;
     std::uint64_t flags = 0;
@@ -49,14 +49,14 @@ struct Packet {
     std::vector<data_view> interned;
     std::vector<std::pair<std::uint32_t, data_view>> parts;  // field, message
     data_view defaults;
-    data_view switching;               // what the switches of this packet do not say themselves
-    data_view earlier_wait;            // which wait the sample of this packet belongs to
-    data_view wait;                    // what the off-CPU stack of this packet does not say itself
-    data_view waking;                  // why the wakings of this packet came about
+    data_view switching;               // adds to the switches of this packet
+    data_view earlier_wait;            // wait that the sample of this packet belongs to
+    data_view wait;                    // adds to the off-CPU stack of this packet
+    data_view waking;                  // cause of the wakeups of this packet
     std::uint64_t parts_left_out = 0;  // beyond the limit
 };
 
-// A packet sequence: what its packets refer to, and what its samples are.
+// A packet sequence: its interned data, and the kind of its samples.
 struct Sequence {
     Interning interning;
     bool off_cpu = false;
@@ -78,7 +78,7 @@ class TraceDecoder {
     void take_waking(data_view message, RawWaking event, const Packet& packet);
     void take_wake_cause(data_view message, RawWaking& event);
     void take_wait_file(data_view message, std::uint64_t at_ns);
-    // Longer ones are cut.
+    // Truncates longer texts.
     NameId intern_text(data_view text, std::size_t limit_bytes);
     void take_sample(data_view message, const Packet& packet, const Sequence& sequence);
     std::uint32_t lock_of(data_view wait);
@@ -293,7 +293,7 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
         }
     }
     ++trace_.records;
-    if (kind > static_cast<std::uint64_t>(WaitFileKind::FullListener)) return;  // of later versions
+    if (kind > static_cast<std::uint64_t>(WaitFileKind::FullListener)) return;  // from a later version
     wait.file.kind = static_cast<WaitFileKind>(kind);
     const FailedConnect failed{at_ns, wait.tid, wait.file.path, wait.file.socket};
     if (wait.file.kind == WaitFileKind::SynRepeated) {
@@ -322,7 +322,7 @@ void TraceDecoder::take_wake_cause(data_view message, RawWaking& event) {
             default: reader.skip();
         }
     }
-    // A cause of later versions: no thread, as far as is known here.
+    // A cause from a later version: as far as known here, not a thread.
     const bool known = cause <= static_cast<std::uint64_t>(WakeCause::DelayedAck);
     event.cause = known ? static_cast<WakeCause>(cause) : WakeCause::Interrupt;
     const bool by_thread =
@@ -348,7 +348,8 @@ void TraceDecoder::take_waking(data_view message, RawWaking event, const Packet&
     ++trace_.records;
 }
 
-// A sample without `wait` is one of a CPU; one that is no wait is the stack of who ended the last one.
+// A sample without `wait` is of a CPU. If it is not a wait, it is the stack of the last wait's
+// waker.
 void TraceDecoder::take_earlier(const RawSample& sample, data_view wait) {
     namespace field = fields::lagtrap_history_wait;
     if (wait.size() == 0) {

@@ -1,6 +1,6 @@
-// The fields of a merged trace that the reader understands: their numbers, which trace/perfetto/perfetto_fields.hpp has, each
-// together with its wire type, so that a field of the right number and the wrong type counts as unknown instead of being
-// misread.
+// Fields of a merged trace that the reader understands: field numbers from
+// trace/perfetto/perfetto_fields.hpp, each combined with its wire type. A field with the right
+// number but the wrong type is treated as unknown instead of being misread.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// The trace was decoded before: its packets are whole.
+// The trace was decoded before, so its packets are complete.
 std::uint64_t last_time_of(std::string_view trace) {
     std::uint64_t last_ns = 0;
     protozero::pbf_reader packets(trace.data(), trace.size());
@@ -27,7 +27,7 @@ std::uint64_t last_time_of(std::string_view trace) {
     return last_ns;
 }
 
-// How often each frame was in the stacks of samples and waits.
+// How often each frame occurs in the stacks of samples and waits.
 std::vector<std::uint64_t> uses_of_frames(const RawTrace& raw) {
     std::vector<std::uint64_t> uses_of_stack(raw.stack_ends.size());
     for (const auto* samples : {&raw.samples, &raw.off_cpu})
@@ -39,7 +39,7 @@ std::vector<std::uint64_t> uses_of_frames(const RawTrace& raw) {
     return uses;
 }
 
-// What is known of a place; its frames stand in the trace once for samples and once for waits.
+// What is known about a place. Its frames occur in the trace once for samples and once for waits.
 struct Place {
     NameId name = 0;
     std::uint64_t load_bias = 0;

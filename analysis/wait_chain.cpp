@@ -10,11 +10,12 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// Of intervals, over a whole run: some seconds of the busiest machine; and of places that waits lead to.
+// Intervals examined for a whole run (some seconds of the busiest machine), and places that waits
+// lead to.
 constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t position_limit = 100'000;
 
-// The kernel's own threads are children of kthreadd, which is always process 2.
+// Kernel threads are children of kthreadd, which is always process 2.
 bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
     const Thread* thread = recording.find_thread(tid);
     if (thread == nullptr) return false;
@@ -27,7 +28,8 @@ bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
 bool ended_by_nobody(const Recording& recording, const Interval& wait) {
     if (!wait.woken || wait.by_interrupt || wait.waker_tid == 0) return true;
     const BlockReasonFacts& facts = facts_of(block_reason_of(recording, wait.stack));
-    // A thread that frees memory waits for pages to be written, or for a while; a thread of the kernel is not what held it up.
+    // A thread that frees memory waits for writeback, or for a while. A kernel thread is not what
+    // held it up.
     if (facts.kind == WaitKind::Memory || facts.kind == WaitKind::GroupMemory) return true;
     if (wait.wake_cause != WakeCause::Unknown) return false;
     return facts.ends_by_interrupt && !is_kernel_thread(recording, wait.waker_tid);
@@ -92,7 +94,7 @@ void ChainWalk::add_unknown(const Interval& interval, Sum& sum) {
 bool ChainWalk::is_followed(std::uint32_t position, const Interval& wait) const {
     if (wait.waker_tid == wait.tid || ended_by_nobody(recording_, wait)) return false;
     if (recording_.find_thread(wait.waker_tid) == nullptr) return false;
-    // Of who ended a wait before the recording it is only known where that was.
+    // For the waker of a wait before the recording, only its place is known.
     if (wait.end_ns <= recording_.begin_ns) return false;
     if (positions_[position].depth + 1 >= wait_chain_depth) return false;
     for (std::uint32_t at = position; at != 0; at = positions_[at].parent) {
@@ -129,12 +131,13 @@ std::vector<ChainTime> ChainWalk::times() const {
         };
         std::uint64_t samples = 0;
         for (const auto& [stack, count] : sum.samples) samples += count;
-        // Shared out by counts, exactly: what rounding leaves over goes on to the next stack.
+        // Distributed by counts, exactly: rounding errors carry over to the next stack.
         std::uint64_t seen = 0;
         std::uint64_t given_ns = 0;
         for (const auto& [stack, count] : sum.samples) {
             seen += count;
-            // A stack is there because it was sampled: never 0, which clang's analyzer cannot know.
+            // A stack is in the map because it was sampled, so this is never 0; clang's analyzer
+            // cannot know that.
             const auto until_ns = static_cast<std::uint64_t>(static_cast<unsigned __int128>(sum.on_cpu_ns) * seen /
                                                              std::max<std::uint64_t>(samples, 1));
             add(until_ns - std::exchange(given_ns, until_ns), TimeKind::OnCpu, stack);

@@ -1,5 +1,5 @@
-// Time of a run by what its thread did, and, while that waited, by what the threads did that it waited for. Used inside
-// analysis/ alone.
+// Time of a run by what its thread did and, while that thread waited, by what the awaited threads
+// did. For analysis/ only.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace lagtrap::analysis {
 
 inline constexpr std::size_t wait_chain_depth = 16;
 
-// Whether a wait ended by a timer or a device, or by nobody known: then no thread is to blame for it.
+// True if a timer, a device or an unknown source ended the wait, so that no thread is to blame.
 [[nodiscard]] bool ended_by_nobody(const Recording& recording, const Interval& wait);
 
-// A piece of a run's time at one place.
+// Part of a run's time in one place.
 struct ChainTime {
     std::uint64_t time_ns = 0;
-    std::uint32_t position = 0;  // of the walk
+    std::uint32_t position = 0;  // in the walk
     std::uint32_t tid = 0;
     TimeKind kind = TimeKind::Unknown;
     StackId stack = 0;
@@ -34,14 +34,14 @@ class ChainWalk {
   public:
     explicit ChainWalk(const Recording& recording) : recording_(recording) { positions_.emplace_back(); }
 
-    // The intervals of the run's own threads; they may be many, and once.
+    // Adds the intervals of the run's own threads. Call only once.
     void walk(const std::vector<Interval>& intervals);
-    // The pieces; they add up to the length of all intervals.
+    // The parts; they add up to the length of all intervals.
     [[nodiscard]] std::vector<ChainTime> times() const;
 
-    // The waits that lead to a position, the run's own first.
+    // The waits that lead to a position, starting with the run's own.
     struct Wait {
-        std::uint32_t tid = 0;  // who waited
+        std::uint32_t tid = 0;  // waiting thread
         StackId stack = 0;
     };
     [[nodiscard]] std::vector<Wait> waits_before(std::uint32_t position) const;
@@ -53,7 +53,7 @@ class ChainWalk {
         std::uint32_t depth = 0;
         Wait wait;
     };
-    // Where a thread was seen, and how long it had run until then.
+    // Where a thread was seen, and its running time until then.
     struct Sighting {
         std::uint64_t ran_ns = 0;
         StackId stack = 0;
@@ -82,7 +82,7 @@ class ChainWalk {
     std::uint32_t next_position(std::uint32_t position, const Interval& wait);
 
     const Recording& recording_;
-    std::vector<Position> positions_;  // 0: the run itself
+    std::vector<Position> positions_;  // 0 is the run itself
     std::map<std::tuple<std::uint32_t, std::uint32_t, StackId>, std::uint32_t> known_positions_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, Sum> sums_;  // by position and thread
     std::uint64_t visited_ = 0;

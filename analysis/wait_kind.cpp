@@ -12,11 +12,11 @@ namespace lagtrap::analysis {
 namespace {
 
 struct Entry {
-    std::string_view pattern;  // of a function that a program calls; ends in '*' where it matches what begins with it
+    std::string_view pattern;  // for functions that a program calls; if it ends in '*', matches as a prefix
     WaitKind kind;
 };
 
-// Of plain_function().
+// Names as returned by plain_function().
 constexpr auto futex_callers = std::to_array<Entry>({{"pthread_mutex_*", WaitKind::Lock},
                                                      {"pthread_rwlock_*", WaitKind::Lock},
                                                      {"lll_lock_wait*", WaitKind::Lock},
@@ -48,7 +48,7 @@ constexpr auto futex_callers = std::to_array<Entry>({{"pthread_mutex_*", WaitKin
                                                      {"parking_lot::raw_rwlock*", WaitKind::Lock},
                                                      {"parking_lot::condvar*", WaitKind::Signal}});
 
-// '*' stands for anything, anywhere.
+// '*' matches anything, anywhere.
 bool matches(std::string_view text, std::string_view pattern) {
     const std::size_t star = pattern.find('*');
     if (star == std::string_view::npos) return text == pattern;
@@ -68,8 +68,8 @@ const Entry* find(std::string_view text, const std::array<Entry, Count>& table) 
     return place != table.end() ? &*place : nullptr;
 }
 
-// Functions that take the lock of an interpreter, and wait for nothing else; those that wait in it for them have no names. Python
-// 3.9 to 3.13 (ceval_gil.h), Ruby 2.7 to 3.3 (thread_pthread.c).
+// Functions that take an interpreter's lock and wait for nothing else; the functions in which they
+// wait for it are unnamed. Python 3.9 to 3.13 (ceval_gil.h), Ruby 2.7 to 3.3 (thread_pthread.c).
 constexpr auto interpreter_lock_functions = std::to_array<std::string_view>(
     {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyEval_AcquireLock", "PyGILState_Ensure",
      "_PyThreadState_Attach", "PyThreadState_Attach", "eval_frame_handle_pending", "_Py_HandlePending",
@@ -78,7 +78,7 @@ constexpr auto interpreter_lock_functions = std::to_array<std::string_view>(
 
 bool is_interpreter_lock(const Recording& recording, StackId stack) {
     const auto frames = recording.stacks[stack];
-    std::optional<NameId> nameless_in;  // the file of places without names, seen from within
+    std::optional<NameId> nameless_in;  // file of unnamed places, seen from the inside
     for (auto place = frames.rbegin(); place != frames.rend(); ++place) {
         const Frame& frame = recording.frames[*place];
         if (frame.kernel || role_of(recording, frame) == FrameRole::Plumbing) continue;
@@ -116,7 +116,7 @@ WaitKind wait_kind_of(const Recording& recording, StackId stack) {
     const WaitKind kind = facts_of(block_reason_of(recording, stack)).kind;
     if (kind != WaitKind::Futex) return kind;
     if (is_interpreter_lock(recording, stack)) return WaitKind::InterpreterLock;
-    // The innermost counts: at its end pthread_cond_wait waits for the mutex.
+    // The innermost counts: pthread_cond_wait, for example, waits for the mutex at its end.
     WaitKind found = kind;
     for (const std::uint32_t place : recording.stacks[stack]) {
         const Frame& frame = recording.frames[place];

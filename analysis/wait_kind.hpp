@@ -1,4 +1,5 @@
-// What a blocked thread waited for, finer than the reason: which kind of lock or signal, by what the program had called.
+// What a blocked thread waited for, in more detail than the reason: the kind of lock or signal,
+// from the functions the program called.
 #pragma once
 
 #include <cstdint>
@@ -8,39 +9,41 @@
 namespace lagtrap::analysis {
 
 enum class WaitKind : std::uint8_t {
-    Lock,    // a mutex or another lock that some thread holds
-    Signal,  // a condition variable, a barrier: until another thread says so
+    Lock,    // mutex or other lock that a thread holds
+    Signal,  // condition variable, barrier: until another thread signals it
     Semaphore,
     ThreadEnd,        // pthread_join
-    Futex,            // a futex of which nothing more is known
-    InterpreterLock,  // Python's GIL, Ruby's GVL: whoever runs the language's code has it
+    Futex,            // a futex about which nothing more is known
+    InterpreterLock,  // Python's GIL, Ruby's GVL: held by the thread that runs the language's code
     KernelLock,
-    MemoryMap,      // the mmap_lock of a process
-    FrozenFiles,    // a file system that is frozen, and lets nobody write
-    FrozenMapping,  // the same, of a write to a mapped file
+    MemoryMap,      // mmap_lock of a process
+    FrozenFiles,    // a frozen file system, which blocks all writers
+    FrozenMapping,  // as FrozenFiles, for a write to a mapped file
     FileLock,
     Pipe,
     LocalSocket,
     Network,
-    Child,   // another process's end
+    Child,   // end of another process
     Events,  // poll, epoll, select
     Sleep,
     Disk,
     PageFault,
     Memory,       // reclaim
-    GroupMemory,  // reclaim in a control group at its limit
+    GroupMemory,  // reclaim, in a control group at its limit
     CpuLimit,
     Stopped,  // by a signal or a debugger
     Other,
 };
 
-// "for a lock", "for events", "on a pipe", ...: after "waited". For Other, "in" and the reason; Sleep has none.
+// "for a lock", "for events", "on a pipe", ..., to follow "waited". For Other, "in" and the reason;
+// empty for Sleep.
 [[nodiscard]] std::string words_of_wait(WaitKind kind, std::string_view reason);
 
-// Whether some thread has what is waited for until it lets it go, so that what that did meanwhile is the cause.
+// True if a thread holds the awaited object until it releases it, so that what the holder did is
+// the cause.
 [[nodiscard]] bool is_held(WaitKind kind);
 
-// "released it", "signalled it", "ended", "woke it": what the thread did that ended such a wait.
+// What the thread that ended such a wait did: "released it", "signalled it", "ended", "woke it".
 [[nodiscard]] std::string_view words_of_waker(WaitKind kind);
 
 }  // namespace lagtrap::analysis

@@ -1,4 +1,4 @@
-// What ended a wait, in words.
+// Describes in words what ended a wait.
 #pragma once
 
 #include <string>
