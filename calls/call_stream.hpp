@@ -1,5 +1,6 @@
-// What the daemon answers to {"command":"calls"}: JSON objects, a line each. {"ok":true,"started":...} once, then any
-// number of "tree" and "taken_out", and "ended" last; instead of all of them {"ok":false,"error":...}.
+// The daemon's answer to {"command":"calls"}: JSON objects, one per line. First
+// {"ok":true,"started":...}, then any number of "tree" and "taken_out", then "ended". If the
+// command fails, only {"ok":false,"error":...}.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,16 @@ struct LeftOutFunction {
 
 struct Started {
     std::uint32_t pid = 0;
-    std::string process;  // its name
+    std::string process;  // name of the process
     std::vector<Function> functions;
-    std::vector<LeftOutFunction> refused;  // the first of them
+    std::vector<LeftOutFunction> refused;  // only the first ones
     std::uint64_t refused_count = 0;
-    std::uint64_t beyond_limit = 0;    // functions that would have been watched too
-    std::uint64_t indirect_calls = 0;  // places in the code whose callees only the running program knows
+    std::uint64_t beyond_limit = 0;    // further functions that would have been watched
+    std::uint64_t indirect_calls = 0;  // calls in the code whose targets only the running program knows
     std::uint64_t plan_ns = 0, attach_ns = 0;
 };
 
-// A function that was called too often to be watched at the price that is allowed.
+// A function that was detached because it was called too often to stay within the cost limit.
 struct TakenOut {
     std::uint32_t function = 0;
     std::uint64_t calls_per_second = 0;
@@ -41,10 +42,10 @@ struct TakenOut {
 
 struct Ended {
     std::string reason;             // "the process ended"
-    std::uint64_t calls = 0;        // of the function that ended
-    std::uint64_t short_calls = 0;  // of them: in less than the minimum
-    std::uint64_t not_kept = 0;     // calls that were not recorded, as too many were at once
-    std::uint64_t not_sent = 0;     // trees that the client was too slow for
+    std::uint64_t calls = 0;        // of the traced function that ended
+    std::uint64_t short_calls = 0;  // of these, shorter than the minimum
+    std::uint64_t not_kept = 0;     // calls not recorded, because there were too many at once
+    std::uint64_t not_sent = 0;     // trees dropped because the client was too slow
     std::uint64_t detach_ns = 0;
 };
 
@@ -54,20 +55,21 @@ struct Ended {
 [[nodiscard]] boost::json::object to_json(const std::vector<Function>& more);
 [[nodiscard]] boost::json::object to_json(const Ended& ended);
 
-// Their parts, for other answers. Parsing throws what boost::json throws, or std::out_of_range.
+// Parts of these objects, for other answers. Parsing throws the exceptions of boost::json, or
+// std::out_of_range.
 [[nodiscard]] boost::json::array rows_of_functions(const std::vector<Function>& functions);
 [[nodiscard]] std::vector<Function> functions_of_rows(const boost::json::array& rows);
 [[nodiscard]] std::vector<TakenOut> taken_out_of_rows(const boost::json::array& rows);
 
-// One line of the answer; exactly one is there.
+// One line of the answer; exactly one member is set.
 struct Message {
     std::optional<Started> started;
     std::optional<Tree> tree;
     std::optional<std::vector<TakenOut>> taken_out;
-    std::optional<std::vector<Function>> more;  // functions found while the trace runs; their numbers go on
+    std::optional<std::vector<Function>> more;  // functions found during the trace; their numbers continue
     std::optional<Ended> ended;
 };
-// ErrorKind::Invalid: what the daemon refused, or it is no such line.
+// ErrorKind::Invalid if the daemon reports an error, or if it is not such a line.
 [[nodiscard]] Result<Message> parse_message(const std::string& line);
 
 }  // namespace lagtrap::calls

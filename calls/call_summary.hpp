@@ -1,4 +1,4 @@
-// Many calls of one function in one tree: what was called on the same path is added up.
+// Sums up many calls of one function in one tree, by call path.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ struct SummedCall {
     std::uint32_t function = 0;
     std::uint32_t parent = no_parent;
     std::uint64_t count = 0;
-    std::uint64_t least_ns = 0, most_ns = 0;  // wall
+    std::uint64_t least_ns = 0, most_ns = 0;  // wall time
     std::uint64_t left_out = 0;
-    std::uint64_t not_returned = 0;  // left by no instruction of its own
+    std::uint64_t not_returned = 0;  // left by an exception, longjmp and the like
     Times sum{};
 };
 
 class Summary {
   public:
-    // `times`: as net_times() has them.
+    // `times` are those of net_times().
     void add(const Tree& tree, const std::vector<Times>& times);
-    // Callers first.
+    // Callers precede callees.
     [[nodiscard]] const std::vector<SummedCall>& calls() const { return calls_; }
 
   private:

@@ -52,9 +52,9 @@ Status check(const Tree& tree, std::size_t functions) {
 
 std::vector<Times> net_times(const Tree& tree, const std::vector<Function>& functions) {
     std::vector<Times> times(tree.calls.size());
-    std::vector<std::uint64_t> below_ns(tree.calls.size());     // cost of the probes below
-    std::vector<std::uint64_t> children_ns(tree.calls.size());  // net
-    // Callers come first, so from the last to the first all below a call is known.
+    std::vector<std::uint64_t> below_ns(tree.calls.size());     // overhead of the probes below
+    std::vector<std::uint64_t> children_ns(tree.calls.size());  // without overhead
+    // Callers come first, so going backwards everything below a call is known.
     for (std::size_t number = tree.calls.size(); number-- > 0;) {
         const Call& call = tree.calls[number];
         const ProbeCost& cost = functions[call.function].cost;
@@ -65,7 +65,7 @@ std::vector<Times> net_times(const Tree& tree, const std::vector<Function>& func
         time.runnable_ns = call.runnable_ns;
         time.blocked_ns = call.end_ns - call.begin_ns - call.on_cpu_ns - call.runnable_ns;
         time.wall_ns = time.on_cpu_ns + time.runnable_ns + time.blocked_ns;
-        // Costs vary: what is left is never less than what the calls below have.
+        // Overhead varies; a call never gets less time than its callees have.
         if (time.wall_ns < children_ns[number]) {
             time.on_cpu_ns += children_ns[number] - time.wall_ns;
             time.wall_ns = children_ns[number];

@@ -10,7 +10,7 @@ constexpr std::array system_folders{std::string_view("/lib/"),        std::strin
                                     std::string_view("/lib64/"),      std::string_view("/usr/lib/"),
                                     std::string_view("/usr/lib32/"),  std::string_view("/usr/lib64/"),
                                     std::string_view("/usr/libexec/")};
-// Of the start and the end of programs, from crt1.o, crtbegin.o and the C library's static part.
+// Start and end of programs, from crt1.o, crtbegin.o and the static part of the C library.
 constexpr std::array start_functions{std::string_view("_start"),
                                      std::string_view("_init"),
                                      std::string_view("_fini"),
@@ -28,7 +28,7 @@ constexpr std::array allocator_functions{std::string_view("malloc"),        std:
                                          std::string_view("reallocarray"),  std::string_view("memalign"),
                                          std::string_view("aligned_alloc"), std::string_view("posix_memalign"),
                                          std::string_view("valloc"),        std::string_view("malloc_usable_size")};
-// By namespaces, as demanglers write them.
+// Namespaces as demanglers write them.
 constexpr std::array language_namespaces{
     std::string_view("std::"),           std::string_view("__gnu_cxx::"), std::string_view("__cxxabiv1::"),
     std::string_view("core::"),          std::string_view("alloc::"),     std::string_view("<core::"),
@@ -61,8 +61,9 @@ bool is_one(std::string_view text, const List& all) {
     return std::find(all.begin(), all.end(), text) != all.end();
 }
 
-// "postgresql/15" of /usr/lib/postgresql/15/bin/postgres, "postgresql" of .../postgresql/bin/postgres; empty: a file that lies
-// directly in a folder of the system, or below that of one architecture.
+// "postgresql/15" for /usr/lib/postgresql/15/bin/postgres, "postgresql" for
+// .../postgresql/bin/postgres. Empty for a file directly in a system folder, or in one for a single
+// architecture.
 std::string_view own_folder(std::string_view program) {
     for (const std::string_view folder : system_folders) {
         if (!program.starts_with(folder)) continue;
@@ -94,7 +95,7 @@ SystemReason system_function_reason(std::string_view symbol, std::string_view na
         return "allocator";
     if (begins_with_one(symbol, compiler_beginnings)) return "compiler-generated";
     if (begins_with_one(name, language_namespaces)) return "language library";
-    // Of templates the demangler writes the type of the result first.
+    // Demanglers write the result type of templates first.
     const std::size_t open = name.find_first_of("(<");
     const std::size_t space = name.substr(0, open).rfind(' ');
     if (space != std::string_view::npos && begins_with_one(name.substr(space + 1), language_namespaces))

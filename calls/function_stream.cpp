@@ -69,7 +69,7 @@ std::vector<TracedCall> calls_of(const json::array& rows) {
     return calls;
 }
 
-// Recordings from before there were any have none.
+// Older recordings have no runtimes.
 void take_runtimes(const json::object& object, FunctionsEnded& ended) {
     if (object.contains("unnamed")) ended.unnamed = number_in(object, "unnamed");
     const json::value* const runtimes = object.if_contains("runtimes");

@@ -6,10 +6,10 @@
 namespace lagtrap::calls {
 namespace {
 
-// A tree for each outermost call of one thread, whose calls are in the order of their begins, callers first.
+// Makes a tree for each outermost call of one thread. `calls` are ordered by begin, callers first.
 void add_trees(const std::vector<TracedCall>& calls, std::vector<Tree>& trees) {
-    std::vector<std::uint32_t> open;  // of the tree that is made
-    std::vector<std::uint64_t> ends;  // of these
+    std::vector<std::uint32_t> open;  // calls of the current tree
+    std::vector<std::uint64_t> ends;  // of the open calls
     for (const TracedCall& traced : calls) {
         while (!open.empty() && traced.end_ns > ends.back()) {
             open.pop_back();

@@ -1,4 +1,5 @@
-// Values of JSON that came from elsewhere. Each throws a std::exception where the value is not there or of another kind.
+// Reads untrusted JSON values. Every function throws a std::exception if the value is missing or of
+// the wrong type.
 #pragma once
 
 #include <cstddef>

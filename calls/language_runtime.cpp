@@ -104,7 +104,7 @@ std::optional<Runtime> runtime_of_file(std::string_view path) {
     const std::string_view name = file_name(path);
     for (const FileBeginning& one : beginnings) {
         if (!name.starts_with(one.text)) continue;
-        // "python3.11" and "libruby-3.1.so.3.1", not "rubycon".
+        // Accept "python3.11" and "libruby-3.1.so.3.1", but not "rubycon".
         const std::string_view rest = name.substr(one.text.size());
         if (rest.empty() || rest.find_first_of(".-0123456789") == 0) return one.runtime;
     }
@@ -112,7 +112,7 @@ std::optional<Runtime> runtime_of_file(std::string_view path) {
 }
 
 std::string_view folder_of_runtime(std::string_view path) {
-    // Of .../java-17/lib/server/libjvm.so; of old ones .../jre/lib/amd64/server.
+    // .../java-17/lib/server/libjvm.so; in old versions .../jre/lib/amd64/server.
     constexpr std::string_view libraries = "/lib/";
     if (runtime_of_file(path) != Runtime::Java) return {};
     const std::size_t place = path.rfind(libraries);

@@ -77,7 +77,7 @@ std::string text_of(const std::vector<ObjectFunctions>& functions) {
     return text;
 }
 
-// By name; 0: there is none.
+// errno value by name; 0 if there is none.
 int errno_of(std::string_view name) {
     constexpr int most = 255;
     if (name == "EWOULDBLOCK") return EWOULDBLOCK;
@@ -286,7 +286,8 @@ const std::vector<ObjectPreset>& object_presets() {
                        {"title", "arg0"}}),
           preset_rule({{"name", "sqlite3_stmt"},
                        {"create", "sqlite3_prepare:arg3* sqlite3_prepare_v2:arg3* sqlite3_prepare_v3:arg4*"},
-                       // What sqlite3_reset and sqlite3_finalize give back is the failure of the step before.
+                       // sqlite3_reset and sqlite3_finalize return the failure of the preceding
+                       // step.
                        {"use",
                         "sqlite3_step:arg0 sqlite3_reset:arg0:never sqlite3_bind_int*:arg0 sqlite3_bind_text*:arg0 "
                         "sqlite3_bind_blob*:arg0 sqlite3_bind_double:arg0 sqlite3_bind_null:arg0"},
@@ -296,20 +297,20 @@ const std::vector<ObjectPreset>& object_presets() {
                        {"title", "arg1"}})}},
         {"openssl",
          "OpenSSL connections",
-         {preset_rule(
-             {{"name", "SSL"},
-              // libssl and libcrypto, which has the texts of errors.
-              {"library", "lib[sc][sr]*"},
-              {"message",
-               "ERR_reason_error_string:result ERR_error_string:result X509_verify_cert_error_string:result"},
-              {"create", "SSL_new:result"},
-              {"use",
-               "SSL_connect:arg0 SSL_accept:arg0 SSL_do_handshake:arg0 SSL_read:arg0 SSL_read_ex:arg0 "
-               "SSL_write:arg0 SSL_write_ex:arg0 SSL_shutdown:arg0 SSL_get_error:arg0:nonzero"},
-              {"release", "SSL_free:arg0"},
-              {"create-error", "null"},
-              // SSL_ERROR_WANT_READ, WANT_WRITE, WANT_X509_LOOKUP and ZERO_RETURN: to be called again, or the end.
-              {"success", "2 3 4 6"}})}},
+         {preset_rule({{"name", "SSL"},
+                       // libssl, and libcrypto, which has the error texts.
+                       {"library", "lib[sc][sr]*"},
+                       {"message",
+                        "ERR_reason_error_string:result ERR_error_string:result X509_verify_cert_error_string:result"},
+                       {"create", "SSL_new:result"},
+                       {"use",
+                        "SSL_connect:arg0 SSL_accept:arg0 SSL_do_handshake:arg0 SSL_read:arg0 SSL_read_ex:arg0 "
+                        "SSL_write:arg0 SSL_write_ex:arg0 SSL_shutdown:arg0 SSL_get_error:arg0:nonzero"},
+                       {"release", "SSL_free:arg0"},
+                       {"create-error", "null"},
+                       // SSL_ERROR_WANT_READ, WANT_WRITE, WANT_X509_LOOKUP and ZERO_RETURN: call again, or
+                       // end of data.
+                       {"success", "2 3 4 6"}})}},
         {"stdio",
          "C library files (FILE)",
          {preset_rule({{"name", "FILE"},
@@ -330,7 +331,7 @@ const std::vector<ObjectPreset>& object_presets() {
                         "sendmsg:arg0 recvmsg:arg0 shutdown:arg0 setsockopt:arg0"},
                        {"release", "close:arg0"},
                        {"error", "errno"},
-                       // Of sockets that do not block: to be called again, or under way.
+                       // Non-blocking sockets: call again, or in progress.
                        {"except", "EAGAIN EINPROGRESS EALREADY EINTR"},
                        {"reused", "yes"}})}},
         {"curl",

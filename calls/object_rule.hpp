@@ -1,5 +1,5 @@
-// Which functions of a program create, use and release objects of a kind, where each has the object, and what counts as a
-// failure.
+// Rules for objects of one kind: which functions of a program create, use and release them, where
+// each function has the object, and what counts as a failure.
 #pragma once
 
 #include <cstdint>
@@ -14,63 +14,65 @@
 
 namespace lagtrap::calls {
 
-inline constexpr unsigned most_arguments = 6;  // that are in registers
+inline constexpr unsigned most_arguments = 6;  // passed in registers
 inline constexpr std::size_t most_successes = 4;
 inline constexpr std::size_t most_excepts = 4;
 
 // Where a function has a value.
 struct ValuePlace {
-    std::optional<unsigned> argument;  // from 0; nullopt: its result
-    bool behind = false;               // the argument points to where it will be when the call has ended
+    std::optional<unsigned> argument;  // from 0; nullopt for the result
+    bool behind = false;               // the argument points to where the value will be when the call ends
     bool operator==(const ValuePlace&) const = default;
 };
 
 enum class Failure : std::uint8_t { Never, Negative, Null, Nonzero, NotPositive, MinusOne };
 
 struct ObjectFunctions {
-    std::string pattern;             // of symbols: "sqlite3_prepare*"
-    ValuePlace object;               // of functions that tell an error: the text
-    std::optional<Failure> failure;  // in place of the rule's
+    std::string pattern;             // for symbols: "sqlite3_prepare*"
+    ValuePlace object;               // for functions that return an error text: the text
+    std::optional<Failure> failure;  // overrides the rule's
     bool operator==(const ObjectFunctions&) const = default;
 };
 
-// Objects by functions of C, or of C++ by `class_pattern` alone: then constructors, destructors and methods are found by name,
-// and exceptions are failures.
+// Either C functions, or `class_pattern` alone for C++: then constructors, destructors and methods
+// are found by name, and exceptions count as failures.
 struct ObjectRule {
     std::string name;
-    std::string
-        class_pattern;    // a regular expression that finds whole names of classes, or their last part; empty: none
-    std::string library;  // pattern of the file's name; empty: the program and its own libraries, for C all files
+    std::string class_pattern;  // regular expression for whole class names or their last part; empty for C
+    std::string library;        // file name pattern; empty: the program and its own libraries, for C all files
     std::vector<ObjectFunctions> create, use, release, message;
     Failure create_failure = Failure::Never, use_failure = Failure::Never, release_failure = Failure::Never;
-    std::vector<std::int64_t> successes;  // results that are none
-    std::vector<int> excepts;             // numbers of errno that are none, of functions that fail by it
-    std::optional<unsigned> title;        // the argument of creations that is a text which names the object
-    bool reused = false;                  // numbers come from a pool that others use too, as file descriptors do
+    std::vector<std::int64_t> successes;  // results that do not count as failures
+    std::vector<int> excepts;       // errno values that do not count as failures, for functions that fail with errno
+    std::optional<unsigned> title;  // argument of the creating function with a text that names the object
+    bool reused = false;            // values come from a pool shared with others, as file descriptors do
     bool operator==(const ObjectRule&) const = default;
 };
 
-// "sqlite3_prepare*:arg3* sqlite3_open:arg1*"; also "fopen:result", and with a failure of its own "SSL_get_error:arg0:nonzero".
-// ErrorKind::Invalid: what was found and what is allowed.
+// Parses "sqlite3_prepare*:arg3* sqlite3_open:arg1*"; also "fopen:result", or
+// "SSL_get_error:arg0:nonzero" with a failure of its own. ErrorKind::Invalid says what was found
+// and what is allowed.
 [[nodiscard]] Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view text);
-// "never", "negative", "null", "nonzero", "not-positive", "errno" (a result of -1). ErrorKind::Invalid, the same.
+// Parses "never", "negative", "null", "nonzero", "not-positive" or "errno" (a result of -1).
+// ErrorKind::Invalid says what was found and what is allowed.
 [[nodiscard]] Result<Failure> parse_failure(std::string_view text);
-// Whether it can be used: it has a name, and functions or a class.
+// Checks that the rule is usable: it needs a name, and functions or a class.
 [[nodiscard]] Status check(const ObjectRule& rule);
 
-// Attributes as they stand in settings: {"name":"statement","library":"libsqlite3.so.0","create":"...",...}, values are text.
+// Attributes as in the settings file,
+// {"name":"statement","library":"libsqlite3.so.0","create":"...",...}; all values are texts.
 [[nodiscard]] boost::json::object to_json(const ObjectRule& rule);
-// ErrorKind::Invalid: which attribute, what was found and what is allowed.
+// ErrorKind::Invalid says which attribute, what was found and what is allowed.
 [[nodiscard]] Result<ObjectRule> parse_object_rule(const boost::json::object& attributes);
 
-// Rules that come with lagtrap, by the name of their preset: "sqlite", "openssl", "stdio", "sockets", "curl".
+// Rules that come with lagtrap, by preset name: "sqlite", "openssl", "stdio", "sockets", "curl".
 struct ObjectPreset {
     std::string_view name;
     std::string_view what;  // for lists
     std::vector<ObjectRule> rules;
 };
 [[nodiscard]] const std::vector<ObjectPreset>& object_presets();
-// ErrorKind::NotFound, with those that there are.
+// ErrorKind::NotFound lists the existing presets.
 [[nodiscard]] Result<std::vector<ObjectRule>> object_preset(std::string_view name);
 
 }  // namespace lagtrap::calls

@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Columns of a row, one after the other. Throws std::out_of_range behind the last one.
+// Reads the columns of a row in order. Throws std::out_of_range past the last one.
 class Row {
   public:
     explicit Row(const json::value& row) : row_(row.as_array()) {}

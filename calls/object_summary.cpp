@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 constexpr std::size_t name_limit_bytes = 256;
 constexpr std::size_t taken_out_limit = 4096;
-// Not within a character: bytes that go on with one begin with 10.
+// Does not cut within a UTF-8 character, whose continuation bytes begin with bits 10.
 std::string shortened(const std::string& text) {
     if (text.size() <= name_limit_bytes) return text;
     std::size_t end = name_limit_bytes;
@@ -142,7 +142,7 @@ void ObjectsSummary::end_here() {
     }
 }
 
-// One of each function: the same call again says little more.
+// Keeps one tree per function; the same call again adds little.
 void ObjectsSummary::take(ObjectNode root, std::vector<ObjectNode>* ended) {
     if (ended != nullptr) ended->push_back(root);
     const auto same = std::find_if(longest_.begin(), longest_.end(),

@@ -1,4 +1,4 @@
-// What a trace of objects comes to: put together from its lines, wherever they are read.
+// Summarizes an object trace from its lines, wherever they come from.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,31 @@ namespace lagtrap::calls {
 
 class ObjectsSummary {
   public:
-    static constexpr std::size_t longest_kept = 3;  // trees, of functions that differ
+    static constexpr std::size_t longest_kept = 3;  // trees, each of a different function
 
-    // One line. `ended`, where there is one, gets the trees that it ends. ErrorKind::Invalid: it names what is not known.
+    // Adds one line. `ended`, if given, receives the trees that it completes. ErrorKind::Invalid if
+    // it refers to something unknown.
     [[nodiscard]] Status add(ObjectsReply reply, std::vector<ObjectNode>* ended = nullptr);
 
-    // Of a watch that goes on elsewhere: what came so far stands for its end, which it does not have yet. Nothing is added afterwards.
+    // Ends the summary of a watch that continues elsewhere: the counts so far stand in for the
+    // missing end. Add nothing afterwards.
     void end_here();
 
-    // Meaningless before the first line.
+    // Valid once has_begun().
     [[nodiscard]] const ObjectsStarted& started() const { return started_; }
     [[nodiscard]] bool has_begun() const { return !started_.functions.empty(); }
-    // Those that happened most first.
+    // Most frequent first.
     [[nodiscard]] std::vector<ObjectFailure> failures() const;
-    // The longest first.
+    // Longest first.
     [[nodiscard]] const std::vector<ObjectNode>& longest() const { return longest_; }
     [[nodiscard]] const std::vector<TakenOut>& taken_out() const { return taken_out_; }
-    // nullopt: it was cut short.
+    // nullopt if the trace was cut short.
     [[nodiscard]] const std::optional<ObjectsEnded>& ended() const { return ended_; }
 
-    // Lines from which the same is read again, shorter than all that were added. At most `calls_limit` calls of the longest trees.
+    // Lines from which the same summary can be read back, shorter than all lines added. Contains at
+    // most `calls_limit` calls of the longest trees.
     [[nodiscard]] std::vector<std::string> lines(std::size_t calls_limit) const;
-    // For reports and pages: at most `rows_limit` rows of a list, names of at most 256 bytes.
+    // For reports and pages: at most `rows_limit` rows per list, and names of at most 256 bytes.
     [[nodiscard]] boost::json::object to_json(std::size_t rows_limit) const;
 
   private:
@@ -51,15 +54,16 @@ class ObjectsSummary {
     ObjectsStarted started_;
     ObjectForest forest_;
     ObjectFailures failures_;
-    std::optional<std::vector<ObjectFailure>> told_failures_;  // as a summary's lines have them
+    std::optional<std::vector<ObjectFailure>> told_failures_;  // from the lines of a summary
     std::vector<ObjectNode> longest_;
     std::vector<TakenOut> taken_out_;
-    std::optional<ObjectCounts> counts_;                    // the last ones
-    std::map<std::uint32_t, ObjectFunctionTotals> totals_;  // of calls that were told
+    std::optional<ObjectCounts> counts_;                    // latest
+    std::map<std::uint32_t, ObjectFunctionTotals> totals_;  // of the calls received
     std::optional<ObjectsEnded> ended_;
 };
 
-// As the calls in ObjectsSummary::to_json(), callers first, at most `limit` of them; times count from `origin_ns` (monotonic).
+// Adds rows in the format of the calls in ObjectsSummary::to_json(): callers first, at most
+// `limit`. Times count from `origin_ns` (CLOCK_MONOTONIC).
 void add_rows_of_tree(const ObjectNode& root, const ObjectsStarted& started, std::uint64_t origin_ns, std::size_t limit,
                       boost::json::array& rows);
 

@@ -10,7 +10,7 @@
 namespace lagtrap::calls {
 namespace {
 
-// Results stay: "result 14" is another error than "result 5".
+// Keeps result numbers: "result 14" is a different error from "result 5".
 std::string without_numbers(const std::string& error) {
     const std::size_t text = error.find_first_of(":,");
     if (text == std::string::npos) return error;
@@ -82,7 +82,7 @@ void ObjectFailures::add(const ObjectCall& call, ObjectRole role) {
     if (is_same) {
         last.begin_ns = call.begin_ns;
         last.end_ns = call.end_ns;
-        // What could not be made says more than what was called to make it.
+        // The object that could not be created says more than what was called to create it.
         if (role == ObjectRole::Create && last.failure.title.empty()) last.failure.title = call.title;
         return;
     }
@@ -97,7 +97,7 @@ void ObjectFailures::add(const ObjectMessage& message, const std::vector<ObjectF
     const auto last = last_.find(message.tid);
     if (last == last_.end() || last->second.failure.count == 0 || message.text.empty()) return;
     const ObjectFunction &failed = functions.at(last->second.failure.function), &told = functions.at(message.function);
-    // A library may have the texts of its errors in another one.
+    // A library's error texts may be in another library.
     if (failed.function.module != told.function.module && failed.class_number != told.class_number) return;
     last->second.failure.error += ", " + message.text;
     count(last->second.failure);

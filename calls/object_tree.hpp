@@ -1,4 +1,4 @@
-// What calls on objects look like together: nested in one another, and their failures.
+// Combines calls on objects: nests them into trees, and groups failures.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@ namespace lagtrap::calls {
 
 struct ObjectNode {
     ObjectCall call;
-    std::vector<ObjectNode> below;  // in the order in which they began
+    std::vector<ObjectNode> below;  // by begin
 };
 
-// Puts calls, which come when they end, into trees. One thread's.
+// Arranges calls, which arrive when they end, into trees. Not thread-safe.
 class ObjectForest {
   public:
-    // Calls of a tree that are kept; callers of the rest have what they found so far.
+    // Calls kept per tree. Beyond that, callers keep the callees found so far.
     static constexpr std::size_t most_calls = 10'000;
 
-    // Returns the tree that this call ends; one without a call: none does.
+    // Returns the tree that this call completes; empty if it completes none.
     [[nodiscard]] std::vector<ObjectNode> add(ObjectCall call);
-    // What waits for callers that have not ended.
+    // Returns the calls whose callers have not ended.
     [[nodiscard]] std::vector<ObjectNode> take_waiting();
 
   private:
@@ -35,16 +35,18 @@ class ObjectForest {
     std::map<std::uint32_t, Waiting> waiting_;  // by thread
 };
 
-// Failed calls by what failed and why; errors that differ in numbers are of one kind. An exception counts where it was thrown, not for each call that it left.
+// Groups failed calls by function and error; errors that differ only in numbers are of one kind. An
+// exception counts where it was thrown, not for each call it left.
 class ObjectFailures {
   public:
     static constexpr std::size_t most_kinds = 1'000;
 
+    // Counts a call if it failed.
     void add(const ObjectCall& call, ObjectRole role);
-    // What the program was told of the thread's last failure.
-    // Only a failure of a function of the same file is meant.
+    // Adds an error text that the program asked for to the thread's last failure, if that was in a
+    // function of the same file or class.
     void add(const ObjectMessage& message, const std::vector<ObjectFunction>& functions);
-    // Those that happened most first.
+    // Most frequent first.
     [[nodiscard]] std::vector<ObjectFailure> all() const;
 
   private:
@@ -54,11 +56,12 @@ class ObjectFailures {
         bool left = false;
     };
     void count(const ObjectFailure& failure);
-    std::map<std::uint32_t, Last> last_;  // by thread; they are counted when the next one comes
+    std::map<std::uint32_t, Last> last_;  // by thread; counted when the next one comes
     std::map<std::pair<std::uint32_t, std::string>, ObjectFailure> kinds_;
 };
 
-// Why a call failed: "ENOENT (No such file or directory)", "result 14, unable to open database file".
+// Why a call failed: "ENOENT (No such file or directory)", "result 14, unable to open database
+// file".
 [[nodiscard]] std::string error_of(const ObjectCall& call);
 
 }  // namespace lagtrap::calls
