@@ -33,14 +33,14 @@ constexpr std::string_view spans_suffix = ".otlp.pb";
 constexpr const char* removed_bundles_file = ".removed";
 constexpr const char* removed_batches_file = ".removed-batches";
 constexpr const char* reason_suffix = ".reason";
-// Kept free where the disk has it: this much, or this part of the disk where that is less.
+// Space to keep free on the disk: this much, or this fraction of the disk if that is less.
 constexpr std::uint64_t room_bytes = 64ULL << 20;
 constexpr std::uint64_t room_part = 20;
-constexpr std::chrono::hours torn_age{1};  // no file takes so long to write
+constexpr std::chrono::hours torn_age{1};  // longer than writing any file takes
 constexpr std::size_t uuid_length = 36;
 constexpr std::size_t digest_prefix_length = 16;
 constexpr std::uint64_t reason_limit_bytes = 4096;
-// Everyone who comes into the spool at all may read them.
+// Readable for everyone who can enter the spool.
 constexpr unsigned note_mode = 0644;
 constexpr const char* retention_lock = ".retention";
 constexpr std::array all_states{EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected};
@@ -68,14 +68,15 @@ bool is_uuid(std::string_view text) {
     return true;
 }
 
-// Brings mode and group about where they differ; a folder that is right needs no privilege.
+// Changes mode and group only if they differ, so that a correct folder needs no privilege.
 Status make_folder(const fs::path& folder, unsigned mode, std::optional<gid_t> group) {
-    // Without the setgid bit: mkdir with it is refused to services that may not set it, even where the folder is there.
+    // Without the setgid bit: services that may not set it are refused such a mkdir, even if the
+    // folder exists.
     TRY(make_directories(folder, mode & 0777));
     TRY_ASSIGN(const UniqueFd fd, open_file(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(folder.string());
-    // Before the mode: a change of group clears the setgid bit.
+    // Before the mode, because changing the group clears the setgid bit.
     if (group && facts.st_gid != *group && ::fchown(fd.get(), static_cast<uid_t>(-1), *group) != 0) {
         Error error = system_error("change the group of " + folder.string() + "");
         error.message += "; the user who creates the spool must be in that group (SupplementaryGroups= of the unit)";
@@ -92,7 +93,7 @@ std::chrono::system_clock::time_point to_time_point(const timespec& time) {
         std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec)));
 }
 
-// The number in a file, 0 where there is none.
+// Number in a file, or 0 if there is none.
 std::uint64_t count_in(const fs::path& path) {
     const auto text = read_regular_file(path, 32);
     std::uint64_t count = 0;
@@ -100,7 +101,7 @@ std::uint64_t count_in(const fs::path& path) {
     return count;
 }
 
-// What the disk lacks of the room that it should keep for the next recording.
+// Free space that the disk lacks for the next recording.
 std::uint64_t shortage_of(const fs::path& path) {
     struct statvfs facts {};
     if (::statvfs(path.c_str(), &facts) != 0) return 0;
@@ -110,7 +111,8 @@ std::uint64_t shortage_of(const fs::path& path) {
     return wanted_bytes > free_bytes ? wanted_bytes - free_bytes : 0;
 }
 
-// "NAME.XXXXXX", as write_file_durably() calls what is not whole yet; NAME an entry's, its reason's or a count's.
+// "NAME.XXXXXX", the temporary name of write_file_durably(). NAME is that of an entry, a reason or
+// a count.
 bool is_torn_name(const std::string& name) {
     constexpr std::size_t torn_part = 7;
     if (name.size() <= torn_part || name[name.size() - torn_part] != '.') return false;
@@ -120,7 +122,7 @@ bool is_torn_name(const std::string& name) {
     return parse_entry_name(whole).has_value();
 }
 
-// Whoever wrote them was killed. They hold nothing that is not written again.
+// Their writers were killed. Whatever they contained is written again.
 void remove_torn_files(const fs::path& folder, std::chrono::system_clock::time_point now) {
     std::error_code error;
     fs::directory_iterator files(folder, error);
@@ -214,7 +216,7 @@ Result<Spool> Spool::open(const fs::path& path) {
     const Spool spool(path);
     for (const EntryState state : all_states) {
         const fs::path folder = spool.folder(state);
-        if (state != EntryState::Ready) ::mkdir(folder.c_str(), 02770);  // access() says whether it helped
+        if (state != EntryState::Ready) ::mkdir(folder.c_str(), 02770);  // access() tells whether it worked
         if (::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) continue;
         Error error = system_error("spool folder " + folder.string());
         error.message += error.kind == ErrorKind::NotFound ? "; lagtrapd creates it at startup, or check <spool path>"
@@ -263,22 +265,25 @@ Result<std::vector<SpoolEntry>> Spool::list_all() const {
 
 namespace {
 
-// Daemon and uploader are different users who share the folder's group. A lock takes reading alone, which the maker's umask
-// may have taken from that group, and which nobody else shall have.
+// The daemon and the uploader are different users who share the folder's group. A lock needs only
+// read permission. The creator's umask may have denied that to the group, and nobody else should
+// have it.
 Status give_to_group(int fd, const fs::path& folder) {
     constexpr unsigned mode = 0640;
     struct stat facts {};
     struct stat of_folder {};
     if (::fstat(fd, &facts) != 0 || facts.st_uid != ::geteuid()) return success();
     const bool of_another_group = ::stat(folder.c_str(), &of_folder) == 0 && facts.st_gid != of_folder.st_gid;
-    // The uploader's unit may not change owners. The daemon reads it all the same; nobody else has to.
+    // The uploader's unit may not change owners. The daemon can read the file anyway, and nobody
+    // else needs to.
     if (of_another_group && ::fchown(fd, static_cast<uid_t>(-1), of_folder.st_gid) != 0)
         return errno == EPERM ? set_mode(fd, 0600)
                               : Status(system_error("change the group of the lock in " + folder.string()));
     return (facts.st_mode & 07777) == mode ? success() : set_mode(fd, mode);
 }
 
-// The folder may be another user's, who can put a pipe or a name of somebody's file there: neither is waited for or changed.
+// The folder may belong to another user, who could put a pipe or a link to somebody's file there.
+// So do not block on it, and do not change it.
 Result<UniqueFd> open_lock(const fs::path& path) {
     TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
     struct stat facts {};
@@ -288,7 +293,7 @@ Result<UniqueFd> open_lock(const fs::path& path) {
     return fd;
 }
 
-// An exclusive lock that ends with the descriptor, and so with the process.
+// An exclusive lock, released with the descriptor and therefore when the process ends.
 Result<UniqueFd> lock_file(const fs::path& path) {
     TRY_ASSIGN(UniqueFd fd, open_lock(path));
     TRY(give_to_group(fd.get(), path.parent_path()));
@@ -299,7 +304,8 @@ Result<UniqueFd> lock_file(const fs::path& path) {
     return fd;
 }
 
-// Of /proc/locks, which has "NUMBER: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE START END"; 0: nobody, or not to be seen.
+// Reads /proc/locks: "NUMBER: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE START END". Returns 0 if
+// nobody holds the lock or the holder is not visible.
 std::uint64_t holder_of(const fs::path& path) {
     constexpr std::uint64_t locks_limit_bytes = 16 << 20;
     struct stat facts {};
@@ -335,7 +341,7 @@ Status Spool::claim(const std::string& name) const {
 
 Status Spool::mark_sent(const std::string& name) const {
     if (const auto parsed = parse_entry_name(name); parsed && parsed->kind == EntryKind::Batch) {
-        // The server has it; here nobody looks at it again.
+        // The server has it, and nothing here needs it any more.
         const fs::path path = path_of(EntryState::Sending, name);
         FAULT_POINT("spool.batch_sent");
         if (::unlink(path.c_str()) != 0) return system_error("removing " + path.string());
@@ -348,7 +354,7 @@ Status Spool::mark_sent(const std::string& name) const {
 Status Spool::mark_rejected(const std::string& name, std::string_view reason) const {
     const std::string text = printable(reason).substr(0, reason_limit_bytes - 1) + "\n";
     const fs::path target = path_of(EntryState::Rejected, name);
-    // The reason first: a bundle in rejected/ always has one.
+    // Write the reason first, so that a bundle in rejected/ always has one.
     TRY(write_file_durably(target.string() + reason_suffix, text, note_mode));
     FAULT_POINT("spool.rejected");
     return rename_durably(path_of(EntryState::Sending, name), target);
@@ -400,7 +406,7 @@ Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
         outcome.bytes += entry.size_bytes;
         if (entry.state == EntryState::Sent) ++outcome.sent;
         if (entry.state == EntryState::Rejected) ++outcome.rejected;
-        // Spans are of a bundle that is there, or was counted itself.
+        // Not spans: their bundle still exists, or was counted itself.
         if (entry.state == EntryState::Ready && entry.kind == EntryKind::Batch) ++outcome.batches;
         if (entry.state == EntryState::Ready && entry.kind == EntryKind::Bundle) ++outcome.unsent;
     }
