@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The object in `text`, or null.
+// The object in `text`; null if it is not one.
 json::value parse_object(std::string_view text) {
     if (text.size() > answer_limit_bytes) return nullptr;
     json::error_code error;

@@ -1,4 +1,4 @@
-// What the server says after it has taken a bundle.
+// Parses the server's answers to uploads.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ struct Answer {
 
 inline constexpr std::size_t answer_limit_bytes = 64 * 1024;
 
-// Further members are ignored. ErrorKind::Invalid for anything else, cut-off text among it.
+// Ignores unknown members. ErrorKind::Invalid for anything else, including truncated text.
 [[nodiscard]] Result<Answer> parse_answer(std::string_view json);
 
-// The "error" member of a refusal: printable, at most 200 characters; empty if there is none.
+// The "error" member of a refusal: printable, at most 200 characters; empty if missing.
 [[nodiscard]] std::string error_of_answer(std::string_view json);
 
-// What a collector says of spans that it does not take: partial_success of ExportTraceServiceResponse
+// Spans that a collector did not accept: partial_success of ExportTraceServiceResponse
 // (opentelemetry-proto, collector/trace/v1).
 struct RefusedSpans {
     std::uint64_t count = 0;
-    std::string message;  // as it came
+    std::string message;  // unchanged
 };
 
-// Of an answer in protobuf; one that is not counts as taking all.
+// Parses a protobuf answer. A malformed one counts as accepting all spans.
 [[nodiscard]] RefusedSpans refused_spans(std::string_view body);
 
 }  // namespace lagtrap::uploader

@@ -1,4 +1,5 @@
-// lagtrap-uploader: brings bundles from the spool to the server. Needs no privileges but its group.
+// lagtrap-uploader sends bundles from the spool to the server. It needs no privileges except its
+// group.
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr const char* default_settings = "/etc/lagtrap/settings.xml";
 constexpr std::uint64_t settings_limit_bytes = 16 << 20;
-// The unit does not restart the program after wrong_settings.
+// With wrong_settings, the unit does not restart the program.
 enum ExitCode { all_sent = 0, failed = 1, wrong_settings = 2 };
 
 struct Arguments {
@@ -34,7 +35,7 @@ struct Arguments {
 };
 
 Result<settings::Settings> read_settings(const Arguments& arguments) {
-    // Whoever says where from and where to needs no file.
+    // With --spool and --url, no settings file is needed.
     if (arguments.settings_file.empty() && !arguments.spool.empty() && !arguments.url.empty())
         return settings::Settings{};
     const std::string path = arguments.settings_file.empty() ? default_settings : arguments.settings_file;
@@ -47,7 +48,7 @@ Result<settings::Settings> read_settings(const Arguments& arguments) {
     return std::move(outcome.settings);
 }
 
-// Of the same build or installation.
+// From the same build or installation.
 std::string find_lagtrap() {
     std::error_code ignored;
     const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -57,13 +58,13 @@ std::string find_lagtrap() {
     return "/usr/bin/lagtrap";
 }
 
-// The settings file, and what the command line says instead.
+// The settings file, overridden by the command line.
 Result<ServiceSettings> effective_settings(const Arguments& arguments) {
     TRY_ASSIGN(const settings::Settings settings, read_settings(arguments));
     ServiceSettings effective;
     effective.spool_path = arguments.spool.empty() ? settings.spool.path : arguments.spool;
     effective.retention = {settings.spool.size_limit_bytes, settings.spool.age_limit};
-    // The parser has let plain http pass only where the settings allow it.
+    // The settings parser accepts plain http only where the settings allow it.
     if (settings.otlp) {
         TRY_ASSIGN(effective.collector, make_target(*settings.otlp, PlainHttp::Allow));
         effective.lagtrap_program = find_lagtrap();
@@ -73,7 +74,7 @@ Result<ServiceSettings> effective_settings(const Arguments& arguments) {
     if (!arguments.token_file.empty()) upload.token_file = arguments.token_file;
     if (!arguments.ca_file.empty()) upload.ca_file = arguments.ca_file;
     if (upload.url.empty()) return effective;
-    // The parser has let plain http pass only where the settings allow it.
+    // The settings parser accepts plain http only where the settings allow it.
     const bool allowed = arguments.allow_http || arguments.url.empty();
     TRY_ASSIGN(effective.target, make_target(upload, allowed ? PlainHttp::Allow : PlainHttp::Refuse));
     return effective;

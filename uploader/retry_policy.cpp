@@ -10,7 +10,7 @@ namespace lagtrap::uploader {
 
 TimePoint next_attempt(TimePoint now, const AttemptHistory& history, double random) {
     if (history.failures == 0) return now;
-    constexpr std::uint32_t doublings_to_cap = 10;  // 2^10 s lies above the cap
+    constexpr std::uint32_t doublings_to_cap = 10;  // 2^10 s exceeds the cap
     const auto exponential = retry_base * (1LL << std::min(history.failures - 1, doublings_to_cap));
     const std::chrono::duration<double> ceiling = std::min<std::chrono::seconds>(exponential, retry_cap);
     auto wait = std::chrono::duration_cast<TimePoint::duration>(ceiling * std::clamp(random, 0.0, 1.0));
@@ -31,7 +31,8 @@ std::optional<std::chrono::seconds> parse_retry_after(std::string_view header, s
         return std::chrono::seconds(std::min(seconds, cap_s));
     }
     constexpr std::size_t longest_date = 64;
-    // A date begins with the day's name; curl_getdate alone would take "-5" and worse for a date.
+    // A date starts with the name of the day. Without this check, curl_getdate would accept "-5"
+    // and worse.
     if (header.size() > longest_date || header.find(',') == std::string_view::npos) return std::nullopt;
     const std::time_t date = curl_getdate(std::string(header).c_str(), nullptr);
     if (date == -1) return std::nullopt;

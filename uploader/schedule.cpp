@@ -23,7 +23,7 @@ Schedule::Choice Schedule::choose(const std::vector<std::string>& names, TimePoi
     const std::set<std::string> present(names.begin(), names.end());
     std::erase_if(entries_, [&](const auto& known) { return !present.contains(known.first); });
     Choice choice;
-    const std::string* best[2] = {nullptr, nullptr};  // of the kind that had no turn, of the other
+    const std::string* best[2] = {nullptr, nullptr};  // [0]: the kind whose turn it is; [1]: the other
     for (const std::string& name : names) {
         const auto known = entries_.find(name);
         const TimePoint own = known == entries_.end() ? now : known->second.due(now);

@@ -1,4 +1,4 @@
-// Which bundle or batch to try next, and when. No clock of its own, no network, no files.
+// Decides which bundle or batch to try next, and when. Uses no clock, network or files.
 #pragma once
 
 #include <map>
@@ -14,20 +14,22 @@ namespace lagtrap::uploader {
 class Schedule {
   public:
     struct Choice {
-        std::optional<std::string> name;  // to be tried now
-        std::optional<TimePoint> wake;    // otherwise: when one will be due; nothing if there is none
+        std::optional<std::string> name;  // to try now
+        std::optional<TimePoint> wake;    // otherwise, when the next one is due; nullopt if there is none
     };
 
-    // `names` in the order in which they are to be sent; names that are no longer there are forgotten. Bundles and
-    // batches that are due take turns, so that neither waits for all of the others; of each kind the one that failed
-    // least comes first, so that one at which a connection always breaks does not keep the others back.
+    // `names` are in sending order; names no longer listed are forgotten. Bundles and batches that
+    // are due alternate, so that neither kind waits for all of the other. Within a kind, the one
+    // with the fewest failures comes first, so that an entry that always breaks the connection does
+    // not block the rest.
     [[nodiscard]] Choice choose(const std::vector<std::string>& names, TimePoint now);
 
-    // A failure that concerns all entries holds all of them back; `random` lies in [0, 1). Returns how long nothing
-    // will be tried that the failure concerns.
+    // A failure that concerns all entries delays all of them; `random` is in [0, 1). Returns how
+    // long the entries it concerns will wait.
     std::chrono::milliseconds note_failure(const std::string& name, long status,
                                            std::optional<std::chrono::seconds> retry_after, TimePoint now,
                                            double random);
+    // Clears the failures of this entry and of the server.
     void note_success(const std::string& name);
 
   private:

@@ -72,7 +72,8 @@ Service::Route* Service::route_of(const std::string& name) {
     return route ? &*route : nullptr;
 }
 
-// Before a bundle leaves ready/, so that it is seen there by whoever looks which have none yet.
+// Runs before a bundle leaves ready/, so that a search of ready/ for bundles without spans finds
+// it.
 Status Service::add_missing_spans(const std::vector<spool::SpoolEntry>& ready) {
     std::set<std::string> known;
     for (const spool::EntryState state :
@@ -103,7 +104,7 @@ Result<std::vector<std::string>> Service::ready_names() {
     TRY_ASSIGN(auto ready, spool_.list(spool::EntryState::Ready));
     if (collector_) {
         TRY(add_missing_spans(ready));
-        // A bundle that came meanwhile has none: it waits for the next look.
+        // A bundle that arrived in the meantime has no spans yet and waits for the next pass.
         TRY_ASSIGN(const auto now, spool_.list(spool::EntryState::Ready));
         for (const spool::SpoolEntry& entry : now)
             if (entry.kind == spool::EntryKind::Spans &&
@@ -181,7 +182,7 @@ Result<bool> Service::run_once() {
     return all_delivered;
 }
 
-// A disk that is full, read-only or broken may be whole again some day; what is in sending/ by then is sent anew.
+// A disk that is full, read-only or broken may recover. Then whatever is in sending/ is sent again.
 void Service::note_spool_trouble(const Error& error) {
     left_behind_ = true;
     spool_pause_ = std::clamp(2 * spool_pause_, shortest_spool_pause, longest_spool_pause);
@@ -191,7 +192,7 @@ void Service::note_spool_trouble(const Error& error) {
 }
 
 Result<std::optional<TimePoint>> Service::send_what_is_due() {
-    // What is put back wakes the service too.
+    // Putting an entry back also wakes the service, so check the pause first.
     if (Clock::now() < spool_pause_ends_) return std::optional(spool_pause_ends_);
     if (left_behind_) {
         TRY(spool_.recover());

@@ -1,4 +1,4 @@
-// The uploader at work: takes bundles from the spool, sends one at a time, waits for more.
+// The running uploader: takes bundles from the spool, sends them one at a time, and waits for more.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,31 @@
 
 namespace lagtrap::uploader {
 
-// What the service needs from settings and command line.
+// What the service needs from the settings and the command line.
 struct ServiceSettings {
     std::string spool_path;
     spool::RetentionLimits retention;
-    std::optional<Target> target;     // nothing: bundles wait, and retention alone works
-    std::optional<Target> collector;  // of spans; nothing: none are made
-    std::string lagtrap_program;      // that makes them
+    std::optional<Target> target;     // nullopt: bundles wait, and only retention runs
+    std::optional<Target> collector;  // receives spans; nullopt: no spans are made
+    std::string lagtrap_program;      // makes the spans
 };
 
-// One thread. Signals SIGTERM, SIGINT and SIGHUP must be blocked before it is made; it takes them by descriptor.
+// Single-threaded. Block SIGTERM, SIGINT and SIGHUP before creating it; it receives them through a
+// descriptor.
 class Service {
   public:
     using Reload = std::function<Result<ServiceSettings>()>;
 
-    // Opens the spool, takes its lock and puts back what an earlier uploader left half sent.
+    // Opens the spool, takes its lock, and puts back what an earlier uploader left in sending/.
     [[nodiscard]] static Result<Service> create(ServiceSettings settings, Reload reload);
 
-    // Tries each ready bundle once and prints a line for each to standard output. After an answer that asks
-    // everybody to wait, the rest is not tried. True if all were delivered.
+    // Tries each ready bundle once and prints a line for each to standard output. Once a server
+    // asks all senders to wait, skips the rest of its bundles. Returns true if all were delivered.
     [[nodiscard]] Result<bool> run_once();
 
-    // Works until SIGTERM or SIGINT; a transfer that runs then has `grace` left, after which its bundle goes back
-    // into ready/. A spool that cannot be worked on is told of, and tried again after 1 s to 60 s. SIGHUP reads the settings again: a bad file is logged and leaves the old ones in force.
+    // Runs until SIGTERM or SIGINT. A transfer in progress then has `grace` to finish; after that
+    // its bundle goes back to ready/. If the spool is unusable, logs that and retries after 1 s to
+    // 60 s. SIGHUP rereads the settings; if they are invalid, logs that and keeps the old ones.
     [[nodiscard]] Status run();
 
     static constexpr std::chrono::seconds grace{10};
@@ -54,12 +56,13 @@ class Service {
     };
     void take_routes();
     [[nodiscard]] Route* route_of(const std::string& name);
-    // The entries in ready/ that have a route, with the spans that had to be made first.
+    // The entries in ready/ that have a route, after making missing spans.
     Result<std::vector<std::string>> ready_names();
     Status add_missing_spans(const std::vector<spool::SpoolEntry>& ready);
-    // Claims, sends and files one bundle away. Nothing if it was no longer there.
+    // Claims, sends and files one bundle. nullopt if it was no longer there.
     Result<std::optional<TransferOutcome>> send(const std::string& name);
-    // Sends what this route has to send now, one entry; the wake-up of what is due later. Nothing sent and nothing due: nullopt.
+    // Result of take_turn(), which sends at most one entry. If it sent none, `wake` is when the
+    // next one is due; nullopt if none is.
     struct Turn {
         bool sent = false;
         std::optional<TimePoint> wake;
@@ -82,7 +85,7 @@ class Service {
     UniqueFd signals_;
     UniqueFd changes_;  // inotify on ready/
     std::optional<Route> server_, collector_;
-    std::set<std::string> without_spans_;  // bundles of which none could be made
+    std::set<std::string> without_spans_;  // bundles whose spans could not be made
     std::mt19937_64 random_{std::random_device{}()};
     std::optional<TimePoint> stop_requested_;
     bool reload_requested_ = false;
@@ -93,7 +96,7 @@ class Service {
     std::uint64_t rejected_ = 0;
     std::uint64_t failed_ = 0;
     std::string last_trouble_;
-    bool left_behind_ = false;  // something may lie in sending/ that nobody sends
+    bool left_behind_ = false;  // sending/ may contain an entry that nobody is sending
     std::chrono::seconds spool_pause_{};
     TimePoint spool_pause_ends_{};
 };

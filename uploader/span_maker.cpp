@@ -45,7 +45,7 @@ std::uint64_t size_of(int fd) {
     return ::fstat(fd, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
 }
 
-// Its exit status, after it has ended by itself or was ended.
+// Waits for the process to end, or ends it; returns its exit status.
 Result<int> await(pid_t pid, int output, const std::function<bool()>& keep_going) {
     const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     const auto deadline = std::chrono::steady_clock::now() + patience;

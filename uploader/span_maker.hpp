@@ -1,5 +1,5 @@
-// The delays of a bundle as spans for an OpenTelemetry collector, made by `lagtrap export`: a program of its own reads the
-// recording, as it does for people.
+// Converts a bundle's delays to spans for an OpenTelemetry collector. `lagtrap export` reads the
+// recording in a separate process, as it does for users.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,10 @@
 
 namespace lagtrap::uploader {
 
-// The body of a request of OTLP over HTTP, 16 MiB at most. `keep_going` is asked ten times a second; false kills the program, as
-// two minutes do. `program`: path of lagtrap. Errors: the bundle cannot be read (with what the program said), ErrorKind::Timeout
-// where time or `keep_going` ended it.
+// Returns the body of an OTLP/HTTP request, at most 16 MiB. Calls `keep_going` ten times a second
+// and kills the program if it returns false, or after two minutes. `program` is the path of
+// lagtrap. Errors: the bundle cannot be read (with the program's message); ErrorKind::Timeout if
+// time or `keep_going` ended it.
 [[nodiscard]] Result<std::string> make_spans(const std::string& program, const std::filesystem::path& bundle,
                                              const std::function<bool()>& keep_going);
 

@@ -20,7 +20,7 @@ struct FreeUrl {
 };
 using Url = std::unique_ptr<CURLU, FreeUrl>;
 
-// A part of the address, empty if it has none.
+// Part of an address; empty if missing.
 std::string part_of(const Url& url, CURLUPart part) {
     char* text = nullptr;
     if (curl_url_get(url.get(), part, &text, 0) != CURLUE_OK) return {};

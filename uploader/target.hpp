@@ -1,4 +1,4 @@
-// Where bundles go, checked.
+// A validated upload destination.
 #pragma once
 
 #include <chrono>
@@ -14,26 +14,29 @@ namespace lagtrap::uploader {
 enum class PlainHttp { Refuse, Allow };
 
 struct Target {
-    std::string url;  // without a slash at its end
+    std::string url;  // without a trailing slash
     std::string token_file;
     std::string ca_file;
     std::string proxy;
     std::chrono::nanoseconds timeout{};  // for one transfer
     std::chrono::seconds connect_timeout{15};
-    // A transfer slower than this for so long is given up.
+    // A transfer is aborted if it stays below this speed for stall_timeout.
     std::uint32_t slowest_bytes_per_second = 512;
     std::chrono::seconds stall_timeout{60};
 };
 
-// An error for an address that is not http or https, that has a query, a fragment or a password in it, or
-// that is plain http where that is refused; http to this machine (localhost, 127.0.0.0/8, ::1) is always allowed.
+// Fails if the address is not http or https, contains a query, fragment or password, or is plain
+// http where that is refused. Plain http to this machine (localhost, 127.0.0.0/8, ::1) is always
+// allowed.
 [[nodiscard]] Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http);
 
-// The address of a bundle or a batch of runs; where a collector takes spans (OTLP over HTTP).
+// The address for a bundle or batch of runs; for spans, where the collector accepts them (OTLP over
+// HTTP).
 [[nodiscard]] std::string entry_url(const Target& target, spool::EntryKind kind, std::string_view digest);
 
-// The token in a file: one line of at most 4096 printable characters without blanks. The file must not be
-// readable for others. Read at each attempt, so that a new token needs no restart.
+// Reads the token from a file: one line of at most 4096 printable characters without blanks. The
+// file must not be readable by others. It is read for each attempt, so a new token needs no
+// restart.
 [[nodiscard]] Result<std::string> read_token(const std::string& path);
 
 }  // namespace lagtrap::uploader

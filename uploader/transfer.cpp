@@ -23,11 +23,11 @@ namespace {
 constexpr std::size_t header_limit_bytes = 64 * 1024;
 constexpr long upload_buffer_bytes = 256 * 1024;
 
-// What the server answered, as far as it was whole.
+// The server's answer, as far as it was complete.
 struct Response {
     CURLcode result = CURLE_OK;
     long status = 0;
-    std::string error;  // of libcurl
+    std::string error;  // libcurl's
     std::string body;
     std::string digest;  // X-Lagtrap-Digest
     std::string retry_after;
@@ -36,16 +36,16 @@ struct Response {
     std::size_t header_bytes = 0;
 };
 
-// What the callbacks of libcurl share; lives as long as one request.
+// State shared by libcurl's callbacks, for one request.
 struct Exchange {
     Response response;
     int body_fd = -1;
-    std::size_t limit_bytes = answer_limit_bytes;  // of what the server answers
+    std::size_t limit_bytes = answer_limit_bytes;  // of the server's answer
     const Transfer::KeepGoing* keep_going = nullptr;
 };
 
 void take_header(Response& response, std::string_view line) {
-    // A new status line, after "100 Continue": what came before counts no more.
+    // A new status line follows "100 Continue"; earlier headers no longer count.
     if (line.starts_with("HTTP/")) {
         response.digest.clear();
         response.retry_after.clear();
@@ -105,11 +105,11 @@ void set_common_options(CURL* curl, const Target& target, Exchange& exchange) {
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, protocols.c_str());
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    // The thread that asks a name server is left to itself when the time is up: waiting for it took minutes, in which
-    // neither a stop nor the watchdog was served.
+    // Do not wait for the name lookup thread after a timeout. That took minutes, in which neither a
+    // stop request nor the watchdog was served.
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "lagtrap-uploader/" LAGTRAP_VERSION);
-    // An empty text: no proxy, whatever the environment says.
+    // An empty text disables the proxy, whatever the environment says.
     curl_easy_setopt(curl, CURLOPT_PROXY, target.proxy.c_str());
     curl_easy_setopt(curl, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
@@ -144,7 +144,7 @@ void set_body_options(CURL* curl, Exchange& exchange, std::uint64_t size_bytes) 
     curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 2000L);
 }
 
-// The digest of what the descriptor holds, from its start; nothing if it was cancelled or could not be read.
+// SHA-256 of everything behind the descriptor, from its start. Fails if cancelled or unreadable.
 Result<std::string> digest_of(int fd, const Transfer::KeepGoing& keep_going) {
     Sha256 digest;
     std::vector<char> buffer(1 << 20);
@@ -166,14 +166,14 @@ TransferOutcome later(const std::string& message) {
     return outcome;
 }
 
-// What to do, for whoever sends; whoever reads has other words for it.
+// What to do, for sending. Reading uses other words.
 struct Hints {
     const char* refused =
         "; the server rejects the token: check the token file, and the scope of the token on the server";
     const char* redirected = "set <url> to the final address";
 };
 
-// What an answer means that neither confirms nor holds the bundle already.
+// Judges an answer that neither confirms the bundle nor shows that the server has it.
 TransferOutcome judge(const Response& response, const Hints& hints = {}) {
     TransferOutcome outcome;
     outcome.cancelled = response.result == CURLE_ABORTED_BY_CALLBACK;
@@ -198,7 +198,7 @@ TransferOutcome judge(const Response& response, const Hints& hints = {}) {
     return outcome;
 }
 
-// By a certificate, which does not get better by waiting.
+// The certificate is the problem, so waiting does not help.
 bool is_distrusted(CURLcode result) {
     return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
            result == CURLE_SSL_ISSUER_ERROR;
@@ -206,13 +206,13 @@ bool is_distrusted(CURLcode result) {
 
 }  // namespace
 
-// The handle with everything that one bundle's requests have in common.
+// The handle, with everything that the requests for one bundle share.
 class Transfer::Request {
   public:
     Request(CURL* curl, const Target& target, std::string url, const KeepGoing& keep_going)
         : curl_(curl), target_(target), url_(std::move(url)), keep_going_(keep_going) {}
 
-    // As the token file has it now.
+    // Reads the token file every time.
     Status authorise() {
         if (target_.token_file.empty()) return success();
         TRY_ASSIGN(const std::string token, read_token(target_.token_file));
@@ -291,7 +291,7 @@ Transfer& Transfer::operator=(Transfer&&) noexcept = default;
 
 namespace {
 
-// Whether the server's answer to PUT confirms what was sent.
+// Checks that the server's answer to PUT confirms what was sent.
 TransferOutcome confirm(const Response& response, const std::string& digest, std::uint64_t size_bytes) {
     TransferOutcome outcome = judge(response);
     if (outcome.verdict != Verdict::Delivered) return outcome;
@@ -310,7 +310,7 @@ TransferOutcome confirm(const Response& response, const std::string& digest, std
     return outcome;
 }
 
-// The verdict of HEAD alone, or nothing if PUT should follow.
+// The verdict from HEAD alone, or nullopt if PUT should follow.
 std::optional<TransferOutcome> judge_head(const Response& response, const std::string& digest) {
     if (response.result != CURLE_OK) return judge(response);
     if (response.status == 200 && response.digest == digest) {
@@ -325,7 +325,7 @@ std::optional<TransferOutcome> judge_head(const Response& response, const std::s
     return std::nullopt;
 }
 
-// Whether a collector's answer takes the spans.
+// Checks whether a collector's answer accepts the spans.
 TransferOutcome confirm_spans(const Response& response) {
     TransferOutcome outcome = judge(response);
     if (outcome.verdict != Verdict::Delivered) return outcome;

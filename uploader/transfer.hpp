@@ -1,4 +1,5 @@
-// One attempt to bring one bundle or batch of runs to the server, or to have something from it. libcurl does the work.
+// One attempt to send a bundle or batch of runs to the server, or to fetch something from it. Uses
+// libcurl.
 #pragma once
 
 #include <chrono>
@@ -18,17 +19,17 @@ namespace lagtrap::uploader {
 
 struct TransferOutcome {
     Verdict verdict = Verdict::TryLater;
-    long status = 0;             // HTTP; 0 if there was no whole answer
+    long status = 0;             // HTTP; 0 without a complete answer
     bool already_there = false;  // nothing was sent
     bool cancelled = false;
     std::optional<std::chrono::seconds> retry_after;
     std::string message;  // one printable line: what happened, and a hint
 };
 
-// Keeps its connection between transfers. Not for several threads at once.
+// Keeps its connection between transfers. Not thread-safe.
 class Transfer {
   public:
-    // Asked about once a second during a transfer; false gives it up.
+    // Called about once a second during a transfer; returning false aborts it.
     using KeepGoing = std::function<bool()>;
 
     explicit Transfer(Target target);
@@ -36,24 +37,26 @@ class Transfer {
     Transfer(Transfer&&) noexcept;
     Transfer& operator=(Transfer&&) noexcept;
 
-    // HEAD, and PUT unless the server has the entry: PUT {url}/api/v1/bundles/{sha256}, or batches/. The digest is taken from
-    // the file first: a file that does not fit its name is damaged and Rejected. Delivered only if
-    // the server names the same digest and size. Spans go to a collector by POST, whose status confirms them; of spans that it
-    // refuses one by one the message says how many: they are not to be sent again. Redirects are not followed, certificates are checked, answers are
-    // bounded. Never fails otherwise than by its verdict.
+    // Sends an entry: HEAD, then, unless the server has it, PUT {url}/api/v1/bundles/{sha256} or
+    // batches/. First computes the file's digest; a file that does not match its name is damaged
+    // and Rejected. Delivered only if the server confirms the same digest and size. Spans are sent
+    // to a collector by POST and confirmed by the status. If it refuses some of them, the message
+    // says how many; they must not be sent again. Does not follow redirects, checks certificates,
+    // and limits the size of answers. Failures are reported only as a verdict.
     [[nodiscard]] TransferOutcome send(const std::filesystem::path& file, const spool::EntryName& name,
                                        const KeepGoing& keep_going);
 
-    // GET {url}{path}, by the same rules: what an answer of 200 has, at most `limit_bytes`. ErrorKind::NotFound: 404; Denied: 401 or
-    // 403, of which the caller says what to do about the token; Unsupported: its certificate is not trusted; Busy: the server may answer later;
-    // Invalid: it answers otherwise.
+    // GET {url}{path} by the same rules; returns the body of a 200 answer, at most `limit_bytes`.
+    // ErrorKind::NotFound for 404; Denied for 401 or 403 (the caller explains what to do about the
+    // token); Unsupported if the certificate is not trusted; Busy if the server may answer later;
+    // Invalid for any other answer.
     [[nodiscard]] Result<std::string> get(const std::string& path, std::size_t limit_bytes,
                                           const KeepGoing& keep_going);
 
   private:
     class Request;
     Target target_;
-    std::shared_ptr<void> curl_;  // a CURL easy handle
+    std::shared_ptr<void> curl_;  // CURL easy handle
 };
 
 }  // namespace lagtrap::uploader
