@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 constexpr auto longest_look = std::chrono::minutes(10);
 constexpr std::size_t offers_shown = 8;
 
-// An event that nothing meets: a recording needs one to be for.
+// An event that never occurs, because a recording needs an event.
 std::string recording_event(std::chrono::nanoseconds time) {
     return fmt::format(
         "<event name=\"look\" threshold=\"1h\" trace-length=\"{}ms\"><scope pid=\"{}\"/>"
@@ -119,7 +119,8 @@ class Add {
         return success();
     }
 
-    // Those that its threads are found in within a second, or as long as one wants to look.
+    // The calls in which its threads are found waiting within a second, or within the trial's
+    // length if that is shorter.
     [[nodiscard]] WaitingCalls waiting_calls() const {
         const auto end = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(time_, 1s);
         WaitingCalls seen;

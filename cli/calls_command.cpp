@@ -47,7 +47,7 @@ class CallsShow {
     CallsShow(const CallsOptions& options, Console& console)
         : options_(options), console_(console), look_{console.paint, console.columns, options.all} {}
 
-    // Where trees go to a file. Errors: it cannot be made.
+    // Creates the output file, if trees go to one; fails if that is impossible.
     Status prepare() {
         if (options_.output.empty()) return success();
         TRY_ASSIGN(auto file, trace::CallsFile::create(options_.output, "calls of " + options_.function));
@@ -70,7 +70,7 @@ class CallsShow {
         console_.out.flush();
         return success();
     }
-    // The answer is over, or somebody has interrupted it.
+    // The answer is complete or was interrupted.
     int finish() {
         if (ended_) return exit_done;
         if (interrupted == 0) return console_.fail(daemon_has_gone);

@@ -18,7 +18,7 @@ constexpr const char* default_socket = "/run/lagtrap/control.sock";
 constexpr const char* default_spool = "/var/lib/lagtrap/spool";
 constexpr const char* default_settings = "/etc/lagtrap/settings.xml";
 
-// All options of all commands, and the command that was chosen.
+// All options of all commands, and the chosen command.
 struct Choice {
     ControlOptions control;
     LiveOptions live;

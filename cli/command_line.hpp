@@ -5,7 +5,7 @@
 
 namespace lagtrap::cli {
 
-// Runs the command that the arguments name and gives the exit code: 0 done, 1 failed, 2 wrong usage.
+// Runs the command given by the arguments. Returns the exit code: 0 done, 1 failed, 2 wrong usage.
 [[nodiscard]] int run_command_line(int argc, const char* const* argv, Console& console);
 
 }  // namespace lagtrap::cli

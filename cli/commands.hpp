@@ -1,5 +1,5 @@
-// What each command of `lagtrap` does once its options are known. Each returns the program's exit code and says
-// on `console.err` what failed.
+// The commands of `lagtrap`, after their options are parsed. Each returns the program's exit code
+// and reports failures on `console.err`.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@ namespace lagtrap::cli {
 
 struct ControlOptions {
     std::string socket;
-    std::string event;   // of `trigger` and `explain`
-    std::string output;  // of `metrics`: a file; empty: standard output
+    std::string event;   // for `trigger` and `explain`
+    std::string output;  // for `metrics`: a file; empty for standard output
     bool json = false;
-    bool wait = false;  // of `trigger`: until the bundle is there
+    bool wait = false;  // for `trigger`: wait for the bundle
 };
 int show_status(const ControlOptions& options, Console& console);
 int show_metrics(const ControlOptions& options, Console& console);
-// Why the event has no delay, or how it comes to those that it has.
+// Explains why the event has no delay, or how its delays come about.
 int explain_event(const ControlOptions& options, Console& console);
 int trigger_recording(const ControlOptions& options, Console& console);
 int approve_recording(const ControlOptions& options, Console& console);
@@ -31,45 +31,45 @@ int decline_recording(const ControlOptions& options, Console& console);
 
 struct LiveOptions {
     std::string socket;
-    std::string spool;  // where bundles are looked up if the daemon names none
+    std::string spool;  // used to find bundles if the daemon names no spool
     std::chrono::seconds interval{1};
 };
-// The events on the whole screen until a key ends it.
+// Shows the events on the whole screen until a key ends it.
 int show_live(const LiveOptions& options, Console& console);
 
 struct CallsOptions {
     std::string socket;
-    std::string process;  // a number or a name
+    std::string process;  // id or name
     std::string function;
     unsigned depth = 3;
     std::string match;
     std::vector<std::string> only;
-    std::string least;         // a duration; empty: none
-    std::uint64_t count = 10;  // 0: any number
+    std::string least;         // duration; empty for none
+    std::uint64_t count = 10;  // 0 for any number
     std::string length = "30s";
-    double budget_percent = 10;  // of a CPU
+    double budget_percent = 10;  // of one CPU
     bool summary = false;
     bool all = false;
     bool json = false;
-    std::string output;  // a file for the trees, which opens in Perfetto; empty: none
+    std::string output;  // file for the trees, which opens in Perfetto; empty for none
 };
-// Shows calls of a function of a running process with all that they call.
+// Shows calls of a function of a running process, with everything they call.
 int trace_calls(const CallsOptions& options, Console& console);
 
 struct FunctionsOptions {
     std::string socket;
-    std::string process;  // a number or a name
+    std::string process;  // id or name
     std::string include, exclude;
     std::string least = "20us";
     std::string length = "10s";
     std::string bytes_per_second = "200kB";
-    double budget_percent = 10;  // of a CPU
+    double budget_percent = 10;  // of one CPU
     std::size_t top = 20;
-    std::string output;  // a file for the calls, which opens in Perfetto; empty: none
+    std::string output;  // file for the calls, which opens in Perfetto; empty for none
     bool all = false;
     bool json = false;
 };
-// A light trace of all functions of a running process.
+// Traces all functions of a running process at low overhead.
 int trace_functions(const FunctionsOptions& options, Console& console);
 
 // Follows objects of a running process: what creates, uses and releases them.
@@ -102,45 +102,47 @@ int watch_event(const WatchOptions& options, Console& console);
 struct DoctorOptions {
     std::string settings;
     std::string socket;
-    bool server = false;  // whether the server is asked too
+    bool server = false;  // ask the server too
     bool json = false;
 };
-// What works on this machine, what is missing, and what works instead. exit_failed: something that is needed is missing.
+// Shows what works on this machine, what is missing, and what works instead. Returns exit_failed if
+// something necessary is missing.
 int examine_machine(const DoctorOptions& options, Console& console);
 
 struct CheckOptions {
     std::string file;
     bool json = false;
-    bool reference = false;  // print what settings may hold; no file is read
-    bool schema = false;     // the same as an XML schema
+    bool reference = false;  // print what settings may contain; reads no file
+    bool schema = false;     // as `reference`, but as an XML schema
 };
-// The same output and exit codes as `lagtrapd --check-settings`: 0, or 3 for settings with errors.
+// Same output and exit codes as `lagtrapd --check-settings`: 0, or 3 for settings with errors.
 int check_settings(const CheckOptions& options, Console& console);
 
 struct PresetOptions {
-    std::string name;  // or a file, with a slash; empty: all are listed
+    std::string name;  // or a file, with a slash; empty to list all
     bool json = false;
 };
-// What presets there are, or one of them whole. Exit code 3: one has errors.
+// Lists the presets, or shows one completely. Exit code 3 if one has errors.
 int show_presets(const PresetOptions& options, Console& console);
 
 struct AddOptions {
-    std::string target;  // a program, process or unit
+    std::string target;  // program, process or unit
     std::string length = "5s";
-    std::size_t choose = 0;  // from 1; 0: asked for on a terminal, else the first
-    std::string threshold;   // empty: proposed from what was measured
+    std::size_t choose = 0;  // from 1; 0: ask on a terminal, otherwise take the first
+    std::string threshold;   // empty: proposed from the measurement
     std::string prefix;
-    bool functions = false;  // look for functions though there is a preset
+    bool functions = false;  // look for functions even if there is a preset
     bool write = false;
     std::string settings;
     std::string socket;
     bool json = false;
 };
-// Looks at a program for some seconds and proposes events for the settings; writes them where wanted.
+// Observes a program for some seconds and proposes events for the settings; writes them if
+// requested.
 int add_events(const AddOptions& options, Console& console);
 
 struct MarkerOptions {
-    std::string target;  // path of a program or library, or a process id; of tracepoints a pattern, perhaps empty
+    std::string target;  // path of a program or library, or a process id; for tracepoints a pattern, possibly empty
     bool functions = false;
     bool tracepoints = false;
     bool json = false;
@@ -161,31 +163,32 @@ struct ExportOptions {
     std::string spool;
     std::string format = "folded";  // one of formats::formats()
     std::optional<std::size_t> delay;
-    std::string thread;                       // an id or a name; empty: all
-    std::optional<formats::TimeChoice> time;  // else the format's own
-    bool list = false;                        // say what formats there are
-    std::string output;                       // empty: standard output
+    std::string thread;                       // id or name; empty for all
+    std::optional<formats::TimeChoice> time;  // nullopt: the format's default
+    bool list = false;                        // list the formats
+    std::string output;                       // empty for standard output
 };
 int export_recording(const ExportOptions& options, Console& console);
 
 struct SymbolizeOptions {
     std::string bundle;
     std::string spool;
-    std::string output;                      // a file or a folder; empty: the current folder
+    std::string output;                      // file or folder; empty for the current folder
     std::vector<std::string> debug_folders;  // searched before /usr/lib/debug
-    bool debuginfod = false;                 // ask the servers of $DEBUGINFOD_URLS
+    bool debuginfod = false;                 // ask the servers in $DEBUGINFOD_URLS
     bool json = false;
 };
-// Writes a bundle with the names that this machine's files, the folders and the servers have for the recording.
+// Writes a bundle with the names that this machine's files, the folders and the servers have for
+// the recording.
 int symbolize_bundle(const SymbolizeOptions& options, Console& console);
 
 struct UploadOptions {
     std::vector<std::string> bundles;  // empty: all that wait in the spool
     std::string settings;
-    std::string spool;     // empty: the settings' one
-    std::string uploader;  // program; empty: beside this one, else found by PATH
+    std::string spool;     // empty: the one in the settings
+    std::string uploader;  // program; empty: next to this one, otherwise from PATH
 };
-// Runs lagtrap-uploader once and gives its exit code.
+// Runs lagtrap-uploader once and returns its exit code.
 int upload_bundles(const UploadOptions& options, Console& console);
 
 }  // namespace lagtrap::cli

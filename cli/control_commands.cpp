@@ -26,7 +26,7 @@ int ask(const ControlOptions& options, const boost::json::object& request, const
 
 constexpr auto look_interval = std::chrono::milliseconds(200);
 
-// What the daemon has had to give up of recordings, since it started.
+// Recordings that failed in the daemon since it started.
 std::uint64_t failures_of(const boost::json::object& status) {
     const auto& captures = status.at("captures").as_object();
     return captures.at("failed").to_number<std::uint64_t>() + captures.at("merges_failed").to_number<std::uint64_t>() +
@@ -37,7 +37,7 @@ std::uint64_t done_of(const boost::json::object& status) {
     return status.at("captures").as_object().at("done").to_number<std::uint64_t>();
 }
 
-// The recording is over, and no bundle is being made.
+// The recording has ended, and no bundle is being made.
 bool is_at_rest(const boost::json::object& status) {
     return status.at("capture").is_null() &&
            status.at("captures").as_object().at("waiting").to_number<std::uint64_t>() == 0;
@@ -48,7 +48,7 @@ bool is_last_bundle(const boost::json::object& status, const std::string& sessio
     return last != nullptr && last->at("session").as_string() == session;
 }
 
-// The session of a recording whose bundle is there.
+// Session id of a recording whose bundle is complete.
 Result<std::string> record(const ControlOptions& options) {
     TRY_ASSIGN(const auto before, ask_daemon(options.socket, {{"command", "status"}}));
     TRY_ASSIGN(const auto begun, ask_daemon(options.socket, {{"command", "trigger"}, {"event", options.event}}));
@@ -60,7 +60,7 @@ Result<std::string> record(const ControlOptions& options) {
         if (is_last_bundle(status, session)) return session;
         if (!is_at_rest(status)) continue;
         const bool failed = failures_of(status) > failures_of(before);
-        // Another recording's bundle may have come after it between two looks.
+        // Another recording's bundle may have followed between two checks.
         if (!failed && done_of(status) > done_of(before)) return session;
         if (failed)
             return make_error(ErrorKind::System,

@@ -28,7 +28,7 @@ class FunctionsShow {
     FunctionsShow(const FunctionsOptions& options, Console& console)
         : options_(options), console_(console), look_{console.paint, console.columns, options.all} {}
 
-    // Where calls go to a file. Errors: it cannot be made.
+    // Creates the output file, if calls go to one; fails if that is impossible.
     Status prepare() {
         if (options_.output.empty()) return success();
         TRY_ASSIGN(auto file, trace::CallsFile::create(options_.output, "functions"));
@@ -63,7 +63,8 @@ class FunctionsShow {
         functions_ = std::move(started.functions);
     }
 
-    // Of what was called: a program may have thousands. What runtimes tell of has its place already.
+    // Looks up only functions that were called, because a program may have thousands. Functions
+    // reported by runtimes already have a place.
     void take_sources(const calls::FunctionsEnded& ended) {
         std::vector<std::uint32_t> numbers;
         std::vector<calls::Function> called;

@@ -61,7 +61,7 @@ class Live {
         if (const auto system = trace::read_system_file(*xml)) state_.add_delays(*system);
     }
 
-    // It may have been sent meanwhile, and stands elsewhere in the spool then.
+    // The bundle may have been sent since, and is then elsewhere in the spool.
     [[nodiscard]] Result<std::filesystem::path> last_bundle() const {
         const object& last = part(state_.answer(), "last_bundle");
         const std::filesystem::path path = text(last, "path");
@@ -87,7 +87,7 @@ class Live {
 
     [[nodiscard]] std::size_t page_room() const { return std::max<std::size_t>(terminal_.size().rows, 2) - 1; }
 
-    // What a command prints, as pages to leaf through.
+    // Shows a command's output in pages.
     template <typename Command>
     void open_page(Command command) {
         std::ostringstream out, errors;
@@ -103,7 +103,7 @@ class Live {
         top_ = 0;
     }
 
-    // What is wider than the screen goes on in the next line.
+    // Lines wider than the screen continue on the next line.
     void add_to_page(const std::string& line, std::size_t columns) {
         if (width_of(line) <= columns) return page_.push_back(line);
         const std::size_t indent = std::min(line.find_first_not_of(' '), columns / 2);
@@ -184,7 +184,7 @@ class Live {
     const Paint paint_;
     LiveState state_;
     std::string message_;
-    std::vector<std::string> page_;  // empty: the events are shown
+    std::vector<std::string> page_;  // empty while the events are shown
     std::size_t top_ = 0;
     bool paused_ = false;
     bool done_ = false;

@@ -14,7 +14,7 @@ namespace lagtrap::cli {
 
 namespace {
 
-// A number is a process, unless a file of that name is there.
+// A number is a process id, unless a file has that name.
 std::optional<std::uint32_t> process_id(const std::string& target) {
     std::uint32_t pid = 0;
     const auto [end, failure] = std::from_chars(target.data(), target.data() + target.size(), pid);
@@ -26,7 +26,7 @@ std::optional<std::uint32_t> process_id(const std::string& target) {
 
 Result<std::vector<FileMarkers>> find_markers(const MarkerOptions& options) {
     const ListFunctions functions = options.functions ? ListFunctions::Ways : ListFunctions::No;
-    // Of everything that a process has mapped, how it can be watched is looked at only for those who read it.
+    // For all files that a process has mapped, JSON output omits how functions can be watched.
     const bool names_alone = options.functions && options.json;
     if (const auto pid = process_id(options.target))
         return markers_of_process(*pid, names_alone ? ListFunctions::Names : functions);

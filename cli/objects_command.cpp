@@ -112,7 +112,7 @@ Result<std::string> spool_of(const ObjectsOptions& options) {
     return outcome.settings.spool.path;
 }
 
-// Parses nothing but the first line: the machine of the process does no more than to write records.
+// Parses only the first line: on the watched machine, this only writes records.
 int send_objects(const ObjectsOptions& options, const json::object& request, Console& console) {
     const auto spool = spool_of(options);
     if (!spool) return console.fail(spool.error().message);

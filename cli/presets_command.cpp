@@ -20,9 +20,9 @@ using settings::Preset;
 constexpr int exit_bad_preset = 3;
 constexpr std::size_t names_shown = 4;
 
-// What of a preset's programs is here.
+// Which of a preset's programs are present.
 struct Presence {
-    bool kernel = false;  // its markers are the kernel's
+    bool kernel = false;  // it uses kernel markers
     std::vector<std::string> installed;
     std::vector<const MappedProcess*> running;
 };
@@ -91,7 +91,7 @@ int list_presets(bool as_json, Console& console) {
     bool all_good = true;
     for (const std::string& name : names) {
         const auto file = settings::find_preset(name);
-        if (!file) continue;  // it has gone meanwhile
+        if (!file) continue;  // removed in the meantime
         const auto loaded = settings::load_preset(*file);
         if (!loaded.preset) {
             console.err << settings::format_diagnostics(*file, loaded.text, loaded.diagnostics);
@@ -114,7 +114,7 @@ int list_presets(bool as_json, Console& console) {
     return all_good ? exit_done : exit_bad_preset;
 }
 
-// The parameters of <use>, each with what it is without it.
+// The parameters of <use>, each with its default.
 std::string parameters_text(const Preset& preset, std::size_t columns) {
     std::string events, thresholds, lengths;
     for (const settings::Element& event : preset.events) {

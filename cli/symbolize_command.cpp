@@ -27,14 +27,14 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t trace_limit_bytes = 2ULL << 30;
 constexpr std::uint64_t xml_limit_bytes = 16 << 20;
-// A bundle from elsewhere may name any number of modules; servers are asked about so many.
+// A foreign bundle may name any number of modules. Limits those that servers are asked for.
 constexpr std::size_t asked_modules_limit = 2000;
 
-// What became of one module.
+// The result for one module.
 struct Outcome {
     std::string path;
     std::string build_id;
-    std::size_t places = 0;  // that lacked a name or a line
+    std::size_t places = 0;  // without a name or line
     std::size_t found = 0;
     std::string found_in;
     std::string problem;
@@ -49,7 +49,7 @@ struct Summary {
     trace::BundleInfo bundle;
 };
 
-// A folder that goes away with its content.
+// A temporary folder, deleted with its content.
 class Workplace {
   public:
     static Result<Workplace> make(const fs::path& parent) {
@@ -75,7 +75,7 @@ bool is_folder(const fs::path& path) {
     return fs::is_directory(path, not_to_be_seen);
 }
 
-// A bundle's content, or the same files of a merged capture's folder.
+// The content of a bundle, or the same files in a merged capture's folder.
 Result<trace::BundleContent> read_content(const fs::path& path) {
     const bool folder_given = is_folder(path);
     if (!folder_given && path.extension() != ".pftrace") return trace::read_bundle(path, trace_limit_bytes);
@@ -89,7 +89,7 @@ Result<trace::BundleContent> read_content(const fs::path& path) {
     return content;
 }
 
-// The servers, and what went wrong with them.
+// The servers, and problems with them.
 struct Servers {
     std::optional<binaries::DebugServer> server;
     std::vector<std::string> problems;
@@ -114,7 +114,7 @@ trace::LaterNamesOptions search_options(const SymbolizeOptions& options, Servers
     return search;
 }
 
-// Appends what is found to the trace; one outcome for each module.
+// Appends names that were found to the trace; returns one outcome per module.
 std::vector<Outcome> name_places(const analysis::TracePlaces& places, trace::LaterNamesOptions options,
                                  std::string& trace) {
     std::vector<Outcome> outcomes;
@@ -132,13 +132,13 @@ void update_quality(const Summary& summary, trace::StackQuality& quality) {
     quality.frames = summary.after.frames;
     quality.frames_named = summary.after.named;
     quality.frames_located = summary.after.located;
-    // What the recording's own machine left out was looked for now.
+    // Whatever the recording's machine left out has now been looked up.
     quality.naming.modules_left_out = quality.naming.places_left_out = quality.naming.lines_left_out = 0;
     quality.naming.modules_gone = static_cast<std::uint64_t>(std::count_if(
         summary.modules.begin(), summary.modules.end(), [](const Outcome& module) { return module.found_in.empty(); }));
 }
 
-// `output` is a folder, or a file of any name.
+// `output` is a folder or a file name.
 Result<trace::BundleInfo> write_output(const trace::BundleContent& content, const std::string& session_id,
                                        const fs::path& output) {
     const bool folder_given = is_folder(output);
@@ -188,7 +188,7 @@ std::string module_row(const Outcome& module) {
     return text + "\n";
 }
 
-// What was found, then what was not; files that are here but without debug information are only counted.
+// Modules found, then missing ones. Files that exist without debug information are only counted.
 std::string module_rows(const Summary& summary) {
     constexpr std::size_t missing_rows = 20;
     std::string found, missing;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside this program, as it is installed and as it is built; else by PATH.
+// Next to this program, as installed or as built; otherwise from PATH.
 std::string find_uploader() {
     std::error_code ignored;
     const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -32,7 +32,7 @@ std::string find_uploader() {
     return "lagtrap-uploader";
 }
 
-// Runs a program to its end and gives its exit code; what ends it otherwise is an error.
+// Runs a program and returns its exit code; fails if it ended in any other way.
 Result<int> run_program(std::vector<std::string> arguments) {
     std::vector<char*> pointers;
     pointers.reserve(arguments.size() + 1);
@@ -49,7 +49,7 @@ Result<int> run_program(std::vector<std::string> arguments) {
     return make_error(ErrorKind::System, arguments[0] + " was killed by signal " + std::to_string(WTERMSIG(status)));
 }
 
-// What the bundle is called in a spool, whatever somebody has called the file.
+// The bundle's name in a spool, whatever its file is called.
 Result<std::string> spool_name(const fs::path& bundle) {
     TRY_ASSIGN(const std::string text, trace::read_bundle_system_file(bundle));
     TRY_ASSIGN(const trace::SystemFile system, trace::read_system_file(text));
@@ -69,7 +69,7 @@ Status copy_bundles(const std::vector<std::string>& bundles, const std::string& 
     return success();
 }
 
-// Bundles from elsewhere go through a spool of their own, as copies of the files named.
+// Foreign bundles are copied to a temporary spool.
 Result<std::string> make_spool(const std::vector<std::string>& bundles, const std::string& known_spool) {
     std::string name = (fs::temp_directory_path() / "lagtrap-upload-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) return system_error("create a folder for the upload");
@@ -81,8 +81,8 @@ Result<std::string> make_spool(const std::vector<std::string>& bundles, const st
     return name;
 }
 
-// Where bundles that are named in short may be. Of settings that cannot be read nothing is known; what is wrong with them is for
-// lagtrap-uploader to say.
+// Where bundles given by a short name may be. If the settings are unreadable, nothing is known;
+// lagtrap-uploader will report what is wrong.
 std::string searched_spool(const UploadOptions& options) {
     if (!options.spool.empty()) return options.spool;
     const auto outcome = settings::load_settings(options.settings, settings::BinaryCheck::Skip);

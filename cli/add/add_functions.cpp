@@ -20,19 +20,19 @@ using formats::StackProfile;
 
 constexpr std::size_t functions_limit = 24;
 constexpr std::size_t seen_limit = 4096;
-constexpr double least_share = 0.05;         // of the program's time on a CPU
+constexpr double least_share = 0.05;         // of the program's CPU time
 constexpr double always_there_share = 0.98;  // of its threads' time
 
 struct Seen {
     std::uint64_t busy_ns = 0;
     std::uint64_t total_ns = 0;
-    std::uint64_t idle_ns = 0;    // of it, waiting for events
-    std::uint64_t stretches = 0;  // times that a thread came to it
-    std::size_t depth = 0;        // from the outside, the least
+    std::uint64_t idle_ns = 0;    // part spent waiting for events
+    std::uint64_t stretches = 0;  // number of times a thread entered it
+    std::size_t depth = 0;        // smallest, from the outside
     std::set<const formats::ProfiledThread*> threads;
 };
 
-// Functions of one module over all stacks of the target's threads.
+// Functions of one module, over all stacks of the target's threads.
 class FunctionSearch {
   public:
     FunctionSearch(const AddTarget& target, const StackProfile& profile) : profile_(profile), module_(target.program) {
@@ -42,7 +42,7 @@ class FunctionSearch {
             if (pids.contains(thread.pid)) look_at(thread);
     }
 
-    // Names with what was seen, most time on a CPU first, and of equals the outermost first.
+    // Names and what was seen, most CPU time first; among equals, the outermost first.
     [[nodiscard]] std::vector<std::pair<std::string, Seen>> found() const {
         std::vector<std::pair<std::string, Seen>> found;
         for (const auto& [name, seen] : seen_) {
@@ -88,7 +88,7 @@ class FunctionSearch {
         }
     }
 
-    // Of the program on this stack, from the outside in.
+    // The program's functions on this stack, outermost first.
     const std::vector<std::string>& functions_of(std::uint32_t stack) {
         const auto [place, added] = functions_.try_emplace(stack);
         if (!added) return place->second;
@@ -108,7 +108,7 @@ class FunctionSearch {
     std::uint64_t busy_ns_ = 0;
 };
 
-// Each function that can be watched, by the name that a stack shows for it.
+// Each watchable function, by its name in stacks.
 std::map<std::string, std::string> written_names(const AddTarget& target) {
     std::map<std::string, std::string> names;
     const auto path = std::filesystem::path("/proc") / std::to_string(target.processes.front().pid) / "root" /

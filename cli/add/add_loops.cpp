@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t processes_limit = 64;
-constexpr std::size_t threads_limit = 256;  // of each process
+constexpr std::size_t threads_limit = 256;  // per process
 
 struct WaitingCall {
     long number;
@@ -40,7 +40,7 @@ constexpr std::array waiting_calls{
     WaitingCall{SYS_accept4, "accept4"},
 };
 
-// Of a thread that is in none, runs, or is not ours to look at: nothing.
+// nullptr if the thread is in none of these calls, is running, or may not be inspected.
 const char* waiting_call_of(const fs::path& task) {
     std::ifstream file(task / "syscall");
     std::string word;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t name_bytes = 63;
 constexpr std::size_t probes_limit = 24;
 
-// Where the file can be read: a process in a container sees it under its own root.
+// A path that can be read: a process in a container sees the file under its own root.
 fs::path readable_path(const AddTarget& target) {
     if (target.processes.empty()) return target.program;
     return fs::path("/proc") / std::to_string(target.processes.front().pid) / "root" /
@@ -49,7 +49,7 @@ bool is_for_program(const settings::Preset& preset, const AddTarget& target) {
                        [&](const std::string& binary) { return settings::means_file(binary, target.name, {}); });
 }
 
-// "checkpoint__start" is "checkpoint"; nothing where the name is no begin.
+// "checkpoint" for "checkpoint__start"; nullopt if the name is not a begin.
 std::optional<std::pair<std::string, std::vector<std::string>>> begun_by(const std::string& name) {
     static const std::map<std::string_view, std::vector<std::string>> pairs{
         {"__start", {"__done", "__end", "__stop", "__finish"}},
@@ -68,7 +68,7 @@ std::optional<std::pair<std::string, std::vector<std::string>>> begun_by(const s
     return std::nullopt;
 }
 
-// Nothing where neither is given.
+// Empty if neither is given.
 std::string scope_element(const std::string& unit, const std::string& program) {
     if (unit.empty() && program.empty()) return {};
     std::string text = "<scope";
@@ -77,7 +77,7 @@ std::string scope_element(const std::string& unit, const std::string& program) {
     return text + "/>";
 }
 
-// Of an event whose markers lie in a file.
+// For an event whose markers are in a file.
 std::string binary_attribute(const char* before, const Offer& offer) {
     if (offer.binary.empty()) return {};
     return fmt::format("{}binary=\"{}\"", before, settings::attribute_text(offer.binary));
@@ -213,7 +213,7 @@ void take_measured(std::vector<Offer>& offers, const boost::json::object& status
             measured.sum_ns = number(part(seen, "timed"), "ns");
             measured.on_cpu_ns = number(part(seen, "timed"), "on_cpu_ns");
             if (measured.runs > 0) event.threshold = threshold_for(measured);
-            // A thread that is in it nearly all the time goes round in it.
+            // A function that a thread is in nearly all the time is a loop.
             constexpr double nearly_always = 0.95;
             const double share =
                 static_cast<double>(measured.sum_ns) / static_cast<double>(std::max<std::int64_t>(1, time.count()));
@@ -246,8 +246,9 @@ std::vector<Offer> ranked(std::vector<Offer> offers) {
         return std::tuple(place_of(offer), measured.too_often, measured.runs == 0);
     };
     std::stable_sort(offers.begin(), offers.end(), [&](const Offer& a, const Offer& b) { return rank(a) < rank(b); });
-    // Functions that cover about the same time on a CPU are one below the other: the outermost is the operation. They came from
-    // the outside in, so of those near the largest the first one comes first.
+    // Functions that cover about the same CPU time call each other, and the outermost is the
+    // operation. They are ordered from the outside in, so of those close to the largest, take the
+    // first.
     constexpr double about_the_same = 0.75;
     for (auto next = offers.begin(); next != offers.end(); ++next) {
         const auto end =
@@ -275,7 +276,7 @@ std::string threshold_for(const Measured& measured) {
 
 namespace {
 
-// Four times the threshold, and between 2 s and 20 s.
+// Four times the threshold, limited to 2 s to 20 s.
 std::string trace_length_for(const std::string& threshold) {
     const auto length = parse_duration(threshold);
     const std::int64_t seconds = length ? (4 * length->count() + 999'999'999) / 1'000'000'000 : 2;
@@ -292,7 +293,7 @@ std::string use_element(const Offer& offer, const std::string& events, const std
     return text + ">\n    " + scope_element(choice.unit, {}) + "\n  </use>\n";
 }
 
-// Events that ran have thresholds of their own, the others the preset's.
+// Events that ran get their own thresholds, the others keep the preset's.
 std::string preset_elements(const Offer& offer, const OfferChoice& choice) {
     if (!choice.threshold.empty()) return use_element(offer, {}, choice.threshold, choice);
     if (offer.events.size() == 1) return use_element(offer, {}, offer.events.front().threshold, choice);

@@ -34,7 +34,7 @@ bool is_in_unit(const fs::path& process, const std::string& unit) {
     return false;
 }
 
-// Those of the program that most of them run.
+// Keeps the processes of the program that most of them run.
 AddTarget target_of(std::vector<MappedProcess> processes) {
     std::map<std::string, std::size_t> counts;
     for (const MappedProcess& process : processes) ++counts[process.files.front()];

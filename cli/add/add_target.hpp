@@ -1,4 +1,4 @@
-// What `lagtrap add` is asked about: a program, a process or a unit.
+// The subject of `lagtrap add`: a program, a process or a unit.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 namespace lagtrap::cli {
 
 struct AddTarget {
-    std::string program;  // path of its file, as its processes see it
-    std::string name;     // path that the settings should have: the link that it is started by, or the same
-    std::string unit;     // "nginx.service" where a unit was asked for
-    std::vector<MappedProcess> processes;  // those that run it now
+    std::string program;                   // path of its file, as its processes see it
+    std::string name;                      // path for the settings: the link used to start it, or `program`
+    std::string unit;                      // "nginx.service", if the user named a unit
+    std::vector<MappedProcess> processes;  // currently running it
 };
 
-// `text` is the number of a process, a path of a program, a unit ("nginx.service"), or a name: of processes, of a unit, or of a
-// program in the folders of PATH. Of several programs in a unit the one with the most processes counts. ErrorKind::NotFound
-// says where it was looked for.
+// Resolves `text`: a process id, a program path, a unit ("nginx.service"), or the name of a
+// process, a unit or a program in PATH. If a unit runs several programs, the one with the most
+// processes counts. ErrorKind::NotFound says where it looked.
 [[nodiscard]] Result<AddTarget> find_target(const std::string& text, const std::filesystem::path& proc_root = "/proc");
 
 }  // namespace lagtrap::cli

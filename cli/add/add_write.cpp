@@ -27,7 +27,7 @@ constexpr auto reload_limit = 30s;
 
 Status add_to_settings(const std::string& path, const std::string& elements) {
     std::error_code failed;
-    const fs::path whole = fs::canonical(path, failed);  // a link stays one
+    const fs::path whole = fs::canonical(path, failed);  // keeps links
     if (failed) return system_error(path, failed.value());
     TRY_ASSIGN(const std::string before, read_file(whole, settings::file_bytes_limit));
     TRY_ASSIGN(const std::string after, settings::with_elements(before, elements, path));

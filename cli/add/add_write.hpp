@@ -1,4 +1,4 @@
-// Writes new events into the settings, so that they stay valid or as they were, and has the daemon read them.
+// Adds new events to the settings, which stay valid or unchanged, and makes the daemon reload them.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace lagtrap::cli {
 
-// Adds the elements to the file, which is replaced at once or not at all; its comments, owner and mode stay. What the check of
-// settings says against them, on this machine, is the error.
+// Adds the elements to the file. Replaces the file atomically and keeps its comments, owner and
+// mode. Fails, with the message of the settings check, if the result would not be valid on this
+// machine.
 [[nodiscard]] Status add_to_settings(const std::string& path, const std::string& elements);
 
-// Has the daemon behind this socket read its settings, if it is theirs, and waits until it has: a sentence on that. An error
-// says why it did not take them.
+// Makes the daemon behind this socket reload its settings, if it uses this file, and waits until it
+// has. Returns a sentence about that; the error says why the daemon refused them.
 [[nodiscard]] Result<std::string> reload_daemon(const std::string& socket, const std::string& path);
 
 }  // namespace lagtrap::cli

@@ -16,7 +16,7 @@ struct Found {
     fs::file_time_type made;
 };
 
-// A folder that is not there holds nothing; one that may not be read is an error.
+// A missing folder counts as empty; an unreadable one is an error.
 Status add_bundles(const fs::path& folder, std::vector<Found>& found) {
     std::error_code failure;
     fs::directory_iterator entries(folder, failure);

@@ -1,4 +1,4 @@
-// Which recording a person means.
+// Finds the recording that the user means.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,12 @@
 
 namespace lagtrap::cli {
 
-// `wanted` is a file or folder that exists, or the beginning (4 characters or more) of a session's id or bundle's
-// name in the spool; empty: the newest bundle of the spool. Errors say where it looked and what there is.
+// `wanted` is an existing file or folder, or the first 4 or more characters of a session id or
+// bundle name in the spool; empty for the spool's newest bundle. Errors say where it looked and
+// what there is.
 [[nodiscard]] Result<std::filesystem::path> find_bundle(const std::string& wanted, const std::filesystem::path& spool);
 
-// The spool's bundles, newest first, whatever became of them.
+// The spool's bundles in any state, newest first.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> bundles_of_spool(const std::filesystem::path& spool);
 
 }  // namespace lagtrap::cli

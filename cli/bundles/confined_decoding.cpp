@@ -23,17 +23,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t answer_limit_bytes = 4ULL << 30;
-// Before the names of files that are open: nothing lies there, so that no question about a name needs rights.
+// Prefix for names of open files. No such path exists, so a lookup of a name needs no rights.
 constexpr const char* opened_folder = "/lagtrap:opened";
-// The first byte of an answer.
+// First byte of an answer.
 constexpr char good = '+';
 constexpr char bad = '-';
 
-// The files of a recording, opened by the rights of the caller.
+// The files of a recording, opened with the caller's rights.
 class OpenedFiles final : public FileAccess {
   public:
     [[nodiscard]] Status add(const fs::path& path) {
-        // A FIFO would wait for a writer; whoever reads it says what is wrong with it.
+        // Do not block on a FIFO; the reader reports what is wrong with it.
         TRY_ASSIGN(UniqueFd file, open_file(path, O_RDONLY | O_NONBLOCK));
         files_[opened_folder + fs::absolute(path).string()] = std::move(file);
         return success();
@@ -53,7 +53,7 @@ class OpenedFiles final : public FileAccess {
     std::map<std::string, UniqueFd> files_;
 };
 
-// Opens what read_recording() reads of it; the name by which it is read.
+// Opens the files that read_recording() reads; returns the name to read them by.
 Result<fs::path> open_recording(const fs::path& path, OpenedFiles& files) {
     std::error_code unknown;
     const bool is_folder = fs::is_directory(path, unknown);
@@ -73,7 +73,7 @@ Result<std::string> confine_and_make(const std::function<Result<std::string>(con
                                      const fs::path& opened) {
     TRY(drop_privileges());
     Confinement confinement;
-    confinement.address_space_bytes = 0;  // lagtrap's own limit holds here too
+    confinement.address_space_bytes = 0;  // lagtrap's own limit applies here too
     TRY(confine_process(confinement));
     try {
         return make(opened);
@@ -91,7 +91,7 @@ Result<std::string> confine_and_make(const std::function<Result<std::string>(con
     const std::string& text = made ? *made : made.error().message;
     bool written = static_cast<bool>(write_all(answer, made ? &good : &bad, 1));
     written = written && write_all(answer, text.data(), text.size());
-    // Nothing of the parent's is run or flushed.
+    // Exit without running or flushing anything of the parent's.
     ::_exit(written ? 0 : 1);
 }
 

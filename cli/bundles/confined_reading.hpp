@@ -1,4 +1,4 @@
-// Foreign files read by lagtrap-reader, a process without privileges, instead of by the command itself.
+// Has lagtrap-reader, an unprivileged process, read foreign files on behalf of the command.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,12 @@
 
 namespace lagtrap::cli {
 
-// As long as it lives, ProgramFile reads by lagtrap-reader. Where that is not installed, as the daemon is not, the
-// command reads by itself. One at a time, while there is one thread.
+// While it exists, ProgramFile reads through lagtrap-reader. If lagtrap-reader is not installed (it
+// comes with the daemon), the command reads files itself. Only one at a time, and only with a
+// single thread.
 class ConfinedReading {
   public:
-    // Errors: lagtrap-reader is there, but cannot be started.
+    // Fails if lagtrap-reader exists but cannot be started.
     [[nodiscard]] static Result<ConfinedReading> start();
     ConfinedReading(ConfinedReading&&) noexcept = default;
     ConfinedReading& operator=(ConfinedReading&&) = delete;

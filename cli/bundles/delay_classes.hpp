@@ -1,4 +1,4 @@
-// What took most of the time of an event's delays, of the daemon's answer.
+// Classifies an event's delays by what took most of their time, from the daemon's answer.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace lagtrap::cli {
 
-// All classes in a fixed order, with their number of delays; those that no daemon tells count as 0.
+// All classes in a fixed order, with their number of delays; 0 if the daemon does not report a
+// class.
 [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> delay_classes(const boost::json::object& event);
 
 }  // namespace lagtrap::cli

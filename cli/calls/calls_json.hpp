@@ -1,4 +1,4 @@
-// Trees of calls as JSON, for programs.
+// Formats call trees as JSON, for programs.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace lagtrap::cli {
 
-// Callers first; `times`: of each call, net.
+// Callers precede callees; `times` has the times of each call without probe overhead.
 [[nodiscard]] boost::json::array tree_calls_json(const calls::Tree& tree, const std::vector<calls::Times>& times,
                                                  const std::vector<calls::Function>& functions);
 

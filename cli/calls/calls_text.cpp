@@ -25,7 +25,7 @@ constexpr std::size_t most_named = 3;
 
 std::string module_of(const Function& function) { return std::filesystem::path(function.module).filename().string(); }
 
-// "on CPU 1.20 ms, waiting for a CPU 3.00 us, blocked 8.00 ms"; what is nothing is left out.
+// "on CPU 1.20 ms, waiting for a CPU 3.00 us, blocked 8.00 ms"; omits zero times.
 std::string parts_of(const Times& times) {
     std::string text;
     const auto add = [&](const char* name, std::uint64_t time_ns) {
@@ -46,7 +46,7 @@ const char* end_of(calls::CallEnd end) {
     }
 }
 
-// Below one call, what is not shown for itself.
+// The calls below one call that are not shown individually.
 struct Rest {
     std::uint64_t calls = 0, time_ns = 0, unknown = 0;
     std::map<std::uint32_t, std::uint64_t> of;  // calls by function
@@ -78,7 +78,7 @@ class TreeText {
 
     std::string rows() {
         text_.clear();
-        // By hand: trees may be deeper than this program's stack.
+        // Uses its own stack: trees can be deeper than this program's.
         std::vector<std::pair<std::uint32_t, std::size_t>> open{{0, 0}};
         while (!open.empty()) {
             const auto [number, depth] = open.back();
@@ -170,7 +170,7 @@ class TreeText {
             columns + (outstanding ? look_.paint(Colour::Bold, name) : name) + look_.paint(Colour::Dim, note) + "\n";
     }
 
-    // Half of nearly nothing is nothing to look at.
+    // Half of almost nothing is not worth showing.
     [[nodiscard]] bool is_shown_anyway(std::uint32_t number) const {
         return ratio(times_[number].wall_ns, times_[0].wall_ns) >= 10 * shown_share;
     }

@@ -1,4 +1,4 @@
-// Trees of calls as text, for people.
+// Formats call trees as text, for people.
 #pragma once
 
 #include <string>
@@ -15,26 +15,27 @@ struct CallsLook {
     Paint paint;
     std::size_t columns = 80;
     bool all = false;  // leave nothing out
-    bool cut = false;  // lines at the last column
+    bool cut = false;  // cut lines at the last column
 };
 
-// What is watched, and what not.
+// What is watched, and what is not.
 [[nodiscard]] std::string started_text(const calls::Started& started, const std::string& function,
                                        const CallsLook& look);
-// Functions that were found by looking at calls through pointers.
+// Functions found by observing calls through pointers.
 [[nodiscard]] std::string more_text(const std::vector<calls::Function>& more, const CallsLook& look);
-// One call of the function. Calls that took less than a hundredth of it are added up in a line, unless everything is wanted;
-// those that took half of their caller's time or more stand out.
+// One call of the function. Calls shorter than a hundredth of it are summed in one line, unless
+// `look.all`. Calls that took at least half of their caller's time are highlighted.
 [[nodiscard]] std::string tree_text(const calls::Tree& tree, const std::vector<calls::Function>& functions,
                                     const CallsLook& look);
-// The same of a recording, whose times are known, without the line of time and thread; no line is longer than the screen.
+// As tree_text(), for a recording with known times, without the line of time and thread. No line is
+// longer than the screen.
 [[nodiscard]] std::string tree_rows(const calls::Tree& tree, const std::vector<calls::Times>& times,
                                     const std::vector<calls::Function>& functions, const CallsLook& look);
 [[nodiscard]] std::string summary_text(const calls::Summary& summary, const std::vector<calls::Function>& functions,
                                        const CallsLook& look);
 [[nodiscard]] std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out,
                                          const std::vector<calls::Function>& functions, const CallsLook& look);
-// `told`: trees that were shown.
+// `told` is the number of trees shown.
 [[nodiscard]] std::string ended_text(const calls::Ended& ended, const std::string& function, std::uint64_t told);
 
 }  // namespace lagtrap::cli

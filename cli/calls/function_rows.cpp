@@ -17,7 +17,7 @@ std::size_t room_beside(std::size_t width, const CallsLook& look) {
     return look.columns - std::min(look.columns - 1, width);
 }
 
-// The place stands behind the name where it fits.
+// The place follows the name if it fits.
 std::string named(const FunctionRow& row, std::size_t room, const CallsLook& look) {
     const std::string name = cut_end(row.name, room);
     if (row.source.empty() || width_of(name) + 2 + width_of(row.source) > room) return name;
@@ -50,7 +50,8 @@ std::string own_time_rows(std::vector<FunctionRow> rows, std::uint64_t whole_ns,
     return text;
 }
 
-// Each of another place: of calls within one another the innermost is what to look at, but all are long.
+// Each from a different place: among nested calls, the innermost is the interesting one, but all
+// are long.
 std::string longest_rows(std::vector<FunctionRow> rows, const CallsLook& look) {
     std::erase_if(rows, [](const FunctionRow& one) { return !one.timed; });
     if (rows.empty()) return "";

@@ -67,7 +67,7 @@ std::string counted_text(const std::vector<FunctionRow>& rows, std::size_t top, 
     return text + longest_rows(rows, look);
 }
 
-// The reason stands behind the rest where it fits, and below it where it does not.
+// The reason follows on the same line if it fits, otherwise on the next.
 std::string hook_text(const calls::HookCount& hook, const CallsLook& look) {
     constexpr std::size_t figures = 62, indent = 13;
     std::string text =

@@ -1,4 +1,4 @@
-// A trace of functions as text, for people.
+// Formats a function trace as text, for people.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 
 namespace lagtrap::cli {
 
-// How functions were sorted, and how they are watched.
+// How functions were classified, and how they are watched.
 [[nodiscard]] std::string functions_started_text(const calls::FunctionsStarted& started, const CallsLook& look);
-// The functions with the most own time, at most `top`, the calls that took longest with the path to each, and what was lost.
+// The functions with most own time (at most `top`), the longest calls with the path to each, and
+// what was lost.
 [[nodiscard]] std::string functions_ended_text(const calls::FunctionsEnded& ended,
                                                const std::vector<calls::Function>& functions, std::size_t top,
                                                const CallsLook& look);

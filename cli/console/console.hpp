@@ -1,4 +1,4 @@
-// Where a command writes, and whether in colours.
+// Where a command writes, and whether in colour.
 #pragma once
 
 #include <ostream>
@@ -14,7 +14,7 @@ inline constexpr int exit_usage = 2;
 
 enum class Colour { None, Bold, Dim, Red, Green, Yellow, Blue };
 
-// Colours text, or leaves it as it is.
+// Colours text, or returns it unchanged.
 class Paint {
   public:
     explicit Paint(bool colours) : colours_(colours) {}
@@ -28,17 +28,17 @@ struct Console {
     std::ostream& out;
     std::ostream& err;
     Paint paint;
-    std::size_t columns = 80;  // of the screen that `out` is shown on
-    bool terminal = false;     // `out` is a screen
+    std::size_t columns = 80;  // width of the screen that shows `out`
+    bool terminal = false;     // `out` is a terminal
 
-    // Says "lagtrap: MESSAGE" and gives exit_failed.
+    // Prints "lagtrap: MESSAGE" and returns exit_failed.
     int fail(std::string_view message);
 };
 
-// Whether standard output is a terminal and neither NO_COLOR nor TERM=dumb forbids colours.
+// True if standard output is a terminal and neither NO_COLOR nor TERM=dumb disables colours.
 [[nodiscard]] bool wants_colours();
 
-// Columns of the terminal that standard output is, or as COLUMNS says; 80 where neither is known. Between 60 and 240.
+// Width of standard output's terminal, or COLUMNS; 80 if neither is known. Between 60 and 240.
 [[nodiscard]] std::size_t screen_columns();
 
 }  // namespace lagtrap::cli

@@ -20,7 +20,7 @@ void note(std::initializer_list<int> signals, unsigned flags) {
 
 }  // namespace
 
-// What is being written then is written whole.
+// SA_RESTART lets a write in progress complete.
 void note_interrupts() { note({SIGINT}, SA_RESTART); }
 
 void note_interrupts_while_waiting() { note({SIGINT, SIGTERM}, 0); }

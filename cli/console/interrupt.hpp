@@ -1,4 +1,4 @@
-// An interrupt (Ctrl-C) while a command waits.
+// Handles interrupts (Ctrl-C) while a command waits.
 #pragma once
 
 #include <csignal>
@@ -8,9 +8,9 @@ namespace lagtrap::cli {
 // Set by the first interrupt after note_interrupts().
 extern volatile std::sig_atomic_t interrupted;
 
-// From now on the first interrupt is noted; a second one ends the program.
+// From now on, the first interrupt is noted; a second one ends the program.
 void note_interrupts();
-// The same, and of SIGTERM too. System calls that wait end then (EINTR).
+// As note_interrupts(), and for SIGTERM too. Blocking system calls then fail with EINTR.
 void note_interrupts_while_waiting();
 
 }  // namespace lagtrap::cli

@@ -23,7 +23,7 @@ void limit_memory() {
     if (is_sanitized || pages <= 0 || page_bytes <= 0 || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
     const std::uint64_t machine_bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
     limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, memory_limit_bytes(machine_bytes));
-    // Where the limit cannot be set, reading goes on without.
+    // If the limit cannot be set, continue without it.
     static_cast<void>(::setrlimit(RLIMIT_DATA, &limit));
 }
 

@@ -5,7 +5,7 @@
 
 namespace lagtrap::cli {
 
-// 0 of nothing.
+// 0 if the whole is 0.
 [[nodiscard]] constexpr double ratio(std::uint64_t part, std::uint64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }

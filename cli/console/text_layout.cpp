@@ -13,7 +13,7 @@ namespace {
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-// Bytes of the first `count` characters.
+// Size in bytes of the first `count` characters.
 std::size_t bytes_of(std::string_view text, std::size_t count) {
     std::size_t place = 0;
     for (; place < text.size(); ++place) {
@@ -96,7 +96,7 @@ std::string join_path(const std::vector<std::string>& parts, std::size_t width) 
     }
     if (parts.size() == 1 || width_of(text) + gap.size() > width) return cut_middle(text, width);
     const std::string first = parts.front() + std::string(arrow) + std::string(gap);
-    // Who called the last one says more than where all began.
+    // The last function's caller is more informative than the outermost one.
     const std::size_t last_two = width_of(parts[parts.size() - 2]) + arrow.size() + width_of(text);
     const bool two_or_first = width_of(first) + last_two <= width || gap.size() + last_two > width;
     const bool with_first = parts.size() > 2 && width_of(first) + width_of(text) <= width && two_or_first;

@@ -1,4 +1,5 @@
-// Text in columns, for screens of a fixed width. Widths count characters (code points), not bytes.
+// Lays out text in columns for screens of a fixed width. Widths count characters (code points), not
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,39 +11,41 @@
 
 namespace lagtrap::cli {
 
-inline constexpr std::size_t screen_width = 80;  // where nothing is known of the screen
+inline constexpr std::size_t screen_width = 80;  // if the screen's width is unknown
 
 [[nodiscard]] std::size_t width_of(std::string_view text);
 
-// At most `width` characters; what is cut is shown as "..." at the end, or in the middle.
+// At most `width` characters; "..." at the end, or in the middle, marks the cut.
 [[nodiscard]] std::string cut_end(std::string_view text, std::size_t width);
 [[nodiscard]] std::string cut_middle(std::string_view text, std::size_t width);
 
-// Cut and filled up with spaces to exactly `width` characters.
-[[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);   // text at the right
-[[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);  // text at the left
+// Cut, or padded with spaces, to exactly `width` characters.
+[[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);   // text on the right
+[[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);  // text on the left
 
-// "96 %"; "<1 %" for what is more than nothing and rounds to less than 1; "-" where `whole` is 0.
+// "96 %"; "<1 %" for a positive share that rounds to less than 1; "-" if `whole` was 0.
 [[nodiscard]] std::string percent(double share);
 
-// `share` (0 to 1) of `width` as '#', at least one for what is more than nothing.
+// `share` (0 to 1) of `width` as '#'; at least one if it is positive.
 [[nodiscard]] std::string bar(double share, std::size_t width);
-// The same, starting at `offset` (0 to 1) between spaces: a stretch of a whole.
+// As bar(), starting at `offset` (0 to 1) between spaces: a section of a whole.
 [[nodiscard]] std::string stretch(double offset, double share, std::size_t width);
 
 // "12,345".
 [[nodiscard]] std::string with_commas(std::uint64_t number);
 
-// "1.50 ms" of a length in nanoseconds.
+// "1.50 ms" for a length in nanoseconds.
 [[nodiscard]] inline std::string duration(std::uint64_t length_ns) { return format_duration_ns(length_ns); }
 
 // "1 run", "2 runs".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view one, std::string_view many);
 
-// Joins `parts` by " > " to at most `width`. Where they do not fit, the first and as many of the last as do: "a > ... > z".
+// Joins `parts` by " > " to at most `width` characters. If they do not fit, keeps the first and as
+// many of the last as fit: "a > ... > z".
 [[nodiscard]] std::string join_path(const std::vector<std::string>& parts, std::size_t width);
 
-// Words in lines of at most `width` (a longer word has a line of its own), each after `indent` spaces and with a line end.
+// Wraps words into lines of at most `width` (a longer word gets its own line), each with `indent`
+// leading spaces and a line end.
 [[nodiscard]] std::string wrap_words(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace lagtrap::cli

@@ -1,4 +1,4 @@
-// Names of users, for people.
+// User names for display.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace lagtrap::cli {
 
-// "joe (1001)", or "1001" where this machine has no such user.
+// "joe (1001)", or "1001" if this machine has no such user.
 [[nodiscard]] std::string user_text(std::uint32_t uid);
 
 }  // namespace lagtrap::cli

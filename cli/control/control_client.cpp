@@ -48,7 +48,7 @@ Result<UniqueFd> connect_to(const std::filesystem::path& socket) {
     return system_error("connect to lagtrapd at " + path);
 }
 
-// One line without its newline; the daemon's end of the connection ends it as well.
+// One line without its newline. The end of the connection also ends it.
 Result<std::string> read_line(int fd) {
     const auto deadline = std::chrono::steady_clock::now() + answer_wait;
     std::string line;
@@ -119,7 +119,8 @@ Status DaemonLines::say_enough() {
 }
 
 Result<std::optional<std::string>> DaemonLines::next(std::size_t limit_bytes, const volatile std::sig_atomic_t& stop) {
-    constexpr int look_interval_ms = 100;  // at `stop`, where its signal came just before the wait
+    // How often `stop` is checked, in case its signal came just before the wait.
+    constexpr int look_interval_ms = 100;
     for (;;) {
         if (const auto end = waiting_.find('\n', searched_); end != std::string::npos) {
             std::string line = waiting_.substr(0, end);

@@ -1,4 +1,5 @@
-// Talks to the daemon over its control socket: a JSON object and a newline each way, one request a connection.
+// Talks to the daemon over its control socket: a JSON object and a newline each way, one request
+// per connection.
 #pragma once
 
 #include <csignal>
@@ -15,22 +16,23 @@ namespace lagtrap::cli {
 
 inline constexpr std::size_t answer_limit_bytes = 4 * 1024 * 1024;
 
-// Sends the request and waits up to 10 seconds for the answer, which is an object with "ok":true. Errors say what
-// to do: start the daemon (NotFound), get the right (Denied), what the daemon itself refused (Invalid).
+// Sends the request and waits up to 10 seconds for the answer, an object with "ok":true. Errors say
+// what to do: start the daemon (NotFound), get permission (Denied), or what the daemon refused
+// (Invalid).
 [[nodiscard]] Result<boost::json::object> ask_daemon(const std::filesystem::path& socket,
                                                      const boost::json::object& request);
 
-// An answer that goes on for many lines. Its destructor ends it: the daemon stops what it does for it.
+// An answer of many lines. The destructor ends it, and the daemon stops the work for it.
 class DaemonLines {
   public:
     // Sends the request. Errors as ask_daemon().
     [[nodiscard]] static Result<DaemonLines> ask(const std::filesystem::path& socket,
                                                  const boost::json::object& request);
-    // The next line without its end; waits for it. Nothing: the daemon has ended the answer, or `stop` was set.
-    // ErrorKind::TooLarge: a line of more than `limit_bytes`.
+    // Waits for the next line and returns it without its end; nullopt once the daemon has ended the
+    // answer or `stop` is set. ErrorKind::TooLarge for a line of more than `limit_bytes`.
     [[nodiscard]] Result<std::optional<std::string>> next(std::size_t limit_bytes,
                                                           const volatile std::sig_atomic_t& stop);
-    // Asks the daemon to end the answer; what it still has to say comes.
+    // Asks the daemon to end the answer; its remaining lines still follow.
     [[nodiscard]] Status say_enough();
 
   private:

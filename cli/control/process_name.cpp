@@ -21,7 +21,7 @@ std::uint32_t number_of(const std::string& text) {
     return failed == std::errc{} && end == text.data() + text.size() ? number : 0;
 }
 
-// Of processes that are not the caller's only the name is there.
+// For other users' processes, only the name is readable.
 bool has_name(const std::filesystem::path& process, const std::string& name) {
     auto shown = read_file(process / "comm", 64);
     if (shown && !shown->empty()) shown->pop_back();

@@ -1,4 +1,4 @@
-// A process that somebody named by its number or by its name.
+// Finds a process by its id or name.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace lagtrap::cli {
 
-// `text`: a number, or the name of a program or of a process as `ps -e` shows it. NotFound: nobody has it; Invalid: several
-// have, with the numbers to choose from.
+// `text` is an id, or the name of a program or of a process as `ps -e` shows it.
+// ErrorKind::NotFound if there is none; Invalid, with a list of ids, if there are several.
 [[nodiscard]] Result<std::uint32_t> find_process(const std::string& text,
                                                  const std::filesystem::path& proc_root = "/proc");
 

@@ -1,4 +1,4 @@
-// What the commands share that have the daemon trace a process: calls, functions, objects.
+// Shared by the commands that make the daemon trace a process: calls, functions, objects.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,24 @@ namespace lagtrap::cli {
 
 struct ProcessTrace {
     const char* command = nullptr;
-    const std::string& process;  // a number or a name
-    const std::string& least;    // a duration; empty: none
-    const std::string& length;   // a duration
+    const std::string& process;  // id or name
+    const std::string& least;    // duration; empty for none
+    const std::string& length;   // duration
     double budget_percent = 0;
 };
-// The request with the fields that all of them have. Errors: no such process; a wrong duration, with its option.
+// A request with the fields common to all of them. Fails if there is no such process, or for an
+// invalid duration, naming its option.
 [[nodiscard]] Result<boost::json::object> request_of_trace(const ProcessTrace& trace);
 // Adds a duration to a request. Errors name the option.
 [[nodiscard]] Status put_duration(boost::json::object& request, const char* field, const std::string& text,
                                   const char* option);
 
-// Feeds every line of the daemon's answer to `take` until it ends. The first interrupt asks the daemon to end it: what was seen
-// until then is told at the end. Errors: those of `take`, and of the connection.
+// Passes every line of the daemon's answer to `take` until the answer ends. The first interrupt
+// asks the daemon to end it, and the daemon then sends its results so far. Returns errors of `take`
+// and of the connection.
 [[nodiscard]] Status each_line(DaemonLines& lines, const std::function<Status(const std::string&)>& take);
 
-// The answer is over, and its last line has not come.
+// Message for an answer that ended without its last line.
 inline constexpr const char* daemon_has_gone = "lagtrapd has gone; its probes went with it";
 
 }  // namespace lagtrap::cli

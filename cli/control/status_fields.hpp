@@ -1,4 +1,4 @@
-// Fields of the daemon's answer: one that is missing or of another type counts as 0 or empty.
+// Fields of the daemon's answer. A missing field, or one of another type, counts as 0 or empty.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace lagtrap::cli {
     return value->to_number<double>();
 }
 
-// Printable.
+// Returns printable text.
 [[nodiscard]] inline std::string text(const boost::json::object& from, const char* key) {
     const auto* value = from.if_contains(key);
     return value != nullptr && value->is_string() ? printable(std::string_view(value->as_string())) : std::string();
@@ -37,7 +37,8 @@ namespace lagtrap::cli {
     return value != nullptr && value->is_bool() && value->as_bool();
 }
 
-// Whether an event is watched a part of the time, because it costs too much to be watched always.
+// True if an event is watched only part of the time, because watching it always would cost too
+// much.
 [[nodiscard]] inline bool is_watched_in_part(const boost::json::object& event) {
     const double share = real(event, "watched_share");
     return share > 0 && share < 1;
@@ -59,7 +60,7 @@ namespace lagtrap::cli {
     return value != nullptr && value->is_array() ? value->as_array() : nothing;
 }
 
-// "12.0 s" of a number of seconds.
+// "12.0 s" for a number of seconds.
 [[nodiscard]] inline std::string seconds_text(const boost::json::object& from, const char* key) {
     constexpr double longest_s = 1e9;
     return duration(static_cast<std::uint64_t>(std::clamp(real(from, key), 0.0, longest_s) * 1e9));

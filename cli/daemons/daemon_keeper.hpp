@@ -14,20 +14,20 @@ namespace lagtrap::cli {
 
 class DaemonKeeper {
   public:
-    // Starts `program --settings SETTINGS`, whose output goes to `log`. `folder` has all its files, and is removed in the end.
-    // The owner must have one thread.
+    // Starts `program --settings SETTINGS`, with its output in `log`. `folder` contains all its files
+    // and is removed at the end. The caller must have a single thread.
     [[nodiscard]] static Result<std::unique_ptr<DaemonKeeper>> start(const std::string& program,
                                                                      const std::string& settings,
                                                                      const std::string& log,
                                                                      const std::filesystem::path& folder);
     DaemonKeeper(const DaemonKeeper&) = delete;
     DaemonKeeper& operator=(const DaemonKeeper&) = delete;
-    // Ends the daemon, and returns when it has ended and its folder is gone.
+    // Ends the daemon; returns when it has ended and its folder is removed.
     ~DaemonKeeper();
 
     // The daemon has ended by itself.
     [[nodiscard]] bool daemon_has_ended() const;
-    // Has the daemon read its settings again.
+    // Makes the daemon reload its settings.
     [[nodiscard]] Status reload() const;
 
   private:

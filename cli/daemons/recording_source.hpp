@@ -1,4 +1,4 @@
-// A recording of the whole machine that a command asks for: of the daemon that runs, or of a temporary one.
+// Records the whole machine for a command, with the running daemon or a temporary one.
 #pragma once
 
 #include <chrono>
@@ -14,16 +14,17 @@ namespace lagtrap::cli {
 
 class RecordingSource {
   public:
-    // The daemon behind `socket`, if it is free and lets the caller record and read recordings; else a temporary one, which
-    // needs root. Waiting for it ends with ErrorKind::Vanished once `stop` is set.
+    // Uses the daemon behind `socket` if it is free and lets the caller record and read recordings;
+    // otherwise a temporary one, which needs root. Once `stop` is set, waits end with
+    // ErrorKind::Vanished.
     [[nodiscard]] static Result<std::unique_ptr<RecordingSource>> find(const std::filesystem::path& socket,
                                                                        const volatile std::sig_atomic_t& stop);
 
-    // Returns when the machine is being recorded, which ends by itself after `length`.
+    // Returns once the recording has started; it ends by itself after `length`.
     [[nodiscard]] Status begin(std::chrono::nanoseconds length);
-    // Ends it now. What has ended already stays as it is.
+    // Ends the recording now, unless it has already ended.
     void finish();
-    // Waits until the recording has ended; `over`, asked meanwhile, ends it early.
+    // Waits until the recording has ended. Polls `over`, which can end it early.
     template <typename Over>
     [[nodiscard]] Status await_end(const Over& over) {
         for (bool told = false;; pause()) {

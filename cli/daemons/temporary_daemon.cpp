@@ -22,7 +22,7 @@ constexpr auto merge_limit = 120s;
 constexpr auto pause = 50ms;
 constexpr std::size_t log_limit_bytes = 1 << 20;
 
-// Of the same build or installation, else the one in PATH.
+// From the same build or installation, otherwise from PATH.
 std::string find_daemon() {
     std::error_code ignored;
     const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();

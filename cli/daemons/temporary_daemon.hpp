@@ -1,4 +1,4 @@
-// A lagtrapd of one's own, for some seconds, beside the one that may run.
+// A temporary lagtrapd for some seconds, next to one that may be running.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,12 @@ enum class DaemonPurpose {
     Watching,   // for delays, as with usual settings
 };
 
-// Its settings, socket and spool are in a folder of their own, which goes with it; it ends when its owner does. Needs root.
+// Its settings, socket and spool are in a private folder, which is deleted with it. It ends when
+// this process does. Needs root.
 class TemporaryDaemon {
   public:
-    // `events` are elements of the settings. Returns when they are armed, or were found not to be armable. Waits end early,
-    // with ErrorKind::Vanished, once `stop` is set.
+    // `events` are elements of the settings. Returns once they are armed or cannot be armed. Once
+    // `stop` is set, waits end early with ErrorKind::Vanished.
     [[nodiscard]] static Result<std::unique_ptr<TemporaryDaemon>> start(
         const std::string& events, const volatile std::sig_atomic_t& stop,
         DaemonPurpose purpose = DaemonPurpose::Measuring);
@@ -31,23 +32,23 @@ class TemporaryDaemon {
     TemporaryDaemon& operator=(const TemporaryDaemon&) = delete;
     ~TemporaryDaemon();
 
-    // Watches these instead.
+    // Replaces the watched events.
     [[nodiscard]] Status watch(const std::string& events);
-    // What it has seen after this time.
+    // Returns its status after waiting for `time`.
     [[nodiscard]] Result<boost::json::object> status_after(std::chrono::nanoseconds time);
-    // Records the machine for `event`, as long as its trace length says; the bundle.
+    // Records the machine for `event`, for its trace length; returns the bundle.
     [[nodiscard]] Result<std::filesystem::path> record(const std::string& event);
 
-    // What it answers to "status".
+    // Its answer to "status".
     [[nodiscard]] Result<boost::json::object> status() const;
     [[nodiscard]] std::filesystem::path socket() const { return folder_ / "control.sock"; }
-    // An error, with what it said, if it has ended.
+    // An error with its output, if it has ended.
     [[nodiscard]] Status alive() const;
 
   private:
     TemporaryDaemon(const volatile std::sig_atomic_t& stop, DaemonPurpose purpose) : stop_(stop), purpose_(purpose) {}
     [[nodiscard]] Status write_settings(const std::string& events) const;
-    // Asks for the status until `done(status)`.
+    // Polls the status until `done(status)`.
     template <typename Done>
     [[nodiscard]] Result<boost::json::object> await(std::chrono::nanoseconds limit, const char* what, const Done& done);
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a feature is for, and what is to be said where it lacks.
+// What a feature is for, and what to say if it is missing.
 struct FeatureText {
     const char* feature;
     const char* name;
@@ -69,7 +69,7 @@ Finding feature_finding(const FeatureText& text, const bpf::Feature& feature) {
     return {text.name, text.without, "the kernel lacks it (" + feature.reason + ")", text.advice, needed};
 }
 
-// The first line of a small file of /proc or /sys; nothing where it cannot be read.
+// First line of a small file in /proc or /sys; nullopt if unreadable.
 std::optional<std::string> line_of(const fs::path& path) {
     const auto content = read_file(path, 4096);
     if (!content) return {};

@@ -67,7 +67,7 @@ Finding files_finding(const settings::ParseOutcome& outcome) {
             "they are still watched; remove write permission for others from the file or its folder", false};
 }
 
-// The folder that is there, from `path` upwards.
+// The nearest existing folder, from `path` upwards.
 fs::path existing(fs::path path) {
     std::error_code failure;
     while (!fs::exists(path, failure) && path.has_relative_path()) path = path.parent_path();
@@ -143,7 +143,7 @@ Finding uploader_finding(const fs::path& root, const settings::Settings& setting
     for (fs::directory_iterator entry(root / "proc", failure), end;
          !failure && entry != end && ++seen < processes_limit; entry.increment(failure)) {
         const auto name = read_file(entry->path() / "comm", 64);
-        // The kernel keeps 15 bytes of it.
+        // The kernel truncates names to 15 bytes.
         if (name && name->starts_with("lagtrap-uploade"))
             return {"uploader", Health::Works, "running, process " + entry->path().filename().string(), {}, false};
     }
@@ -159,7 +159,7 @@ Finding reader_of_disk() {
     return {"reader of files", Health::Unknown, program + " exists; the daemon starts it", {}, false};
 }
 
-// The processes without privileges that read others' files for the daemon.
+// The unprivileged processes that read other users' files for the daemon.
 Finding reader_finding(const Result<boost::json::object>& answer) {
     if (!answer) return reader_of_disk();
     const auto& reader = part(*answer, "file_reader");
@@ -209,7 +209,7 @@ Finding debug_files(const fs::path& root) {
             "install -dbgsym packages, or add names later with `lagtrap symbolize`", false};
 }
 
-// Whether somebody listens there.
+// Checks that something listens there.
 Status connect_to(const std::string& host, const std::string& port) {
     addrinfo wanted{};
     wanted.ai_socktype = SOCK_STREAM;

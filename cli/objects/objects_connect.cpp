@@ -66,7 +66,7 @@ class Following {
         return success();
     }
 
-    // Once for each trouble, and once when nothing has come for long.
+    // Once per problem, and once if nothing has arrived for a while.
     void note(const std::string& trouble, bool something) {
         const auto now = ObjectsFollower::Clock::now();
         if (something) since_ = now;

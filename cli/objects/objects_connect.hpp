@@ -1,4 +1,4 @@
-// lagtrap objects --connect: what another machine sends, shown here.
+// lagtrap objects --connect: shows an object trace that another machine sends.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace lagtrap::cli {
 
-// Until the watch ends or an interrupt comes; the exit code. Calls over `marked_ns` are marked.
+// Runs until the watch ends or an interrupt; returns the exit code. Calls longer than `marked_ns`
+// are marked.
 [[nodiscard]] int follow_objects(const ObjectsOptions& options, Console& console, std::uint64_t marked_ns);
 
 }  // namespace lagtrap::cli

@@ -20,7 +20,7 @@ constexpr std::size_t parts_limit_bytes = 64 << 20;
 constexpr std::size_t most_listed = 10;
 constexpr std::chrono::seconds request_time{60};
 
-// What the server answers is not to be trusted: whatever it is, a value of another kind becomes an error.
+// The server's answer is untrusted: any value of the wrong type becomes an error.
 Result<json::object> object_in(const std::string& answer) {
     boost::system::error_code failed;
     json::value value = json::parse(answer, failed);
@@ -95,7 +95,7 @@ FollowedPart part_in(const json::object& row) {
     return part;
 }
 
-// What to do about it, in words of this command.
+// Adds what to do, in terms of this command.
 Error hinted(Error error, bool has_token) {
     if (error.kind == ErrorKind::Denied)
         error.message += has_token ? "; --token-file needs a token with the scope read (`lagtrap-server token add NAME "
@@ -125,7 +125,7 @@ Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
                (options.process.empty() || watch.process == options.process ||
                 std::to_string(watch.pid) == options.process);
     };
-    // One that goes on before those that ended.
+    // Prefer a running watch to one that has ended.
     auto found = std::find_if(watches.begin(), watches.end(),
                               [&](const WatchOnServer& watch) { return fits(watch) && !watch.ended; });
     if (found == watches.end()) found = std::find_if(watches.begin(), watches.end(), fits);
@@ -147,7 +147,7 @@ Status ObjectsFollower::take(const std::string& answer) {
     return success();
 }
 
-// Parts travel each for itself: one that was sent again may come after later ones.
+// Parts are sent independently: a part that had to be resent may arrive after later ones.
 Result<std::vector<FollowedPart>> ObjectsFollower::next(Clock::time_point now, const volatile std::sig_atomic_t& stop) {
     const auto answer = transfer_.get(fmt::format("/api/v1/objects/{}?after={}", watch_.id, given_), parts_limit_bytes,
                                       [&stop] { return stop == 0; });

@@ -1,4 +1,4 @@
-// What a machine tells live of objects, as a server has it.
+// Follows an object trace that a machine sends live, through a server.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ namespace lagtrap::cli {
 struct FollowOptions {
     std::string url;  // of the server
     std::string token_file, ca_file;
-    std::string watch;          // an id; empty: the newest one of
-    std::string host, process;  // these; empty: any. A process by number or name
+    std::string watch;          // id; empty: the newest watch that matches the next two
+    std::string host, process;  // empty for any; a process by id or name
 };
 
 struct WatchOnServer {
@@ -27,10 +27,10 @@ struct WatchOnServer {
     bool ended = false;
 };
 
-// What stood in one part, or was lost before it.
+// The content of one part, and what was lost before it.
 struct FollowedPart {
     std::uint64_t lost_lines = 0;  // that the sender could not send
-    std::uint32_t lost_parts = 0;  // that did not come
+    std::uint32_t lost_parts = 0;  // that did not arrive
     std::uint32_t number = 0;      // of the part, from 1
     bool last = false;
     std::vector<std::string> lines;
@@ -39,14 +39,16 @@ struct FollowedPart {
 class ObjectsFollower {
   public:
     using Clock = std::chrono::steady_clock;
-    // A part that others have overtaken is waited for so long.
+    // How long to wait for a part after later ones have arrived.
     static constexpr std::chrono::seconds gap_patience{15};
 
-    // Errors: the address, the token or the server, and what to do about it. NotFound: no watch is what was asked for.
+    // Errors concern the address, the token or the server, and say what to do. ErrorKind::NotFound
+    // if no watch matches.
     [[nodiscard]] static Result<ObjectsFollower> find(const FollowOptions& options);
     [[nodiscard]] const WatchOnServer& watch() const { return watch_; }
-    // What has come since the last call, in order; empty: nothing, and it may be asked again in a second. Errors: as find(); Busy: the
-    // server may answer later; NotFound: it has removed the watch.
+    // Returns the parts that arrived since the last call, in order. If there are none, ask again in
+    // a second. Errors as find(); Busy if the server may answer later; NotFound if it has removed
+    // the watch.
     [[nodiscard]] Result<std::vector<FollowedPart>> next(Clock::time_point now, const volatile std::sig_atomic_t& stop);
 
   private:
@@ -57,8 +59,8 @@ class ObjectsFollower {
     uploader::Transfer transfer_;
     WatchOnServer watch_;
     bool has_token_;
-    std::uint32_t given_ = 0;                      // number of the last part that was given
-    std::map<std::uint32_t, FollowedPart> ahead_;  // after a gap
+    std::uint32_t given_ = 0;                      // number of the last part returned
+    std::map<std::uint32_t, FollowedPart> ahead_;  // received, but after a gap
     std::optional<Clock::time_point> gap_since_;
 };
 

@@ -13,7 +13,8 @@
 namespace lagtrap::cli {
 namespace {
 
-// The spool lets in nobody but those who may read it, and the uploader is neither this user nor in its group.
+// Only those who may read the spool can enter it, and the uploader is neither this user nor in its
+// group.
 constexpr unsigned part_mode = 0644;
 
 }  // namespace
@@ -37,7 +38,8 @@ Result<ObjectsSender> ObjectsSender::open(const std::string& spool, std::uint32_
 Status ObjectsSender::add(const std::string& line, Clock::time_point now) {
     bytes_ += line.size() + 1;
     lines_.push_back(line);
-    // The first line says what the others speak of: whoever follows begins with it.
+    // Send the first line at once: it defines what the others refer to, and followers start with
+    // it.
     if (parts_ != 0 && now - since_ < part_time && bytes_ < part_bytes) return success();
     since_ = now;
     return write(false);
@@ -57,7 +59,7 @@ Status ObjectsSender::write(bool last) {
     return written;
 }
 
-// In halves where they are too large together; a line that is too large alone is lost.
+// Splits lines that are too large together in halves. A single line that is too large is lost.
 Status ObjectsSender::write_part(const std::vector<std::string>& lines, bool last) {
     trace::RunBatch batch;
     batch.batch_id = random_uuid();

@@ -1,4 +1,5 @@
-// What the daemon tells of objects, put into the spool part by part, so that somebody elsewhere may follow it by the server.
+// Puts the daemon's object trace into the spool part by part, so that somebody elsewhere can follow
+// it through the server.
 #pragma once
 
 #include <chrono>
@@ -15,19 +16,19 @@ namespace lagtrap::cli {
 class ObjectsSender {
   public:
     using Clock = std::chrono::steady_clock;
-    // A part is made of what came in so much time, or earlier of so many bytes.
+    // A part is written after this time, or earlier after this many bytes.
     static constexpr std::chrono::milliseconds part_time{1'000};
     static constexpr std::size_t part_bytes = 512 << 10;
-    // Parts that nobody has taken from the spool yet; what comes then is lost, and counted.
+    // Parts in the spool that nobody has collected. Beyond that, lines are lost and counted.
     static constexpr std::size_t most_waiting = 64;
 
-    // ErrorKind::NotFound, Denied: there is no such spool, or this user may not write there.
+    // ErrorKind::NotFound if there is no such spool, Denied if this user may not write there.
     [[nodiscard]] static Result<ObjectsSender> open(const std::string& spool, std::uint32_t pid, std::string process);
 
     [[nodiscard]] const std::string& watch_id() const { return watch_id_; }
-    // A line without its end. Errors: it cannot be written; what was to be is lost.
+    // Adds a line, without its end. On a write error, the lines of that part are lost.
     [[nodiscard]] Status add(const std::string& line, Clock::time_point now);
-    // The last part.
+    // Writes the last part.
     [[nodiscard]] Status end();
     [[nodiscard]] std::uint64_t parts() const { return parts_; }
     [[nodiscard]] std::uint64_t lost_lines() const { return lost_in_all_; }
@@ -48,8 +49,8 @@ class ObjectsSender {
     std::size_t bytes_ = 0;
     Clock::time_point since_;
     std::uint32_t parts_ = 0;
-    std::uint64_t lost_lines_ = 0, lost_in_all_ = 0;  // of these, those that no part has told yet
-    std::vector<std::string> written_;                // names of files that may still wait
+    std::uint64_t lost_lines_ = 0, lost_in_all_ = 0;  // lost_lines_ are those not yet reported in a part
+    std::vector<std::string> written_;                // names of files that may still be waiting
 };
 
 }  // namespace lagtrap::cli

@@ -1,4 +1,4 @@
-// Lines of a watch of objects, as they come, on the terminal or in a file.
+// Shows the lines of an object trace as they arrive, on the terminal or in a file.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace lagtrap::cli {
 
-// What it is given outlives it. Not for several threads at once.
+// Everything passed in must outlive it. Not thread-safe.
 class ObjectsShow {
   public:
-    // Calls over `marked_ns` are marked.
+    // Calls longer than `marked_ns` are marked.
     ObjectsShow(const ObjectsOptions& options, Console& console, std::uint64_t marked_ns);
 
-    // Where lines go to a file. Errors: it cannot be made.
+    // Creates the output file, if lines go to one; fails if that is impossible.
     [[nodiscard]] Status prepare();
-    // The next line. Errors: it is none of such a watch, or the file cannot be written.
+    // Shows the next line. Fails if it is not a line of an object trace, or if the file cannot be
+    // written.
     [[nodiscard]] Status show(const std::string& line);
     [[nodiscard]] bool ended() const { return summary_.ended().has_value(); }
-    // Of a watch that goes on elsewhere: what came until now.
+    // For a watch that continues elsewhere: shows the results so far.
     void show_so_far();
 
   private:

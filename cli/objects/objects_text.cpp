@@ -24,13 +24,13 @@ std::uint64_t net_ns(const ObjectCall& call) {
     return whole_ns - std::min(whole_ns, call.probes_ns);
 }
 
-// "+4.1 KiB", "-96 B"; empty for nothing.
+// "+4.1 KiB", "-96 B"; empty for 0.
 std::string change(std::int64_t bytes) {
     if (bytes == 0) return "";
     return (bytes < 0 ? "-" : "+") + format_byte_size(static_cast<std::uint64_t>(bytes < 0 ? -bytes : bytes));
 }
 
-// A number of a descriptor, or an address.
+// A descriptor number, or an address.
 std::string number_of(std::uint64_t object) {
     constexpr std::uint64_t first_address = 1 << 20;
     return object < first_address ? std::to_string(object) : fmt::format("0x{:x}", object);
@@ -165,13 +165,13 @@ std::string functions_text(std::vector<calls::ObjectFunctionTotals> totals, cons
     return text;
 }
 
-// Of one class, from the same place.
+// Same class and same place of creation.
 bool is_created_alike(const calls::OldObject& one, const calls::OldObject& other) {
     return one.class_number == other.class_number && one.stack == other.stack && one.caller == other.caller &&
            one.shares_stack == other.shares_stack;
 }
 
-// Who had it created, outwards.
+// The callers that led to its creation, innermost first.
 std::string creation_text(const calls::OldObject& one, const calls::ObjectsEnded& ended, const CallsLook& look) {
     constexpr std::size_t indent = 24, most_frames = 12;
     if (one.stack == 0) return one.caller.empty() ? "" : wrap_words("by " + one.caller, look.columns, indent);

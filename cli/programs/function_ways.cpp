@@ -30,7 +30,7 @@ FunctionWay way_of_code(const binaries::ProgramFile& file, const binaries::Funct
     const auto exits = binaries::function_exits(file, function);
     const ErrorKind problem = exits ? ErrorKind::System : exits.error().kind;
     if (!exits && problem == ErrorKind::NotFound) ++counts.nothing_to_watch;
-    // A part of another function is none of its own.
+    // A part of another function does not count.
     if (exits || problem != ErrorKind::Invalid) ++counts.count;
     if (exits) return {{}, {}, way_of(*exits), true};
     return {{}, {}, "not: " + binaries::exit_problem(exits.error(), function), false};

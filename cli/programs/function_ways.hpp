@@ -1,4 +1,4 @@
-// How the functions of a program can be watched.
+// Determines how the functions of a program can be watched.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,23 @@ namespace lagtrap::cli {
 
 struct FunctionWay {
     std::string name;     // demangled, printable
-    std::string written;  // as the settings name this function and no other; empty: no name is its alone
-    std::string way;      // in a few words, how it can be watched, or why not
+    std::string written;  // unique name for the settings; empty if no name is unique
+    std::string way;      // how it can be watched, or why not, in a few words
     bool watchable = false;
 };
 
 struct FunctionWays {
-    std::vector<FunctionWay> functions;  // by name, none twice
-    std::size_t count = 0;               // by address, parts of others not counted
+    std::vector<FunctionWay> functions;  // by name, without duplicates
+    std::size_t count = 0;               // by address, without parts of other functions
     std::size_t watched = 0;
-    std::size_t nothing_to_watch = 0;  // they never return, or no time passes in them
+    std::size_t nothing_to_watch = 0;  // they never return, or take no time
 
     // One line: how many of them can be watched.
     [[nodiscard]] std::string summary() const;
 };
 
-// Of a file that is read in this process. Takes a second for 15,000 functions where their instructions are looked at.
+// Reads the file in this process. Takes a second per 15,000 functions whose instructions it has to
+// examine.
 [[nodiscard]] Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file);
 
 }  // namespace lagtrap::cli

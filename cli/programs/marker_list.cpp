@@ -65,7 +65,7 @@ Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& sho
     if (functions == ListFunctions::Ways) {
         TRY_ASSIGN(markers.ways, ways_to_watch(file));
         for (const FunctionWay& function : markers.ways->functions) markers.functions.push_back(function.name);
-        auto& names = markers.functions;  // which are sorted
+        auto& names = markers.functions;  // already sorted
         names.erase(std::unique(names.begin(), names.end()), names.end());
     } else if (functions == ListFunctions::Names) {
         TRY_ASSIGN(const auto found, file.functions());
@@ -80,7 +80,7 @@ Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, ListFunct
     TRY_ASSIGN(const auto paths, mapped_files(proc / std::to_string(pid)));
     std::vector<FileMarkers> files;
     for (const std::string& path : paths) {
-        // The process may have another root folder; what it sees is below its own.
+        // The process may have a different root folder, which contains the files it sees.
         const fs::path seen = proc / std::to_string(pid) / "root" / fs::path(path).relative_path();
         auto markers = markers_of_file(seen, printable(path), functions);
         if (!markers && markers.error().kind == ErrorKind::Denied) return markers.error();

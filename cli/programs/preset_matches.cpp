@@ -17,7 +17,7 @@ namespace {
 std::string link_of(const fs::path& process, const std::vector<std::string>& files) {
     const auto command = read_file(process / "cmdline", 1 << 16);
     if (!command || files.empty()) return {};
-    // A process may write a title of its own there, with spaces.
+    // A process may write its own title there, with spaces.
     const fs::path started = command->substr(0, command->find_first_of(std::string_view("\0 ", 2)));
     const fs::path beside = fs::path(files.front()).parent_path() / started.filename();
     std::error_code failed;

@@ -1,4 +1,4 @@
-// Which presets fit what runs and is installed on this machine.
+// Finds the presets that fit the programs running and installed on this machine.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,19 @@ struct MappedProcess {
     std::uint32_t pid = 0;
     std::string name;
     std::vector<std::string> files;
-    // The link beside its program that it was started by: Debian's redis-server is such a one. Empty: none.
+    // Link next to its program that it was started by, such as Debian's redis-server; empty if
+    // none.
     std::string link;
 };
 
-// All processes that the caller may look at, by number.
+// All processes that the caller may inspect, by id.
 [[nodiscard]] std::vector<MappedProcess> mapped_processes(const std::filesystem::path& proc_root = "/proc");
 
-// Programs and libraries that hold the preset's markers, as its events name them, each once; none where they are the kernel's.
+// Programs and libraries with the preset's markers, as its events name them, without duplicates.
+// Empty if the markers are the kernel's.
 [[nodiscard]] std::vector<std::string> binaries_of(const settings::Preset& preset);
 
-// Whether the process has one of these files mapped; only its program counts where `program_alone`.
+// True if the process has one of these files mapped. With `program_alone`, only its program counts.
 [[nodiscard]] bool uses_one_of(const MappedProcess& process, const std::vector<std::string>& binaries,
                                bool program_alone = false);
 

@@ -42,7 +42,7 @@ bool take_mark(std::string& path) {
     return true;
 }
 
-// "docker-4f....scope" of "0::/system.slice/docker-4f....scope"
+// "docker-4f....scope" from "0::/system.slice/docker-4f....scope".
 std::string control_group_of(const std::filesystem::path& process) {
     const auto text = read_file(process / "cgroup", 64 * 1024);
     if (!text) return {};

@@ -1,4 +1,5 @@
-// Which processes run a program or use a library, and which run another file of that name.
+// Finds the processes that run a program or use a library, and those that run another file of that
+// name.
 #pragma once
 
 #include <filesystem>
@@ -11,17 +12,18 @@ struct ProgramProcess {
     int pid = 0;
     std::string path;           // of its file, as the process sees it
     bool same_file = false;     // the file that was asked for
-    bool deleted = false;       // its file was removed or replaced since it started
-    bool elsewhere = false;     // it has another view of the file system: a container, or a service with one of its own
-    std::string control_group;  // the innermost; empty: the root's
+    bool deleted = false;       // its file was removed or replaced after it started
+    bool elsewhere = false;     // it sees another file system: a container, or a service with its own mounts
+    std::string control_group;  // innermost; empty for the root group
 };
 
 struct ProgramProcesses {
-    std::vector<ProgramProcess> found;  // by pid; others than of the same file have at least its name
-    std::size_t hidden = 0;             // processes that the caller may not look at
+    std::vector<ProgramProcess> found;  // by pid; those with another file have at least its name
+    std::size_t hidden = 0;             // processes that the caller may not inspect
 };
 
-// Looks at every process below `proc_root`: at its program first, and at its mappings where no program has the file or its name.
+// Examines every process below `proc_root`: its program first, then its mappings if no program is
+// the file or has its name.
 [[nodiscard]] ProgramProcesses processes_of(const std::filesystem::path& file,
                                             const std::filesystem::path& proc_root = "/proc");
 

@@ -50,7 +50,7 @@ std::map<std::string, trace::RecordedModule> modules_of(std::uint32_t pid) {
 void find_sources(std::vector<calls::Function>& functions, std::uint32_t pid) {
     const auto reading = ConfinedReading::start();
     if (!reading) return;
-    std::map<std::string, std::map<std::uint64_t, std::vector<std::size_t>>> wanted;  // by file and place in it
+    std::map<std::string, std::map<std::uint64_t, std::vector<std::size_t>>> wanted;  // by file and offset
     for (std::size_t number = 0; number < std::min(functions.size(), functions_limit); ++number)
         if (functions[number].line == 0) wanted[functions[number].module][functions[number].entry].push_back(number);
     const auto modules = modules_of(pid);
@@ -72,7 +72,7 @@ void find_sources(std::vector<calls::Function>& functions, std::uint32_t pid) {
         for (const auto& [offset, numbers] : places) {
             const auto& frames = named->places.at(place++).frames;
             if (frames.empty() || frames.back().line == 0) continue;
-            // Where others are inlined at its begin, the last one is the function itself.
+            // If functions are inlined at its begin, the last frame is the function itself.
             for (const std::size_t number : numbers) {
                 functions[number].source = printable(frames.back().file);
                 functions[number].line = frames.back().line;

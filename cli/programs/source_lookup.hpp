@@ -1,4 +1,5 @@
-// Where functions of a running process begin in its source files, by the debug information that lies on this machine.
+// Finds where functions of a running process begin in its source files, from debug information on
+// this machine.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,9 @@
 
 namespace lagtrap::cli {
 
-// Gives functions their `source` and `line`, where these are found: in files that are those which the process has mapped, read by
-// lagtrap-reader where it is installed, for two seconds of CPU time at most. Of more than 4,096 functions the first ones.
-// Who may not look at the process gets none.
+// Sets `source` and `line` of functions where found. Only uses files that the process has mapped,
+// read by lagtrap-reader if it is installed, for at most two seconds of CPU time. Handles at most
+// the first 4,096 functions. Sets nothing if the caller may not inspect the process.
 void find_sources(std::vector<calls::Function>& functions, std::uint32_t pid);
 
 }  // namespace lagtrap::cli

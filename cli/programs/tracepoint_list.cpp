@@ -29,7 +29,7 @@ std::vector<Tracepoint> tracepoints_like(const settings::TraceFs& tracefs, const
     for (const std::string& category : tracefs.categories()) {
         for (const std::string& name : tracefs.names(category)) {
             if (!matches(category + ":" + name, pattern)) continue;
-            // Some folders describe records of the tracer itself, which have no number.
+            // Some folders describe records of the tracer itself, which have no id.
             if (!tracefs.tracepoint_id(category, name)) continue;
             Tracepoint tracepoint{category, name, {}};
             const auto fields = tracefs.fields(category, name);

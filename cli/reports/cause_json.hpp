@@ -1,4 +1,4 @@
-// Causes and calls of a delay as JSON.
+// Formats causes and calls of a delay as JSON.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -8,10 +8,10 @@
 
 namespace lagtrap::cli {
 
-// {"sentences": [...], "parts": [...]}: every cause, longest first, with the threads that it leads to.
+// {"sentences": [...], "parts": [...]}: every cause, longest first, with the chain of threads.
 [[nodiscard]] boost::json::object causes_json(const analysis::DelayCauses& causes);
 
-// Lines of a tree in its order; shares are of `whole_ns`.
+// Lines of a tree, in its order; shares refer to `whole_ns`.
 [[nodiscard]] boost::json::array calls_json(const std::vector<analysis::CallLine>& calls, std::uint64_t whole_ns);
 
 }  // namespace lagtrap::cli

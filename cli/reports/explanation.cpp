@@ -21,7 +21,7 @@ using boost::json::object;
 using Finding = Explanation::Finding;
 
 constexpr std::size_t processes_shown = 3;
-// Below so many runs a 99th percentile is one run.
+// With fewer runs, the 99th percentile is a single run.
 constexpr std::uint64_t few_runs = 100;
 
 const object& marker_of(const object& event, std::string_view role) {
@@ -131,7 +131,7 @@ class Explainer {
         add("no-process", sentence, "Start the program; it is watched from its first call on.");
     }
 
-    // `pid`: of one of them.
+    // `pid` is one of the processes.
     void tell_not_reached(std::uint64_t processes, const std::string& binary, const std::string& pid) {
         add("not-reached",
             "It is armed, and " + counted(processes, "process uses", "processes use") + " " + binary + " (" + pid +
@@ -141,7 +141,7 @@ class Explainer {
                 pid + "\" lists what can be watched.");
     }
 
-    // What is in a file of this name is watched in containers too, but not what has another path.
+    // A marker's path also matches files of that name in containers, but not other paths.
     void tell_other_files(const std::string& binary, const std::vector<const ProgramProcess*>& others) {
         const ProgramProcess& first = *others.front();
         if (first.deleted && !first.elsewhere)

@@ -1,4 +1,4 @@
-// Why an event has no delay, or how it comes to those that it has: `lagtrap explain`.
+// `lagtrap explain`: why an event has no delay, or how its delays come about.
 #pragma once
 
 #include <map>
@@ -15,16 +15,17 @@ struct Explanation {
     struct Finding {
         std::string kind;      // for programs
         std::string sentence;  // for people
-        std::string next;      // what to do about it; empty: nothing
+        std::string next;      // what to do about it; empty if nothing
     };
-    std::string event;              // what is watched, in a line
-    std::vector<Finding> findings;  // what matters most first; never empty
+    std::string event;              // what is watched, in one line
+    std::vector<Finding> findings;  // most important first; never empty
 };
 
-// Programs and libraries of the event's markers, without repetition.
+// Programs and libraries of the event's markers, without duplicates.
 [[nodiscard]] std::vector<std::string> binaries_of(const boost::json::object& event);
 
-// Of the daemon's answer to "status", one of its events, and the processes of each of the event's binaries.
+// `answer` is the daemon's answer to "status", `event` one of its events; `processes` are those of
+// each of the event's binaries.
 [[nodiscard]] Explanation explain(const boost::json::object& answer, const boost::json::object& event,
                                   const std::map<std::string, ProgramProcesses>& processes);
 

@@ -10,7 +10,7 @@ using analysis::MachineBefore;
 
 constexpr std::size_t most_processes = 4, most_waits = 2;
 constexpr double least_share = 0.01;
-constexpr std::uint64_t least_disk_wait_ns = 10'000'000;  // shorter ones are what disks take
+constexpr std::uint64_t least_disk_wait_ns = 10'000'000;  // shorter waits are normal for disks
 
 std::string whose(const std::string& name, std::size_t processes, std::uint32_t pid, const std::string& unit) {
     const std::string known = cut_end(name.empty() ? "unknown" : name, 40);

@@ -1,4 +1,4 @@
-// The part of a report that says what the machine did in the seconds before a delay.
+// The part of a report about what the machine did in the seconds before a delay.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@
 
 namespace lagtrap::cli {
 
-// Empty where nothing is known. `all`: without leaving out what is small. No line is longer than `columns`.
+// Empty if nothing is known. With `all`, small items are included. No line is longer than
+// `columns`.
 [[nodiscard]] std::string before_part(const analysis::Recording& recording, const trace::Delay& delay,
                                       const Paint& paint, bool all, std::size_t columns);
-// Null where nothing is known.
+// null if nothing is known.
 [[nodiscard]] boost::json::value before_json(const analysis::Recording& recording, const trace::Delay& delay);
 
 }  // namespace lagtrap::cli

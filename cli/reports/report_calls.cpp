@@ -11,7 +11,8 @@
 namespace lagtrap::cli {
 namespace {
 
-// The run of the breach began before anything of it was watched, so its report leads to one that has its calls.
+// The run of the breach began before its calls were watched, so its report points to a run that has
+// calls.
 std::string others_note(const analysis::Recording& recording, const ReportLook& look) {
     if (recording.run_calls.empty()) return "";
     const auto& delays = recording.system.delays;

@@ -1,4 +1,4 @@
-// The calls of a delay's run in a report, where <calls> had them recorded.
+// The part of a report about the calls of a delay's run, if <calls> recorded them.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace lagtrap::cli {
 
-// Empty: they were not recorded.
+// Empty if they were not recorded.
 [[nodiscard]] std::string calls_part(const analysis::Recording& recording, const trace::Delay& delay,
                                      const ReportLook& look);
 
-// A list, callers first; null: they were not recorded.
+// A list, callers first; null if they were not recorded.
 [[nodiscard]] boost::json::value run_calls_json(const analysis::Recording& recording, const trace::Delay& delay);
 
 }  // namespace lagtrap::cli

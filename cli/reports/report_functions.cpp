@@ -41,7 +41,7 @@ std::string state_of(const Time& time, std::uint64_t whole_ns) {
     return text;
 }
 
-// "planner.c:311"; empty where it is not known.
+// "planner.c:311"; empty if unknown.
 std::string source_of(const std::string& path, std::uint32_t line) {
     if (path.empty()) return "";
     return cut_middle(path.substr(path.rfind('/') + 1), 24) + (line > 0 ? ":" + std::to_string(line) : "");
@@ -77,7 +77,7 @@ std::string names_of(const CallLine& line, const std::string& note, std::size_t 
     return joined(of_class, room);
 }
 
-// "in libc: pthread_mutex_lock; without names 12 %": what the line's own time was.
+// "in libc: pthread_mutex_lock; without names 12 %": what the line's own time went to.
 std::string note_of(const CallLine& line, std::uint64_t whole_ns) {
     std::string note;
     if (!line.place.called.empty() && line.called_ns * 20 >= whole_ns) {
@@ -125,7 +125,8 @@ std::string call_row(const CallLine& line, const std::string& module_above, std:
            "\n";
 }
 
-// The calls with the most time; they are a tree too, since a caller has no less than what it calls.
+// The calls with most time. They form a tree too, since a caller has at least as much time as its
+// callees.
 std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::size_t limit, std::uint64_t least_ns) {
     std::vector<const CallLine*> chosen;
     for (const CallLine& line : calls) {
@@ -139,7 +140,8 @@ std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::si
     return chosen;
 }
 
-// Functions with much time of their own that the tree does not show at a line's end: called from many places.
+// Functions with much own time that are not at the end of a line of the tree, because they are
+// called from many places.
 std::string own_rows(const DelayReport& report, const std::vector<const CallLine*>& shown, const ReportLook& look) {
     const std::uint64_t whole_ns = report.split.recorded_ns();
     std::set<std::string> told;
@@ -156,7 +158,7 @@ std::string own_rows(const DelayReport& report, const std::vector<const CallLine
     return rows.empty() ? "" : look.paint(Colour::Dim, "  by themselves, wherever they were called from") + "\n" + rows;
 }
 
-// What the kernel did itself; waits have their reason above.
+// What the kernel itself did. Waits have their reasons above.
 std::string kernel_rows(const DelayReport& report, const ReportLook& look) {
     const std::uint64_t whole_ns = report.split.recorded_ns();
     std::string rows;

@@ -1,4 +1,5 @@
-// The functions of a report: the program's calls as a tree, with what they were doing. Used by report_text alone.
+// The part of a report about functions: the program's calls as a tree, with what they were doing.
+// For report_text only.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,18 @@
 
 namespace lagtrap::cli {
 
-// Lines of a tree, shares being of `whole_ns`. At most `limit` calls, those with the most time, in the tree's order.
+// Lines of a tree; shares refer to `whole_ns`. At most `limit` calls, those with the most time, in
+// tree order.
 [[nodiscard]] std::string call_rows(const std::vector<analysis::CallLine>& calls, std::uint64_t whole_ns,
                                     std::size_t limit, std::size_t indent, const ReportLook& look);
 
-// The section of a delay.
+// The section for a delay.
 [[nodiscard]] std::string functions_part(const analysis::DelayReport& report, const ReportLook& look);
 
-// Whole stacks, innermost last.
+// Complete stacks, innermost last.
 [[nodiscard]] std::string stacks_part(const analysis::DelayReport& report, const ReportLook& look);
 
-// A section's title and a note at its right.
+// Title of a section, with a note on the right.
 [[nodiscard]] std::string section_title(const Paint& paint, const std::string& text, const std::string& note = {});
 
 }  // namespace lagtrap::cli

@@ -1,4 +1,4 @@
-// `lagtrap report --json`: all that a report knows, for programs.
+// `lagtrap report --json`: everything in a report, for programs.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,9 @@
 
 namespace lagtrap::cli {
 
-// With `only` (from 1) the delays hold that one alone. At most 1,000 delays get in; "delays_left_out" counts the
-// rest. Shares lie between 0 and 1 and are of the recorded part of the delay.
+// With `only` (from 1), contains only that delay. At most 1,000 delays are included;
+// "delays_left_out" counts the rest. Shares are between 0 and 1 and refer to the recorded part of
+// the delay.
 [[nodiscard]] boost::json::object report_json(const analysis::Recording& recording, std::optional<std::size_t> only);
 
 }  // namespace lagtrap::cli

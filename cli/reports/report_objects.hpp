@@ -1,4 +1,4 @@
-// The objects of a delay's process in a report, where <object> had them followed.
+// The part of a report about the objects of a delay's process, if <object> followed them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lagtrap::cli {
 
-// Empty: none were followed.
+// Empty if none were followed.
 [[nodiscard]] std::string objects_part(const analysis::Recording& recording, const trace::Delay& delay,
                                        const ReportLook& look);
 

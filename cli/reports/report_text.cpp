@@ -36,7 +36,7 @@ std::string headline(const trace::Delay& delay, std::size_t number, std::size_t 
     return line + "\n";
 }
 
-// The command line, where it says more than the program's path.
+// The command line, if it has more than the program's path.
 std::string command_line_of(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
     const auto process = recording.processes.find(delay.begin_pid);
     if (process == recording.processes.end()) return "";
@@ -54,7 +54,8 @@ std::string command_line_of(const Recording& recording, const trace::Delay& dela
 }
 
 std::string facts(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
-    // Unsigned differences wrap around and back: a delay may begin before the recording.
+    // A delay may begin before the recording; unsigned arithmetic wraps around twice and is
+    // correct.
     const std::uint64_t wall_clock_ns = recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
     std::string text = "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
     if (delay.in_go) text += "   " + analysis::goroutine_words(delay) + ", begun by";
@@ -266,7 +267,8 @@ std::string whole_stacks(const analysis::QualityReport& quality) {
     return text;
 }
 
-// What is known of the process with the delay, and which share came late; nothing where neither says more than the line above.
+// What is known about the process with the delay, and the share of stacks walked late; empty if
+// neither adds to the line above.
 std::string late_row(const analysis::QualityReport& quality) {
     std::string text;
     if (quality.delayed_complete) text = "of what was slow " + percent(*quality.delayed_complete);
@@ -275,7 +277,7 @@ std::string late_row(const analysis::QualityReport& quality) {
     return text.empty() ? text : "  " + text + "\n";
 }
 
-// What stopped the stacks that are not whole.
+// What stopped the incomplete stacks.
 std::string stops_row(const analysis::QualityReport& quality) {
     std::string text;
     std::size_t shown = 0;
@@ -353,7 +355,8 @@ std::string others_part(const Recording& recording, std::size_t chosen, const Pa
     return text;
 }
 
-// The delay of which the recording holds most: a short one that only began it has little to show.
+// The delay with the longest recorded part. A short one that only triggered the recording has
+// little to show.
 std::size_t default_delay(const Recording& recording) {
     std::size_t best = 1;
     std::uint64_t best_ns = 0;

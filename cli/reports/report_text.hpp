@@ -12,11 +12,12 @@ namespace lagtrap::cli {
 struct ReportLook {
     Paint paint;
     std::size_t columns = 80;
-    bool all = false;  // leave nothing out, cut nothing off
+    bool all = false;  // omit nothing and cut nothing off
 };
 
-// One delay in full (`number` from 1; nullopt: the one of which the recording holds most), the others with a line each,
-// then the machine and the recording's quality. `number` must be one of the system file's delays.
+// One delay in full (`number` from 1; nullopt: the one recorded most completely), one line for each
+// of the others, then the machine and the quality of the recording. `number` must be a delay of the
+// system file.
 [[nodiscard]] std::string report_text(const analysis::Recording& recording, std::optional<std::size_t> number,
                                       const ReportLook& look);
 

@@ -24,7 +24,7 @@ std::vector<FunctionRow> rows_of(const trace::FunctionCounts& counts) {
     return rows;
 }
 
-// What was counted, and from when on.
+// What was counted, and since when.
 std::string note_of(const analysis::Recording& recording, const trace::FunctionCounts& counts) {
     const std::uint64_t breach_ns = recording.system.breach_boottime_ns;
     const std::string from = counts.from_ns < breach_ns ? duration(breach_ns - counts.from_ns) + " before the breach"

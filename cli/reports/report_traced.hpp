@@ -1,4 +1,4 @@
-// The functions of a delay's process in a report, where <functions> had them traced.
+// The part of a report about the functions of a delay's process, if <functions> traced them.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace lagtrap::cli {
 
-// Empty: they were not traced.
+// Empty if they were not traced.
 [[nodiscard]] std::string traced_part(const analysis::Recording& recording, const trace::Delay& delay,
                                       const ReportLook& look);
 
-// null: they were not traced.
+// null if they were not traced.
 [[nodiscard]] boost::json::value traced_functions_json(const analysis::Recording& recording, const trace::Delay& delay);
 
 }  // namespace lagtrap::cli

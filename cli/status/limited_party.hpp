@@ -1,4 +1,4 @@
-// Who was held to a share, as a status answer has it.
+// Names users or containers that reached their limit, from a status answer.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace lagtrap::cli {
 
-// "user joe (1001)", "container 4026532841", "unknown users": by the entry's `uid` or `namespace`.
+// "user joe (1001)", "container 4026532841", "unknown users": from the entry's `uid` or
+// `namespace`.
 [[nodiscard]] std::string limited_party(const boost::json::object& entry);
 
 }  // namespace lagtrap::cli

@@ -20,7 +20,8 @@ using boost::json::object;
 
 constexpr std::uint64_t window_ns = 10'000'000'000;
 constexpr std::size_t notes_kept = 200;
-// Beside events: two lines of the daemon, a blank, the head, a blank, the head of what happened, message, keys.
+// Lines besides events: two about the daemon, a blank, the table's head, a blank, the log's head,
+// the message and the keys.
 constexpr std::size_t other_lines = 8;
 constexpr std::size_t least_notes = 4;
 constexpr std::size_t event_number_columns = 2 + 4 * 9 + 3 * 8;  // of the table of events
@@ -31,7 +32,7 @@ LiveFigures figures_of(const object& event) {
             number(timed, "on_cpu_ns"), number(timed, "runnable_ns"), histogram_of(event)};
 }
 
-// After a reload an event counts from zero again.
+// After a reload, an event's counts restart at zero.
 LiveFigures since(const LiveFigures& now, const LiveFigures& before) {
     if (now.runs < before.runs || now.delays < before.delays) return now;
     const auto less = [](std::uint64_t a, std::uint64_t b) { return a - std::min(a, b); };
@@ -91,7 +92,7 @@ std::string state_of(const object& answer, const std::string& problem, const Pai
            " made";
 }
 
-// `text` may have colours; what of it would be beyond `width` goes.
+// `text` may contain colours; cuts it at `width` characters.
 std::string fitted(std::string_view text, std::size_t width) {
     std::string line;
     std::size_t shown = 0;
@@ -212,7 +213,7 @@ std::vector<std::string> LiveState::screen(const Paint& paint, ScreenSize size, 
                                             "threshold   runs/s  delays      p50      p99  on CPU blocked"));
     const std::size_t room = size.rows > other_lines + least_notes ? size.rows - other_lines - least_notes : 1;
     const std::size_t shown = std::min(events_.size(), room);
-    // The chosen one stays in sight.
+    // Keeps the selected event visible.
     const std::size_t first = chosen_ < shown ? 0 : chosen_ + 1 - shown;
     for (std::size_t i = first; i < first + shown; ++i)
         lines.push_back(event_row(events_[i], names, paint, i == chosen_));

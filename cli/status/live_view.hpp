@@ -1,5 +1,5 @@
-// What `lagtrap live` shows, apart from the terminal: figures of the last seconds out of the daemon's answers, and the
-// lines of a screen.
+// What `lagtrap live` shows, independent of the terminal: figures for the last seconds from the
+// daemon's answers, and the lines of a screen.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ScreenSize {
     std::size_t rows = 24;
 };
 
-// What an event did within a stretch of time.
+// What an event did in a period.
 struct LiveFigures {
     std::uint64_t runs = 0;
     std::uint64_t delays = 0;
@@ -31,31 +31,32 @@ struct LiveFigures {
 
 struct LiveEvent {
     std::string name;
-    std::string trouble;  // "off", "shed", "arming"; empty: it is watched
+    std::string trouble;  // "off", "shed", "arming"; empty if it is watched
     std::uint64_t threshold_ns = 0;
-    std::uint64_t delays = 0;  // in all
+    std::uint64_t delays = 0;  // in total
     LiveFigures recent;
     double runs_per_second = 0;
 };
 
 class LiveState {
   public:
-    // An answer to {"command":"status"}, and when it came (CLOCK_MONOTONIC, wall clock). True: there is a bundle that the
-    // answer before did not have; the first answer's is none.
+    // Takes an answer to {"command":"status"} and when it arrived (CLOCK_MONOTONIC, wall clock).
+    // Returns true if there is a new bundle since the previous answer; false for the first answer.
     bool take(boost::json::object answer, std::uint64_t now_ns, std::uint64_t realtime_ns);
-    // The daemon gave none.
+    // The daemon did not answer.
     void fail(std::string reason) { problem_ = std::move(reason); }
-    // The delays of a bundle, as its system file has them.
+    // Adds the delays of a bundle, from its system file.
     void add_delays(const trace::SystemFile& system);
-    // A line of what happens, newest first; at most 200 are kept.
+    // Adds a line to the log, which shows the newest first and keeps at most 200.
     void note(std::uint64_t realtime_ns, std::string text);
 
-    // Moves the choice by `step` rows, within what there is.
+    // Moves the selection by `step` rows, within the list.
     void choose(int step);
-    [[nodiscard]] std::string chosen() const;  // name of an event; empty: there is none
+    [[nodiscard]] std::string chosen() const;  // name of the selected event; empty if there is none
     [[nodiscard]] const boost::json::object& answer() const { return answer_; }
 
-    // Exactly `size.rows` lines of at most `size.columns` characters. `message` stands above the keys.
+    // Exactly `size.rows` lines of at most `size.columns` characters. `message` is shown above the
+    // keys.
     [[nodiscard]] std::vector<std::string> screen(const Paint& paint, ScreenSize size, std::string_view message) const;
     [[nodiscard]] const std::vector<LiveEvent>& events() const { return events_; }
 
@@ -68,14 +69,14 @@ class LiveState {
 
     boost::json::object answer_;
     std::string problem_;
-    std::deque<Kept> kept_;  // by time
+    std::deque<Kept> kept_;  // in time order
     std::vector<LiveEvent> events_;
     std::deque<std::string> notes_;
     std::uint64_t realtime_ns_ = 0;
     std::size_t chosen_ = 0;
 };
 
-// "13:35:02", in the time zone of the machine.
+// "13:35:02", in the machine's time zone.
 [[nodiscard]] std::string clock_of(std::uint64_t realtime_ns);
 
 }  // namespace lagtrap::cli

@@ -38,7 +38,7 @@ std::string escaped(const std::string& value) {
 
 class Writer {
   public:
-    // The lines of one metric stand together, under its help and type.
+    // All lines of a metric must be together, under its help and type.
     void metric(const std::string& name, const char* type, const char* help) {
         name_ = "lagtrap_" + name;
         text_ += "# HELP " + name_ + " " + help + "\n# TYPE " + name_ + " " + type + "\n";
@@ -82,7 +82,8 @@ void put_histogram(Writer& writer, const object& event) {
         sum_ns += static_cast<double>(count) * (static_cast<double>(from_ns) + static_cast<double>(to_ns)) / 2;
         all += count;
     }
-    // Not "runs": what is counted while the figures are read is in one of them perhaps, and a histogram has to agree with itself.
+    // Not "runs": runs that end while the figures are read may be in only one of them, and a
+    // histogram must be consistent.
     const std::string runs = std::to_string(all);
     writer.value(label + ",le=\"+Inf\"", runs, "_bucket");
     writer.value(label, seconds(sum_ns), "_sum");
@@ -143,7 +144,8 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
     for (const object* event : events) put_histogram(writer, *event);
 }
 
-// Where the time of the runs went, and of each delay most of it. Why that was is for the report: the daemon looks at no stack.
+// Where the time of runs went, and what took most of each delay. Reports have the reasons: the
+// daemon does not examine stacks.
 void put_times(Writer& writer, const std::vector<const object*>& events) {
     writer.metric("event_time_seconds_total", "counter",
                   "Time of runs by thread state, for events with a time breakdown");

@@ -28,7 +28,7 @@ std::string place_of(const object& copy) {
            (where.empty() ? "" : " of " + where) + ")";
 }
 
-// Of the control groups that its scope names.
+// Problems with the control groups in its scope.
 void add_group_problems(const object& event, std::vector<std::string>& problems) {
     const object& groups = part(event, "scope_groups");
     if (groups.empty()) return;
@@ -41,7 +41,7 @@ void add_group_problems(const object& event, std::vector<std::string>& problems)
                            " not in its scope: the container manager's files lack the " + std::string(what));
 }
 
-// Of the files that the event is watched in, and of those that it is not.
+// Problems with the files in which the event is watched or should be.
 void add_file_problems(const object& event, std::vector<std::string>& problems) {
     if (const std::string problem = text(event, "copies_problem"); !problem.empty())
         problems.push_back("mapped files cannot be inspected, including in containers: " + problem);
@@ -62,7 +62,7 @@ void add_file_problems(const object& event, std::vector<std::string>& problems) 
                            " not watched: the limit per event or user is reached");
 }
 
-// The traces of functions that it has now: one is watched all the time, or a recording wants it.
+// Its current function traces: a standing one, or one for a recording.
 void add_function_notes(const object& event, std::vector<std::string>& notes) {
     const object& functions = part(event, "functions");
     for (const auto& entry : list(functions, "traces")) {
@@ -85,7 +85,7 @@ void add_function_notes(const object& event, std::vector<std::string>& notes) {
         notes.push_back("functions cannot be traced: " + problem);
 }
 
-// What went wrong with an event, for the lines below the table.
+// Problems of an event, for the lines below the table.
 std::vector<std::string> problems_of(const object& event) {
     std::vector<std::string> problems;
     if (is_watched_in_part(event)) {
@@ -184,7 +184,7 @@ std::string event_row(const object& event, const EventColumns& columns, const Pa
     row += pad_left(duration(number(event, "threshold_ns")), 9);
     row += pad_left(with_commas(runs), columns.runs_width);
     row += paint(delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(delays), 8));
-    // Percentiles are ends of the histogram's buckets: no run took longer than the longest.
+    // Percentiles are interpolated in histogram buckets, so limit them to the longest run.
     const std::uint64_t longest_ns = number(event, "max_ns");
     for (const double share : {0.5, 0.99}) row += cell(std::min(percentile_ns(histogram, share), longest_ns));
     row += cell(longest_ns);
@@ -221,7 +221,8 @@ std::string point_of(const object& marker) {
     return stage.empty() ? text(marker, "role") : stage;
 }
 
-// Begin, stages and end of each event: a marker that is not reached looks like a program with nothing to do, but for these.
+// Begin, stages and end of each event. Without these counts, an unreached marker looks like an idle
+// program.
 std::string marker_table(const object& answer, const Paint& paint) {
     constexpr std::size_t most_width = 24;
     std::string rows;
@@ -254,7 +255,8 @@ std::string marker_table(const object& answer, const Paint& paint) {
            "\n" + rows;
 }
 
-// In how many files each event is watched, and of how many processes; with the containers and units of those that are copies.
+// The number of files and processes in which each event is watched, with the containers and units
+// of copies.
 std::string file_table(const object& answer, const Paint& paint) {
     constexpr std::size_t places_shown = 3, number_columns = 2 + 9 + 11;
     const NameColumn names(event_names(answer), usual_name_width, screen_width - number_columns);
@@ -277,7 +279,7 @@ std::string file_table(const object& answer, const Paint& paint) {
            "\n" + rows;
 }
 
-// "    delays mostly: lock (futex) 3, on a CPU 1", the most frequent first.
+// "    delays mostly: lock (futex) 3, on a CPU 1", most frequent first.
 std::string mostly_text(const object& event) {
     auto classes = delay_classes(event);
     std::erase_if(classes, [](const auto& one) { return one.second == 0; });
@@ -290,7 +292,7 @@ std::string mostly_text(const object& event) {
     return text + (classes.size() > shown ? ", ..." : "") + "\n";
 }
 
-// Where the time of the runs went, of events whose threads' time is counted.
+// Where the time of runs went, for events whose threads' time is counted.
 std::string time_table(const object& answer, const Paint& paint) {
     constexpr std::size_t number_columns = 2 + 9 + 3 * 12;
     const NameColumn names(event_names(answer), usual_name_width, screen_width - number_columns);

@@ -1,4 +1,5 @@
-// The events in `lagtrap status`: the table of their runs, what went wrong with them, and how often each marker was hit.
+// The events in `lagtrap status`: a table of their runs, their problems, and how often each marker
+// was hit.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace lagtrap::cli {
 
-// The histogram of an event in the daemon's answer.
+// An event's histogram from the daemon's answer.
 [[nodiscard]] std::vector<HistogramBucket> histogram_of(const boost::json::object& event);
 
 [[nodiscard]] std::string event_lines(const boost::json::object& answer, const Paint& paint);

@@ -1,4 +1,4 @@
-// What `lagtrap status` says of recordings that begin before a breach.
+// The part of `lagtrap status` about recordings that begin before a breach.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lagtrap::cli {
 
-// Empty where the settings want none.
+// Empty if the settings request none.
 [[nodiscard]] std::string history_lines(const boost::json::object& answer, const Paint& paint);
 
 }  // namespace lagtrap::cli

@@ -60,7 +60,7 @@ std::string captures_line(const object& answer) {
     return line;
 }
 
-// Shown where a merge took too long: whose file it waited for.
+// If a merge took too long: the file it waited for.
 std::string held_up_line(const object& answer, const Paint& paint) {
     const object& held_up = part(answer, "merge_held_up");
     if (held_up.empty()) return {};
@@ -73,7 +73,7 @@ std::string held_up_line(const object& answer, const Paint& paint) {
            "\n              " + text(held_up, "path") + "\n";
 }
 
-// Users whose delays begin no recording, for others shall have some too.
+// Users whose delays start no recordings, so that other users get some too.
 std::string share_lines(const object& answer, const Paint& paint) {
     std::string lines;
     for (const auto& entry : list(part(answer, "captures"), "users_without")) {
@@ -87,7 +87,8 @@ std::string share_lines(const object& answer, const Paint& paint) {
     return lines;
 }
 
-// Shown where events have their runs recorded: what was told of them, what others stand for, what is gone.
+// If events record their runs: how many were reported, how many others they stand for, and how many
+// were lost.
 std::string recorded_lines(const object& answer, const Paint& paint) {
     std::uint64_t reported = 0, sampled_away = 0, ring_full = 0, stacks_lost = 0;
     bool any = false;
@@ -127,7 +128,7 @@ std::string cost_line(const object& answer) {
            " in BPF, " + format_byte_size(number(cost, "memory_bytes"));
 }
 
-// Of a daemon that keeps a budget: what watching took at its last look, and what it may.
+// If the daemon has a budget: its last measured overhead, and the limit.
 std::string budget_lines(const object& answer, const Paint& paint) {
     const object& budget = part(answer, "budget");
     if (budget.empty()) return {};
@@ -143,7 +144,8 @@ std::string budget_lines(const object& answer, const Paint& paint) {
     return lines;
 }
 
-// Of a daemon whose unit has a limit: what the unit uses of it, and what is given up for want of more.
+// If the daemon's unit has a memory limit: how much the unit uses, and what is disabled for lack of
+// memory.
 std::string memory_lines(const object& answer, const Paint& paint) {
     const object& memory = part(answer, "memory");
     if (memory.empty()) return {};
@@ -159,7 +161,7 @@ std::string memory_lines(const object& answer, const Paint& paint) {
     return lines;
 }
 
-// Shown where there is something to say: the tables of a daemon that unwinds by them.
+// The unwind tables of a daemon that uses them, if there is anything to report.
 std::string unwinding_lines(const object& answer, const Paint& paint) {
     const object& unwinder = part(answer, "unwinder");
     if (unwinder.empty()) return {};
@@ -192,7 +194,7 @@ std::string unwinding_lines(const object& answer, const Paint& paint) {
     return lines;
 }
 
-// Whose processes were held to their share, so that others' are not harmed.
+// Users whose processes were limited to their share, to protect other users.
 std::string limited_lines(const object& answer, const Paint& paint) {
     std::string lines;
     const object& inspections = part(answer, "inspections");
@@ -224,7 +226,7 @@ std::string limited_lines(const object& answer, const Paint& paint) {
     return lines.empty() ? lines : "  limited     " + lines.substr(14);
 }
 
-// Files with markers whose owners, or others, made trouble or could.
+// Files with markers whose owners, or others, caused or could cause problems.
 std::string watched_file_lines(const object& answer, const Paint& paint) {
     std::string lines;
     const auto add = [&](const std::string& line) {
@@ -245,7 +247,7 @@ std::string watched_file_lines(const object& answer, const Paint& paint) {
     return lines;
 }
 
-// Users whose processes take long to be looked at.
+// Users whose processes take long to inspect.
 std::string limited_look_lines(const object& answer, const Paint& paint) {
     std::string lines;
     for (const auto& entry : list(answer, "limited_looks")) {
@@ -269,7 +271,7 @@ std::string who_may(const object& control, const char* key) {
     return callers == "anyone" ? callers : "root";
 }
 
-// Who may ask the daemon what, and who was sent away.
+// Who may ask the daemon for what, and who was refused.
 std::string control_lines(const object& answer) {
     const object& control = part(answer, "control");
     if (text(control, "read").empty()) return {};
@@ -283,7 +285,7 @@ std::string control_lines(const object& answer) {
     return lines;
 }
 
-// The processes that read others' files for the daemon.
+// The processes that read other users' files for the daemon.
 std::string reader_lines(const object& answer, const Paint& paint) {
     const object& reader = part(answer, "file_reader");
     if (reader.empty()) return {};

@@ -18,11 +18,12 @@ struct HistogramBucket {
     std::uint64_t count = 0;
 };
 
-// The duration below which a share (0 to 1) of all runs lie, placed within its bucket as if the runs were spread
-// evenly in it; 0 without runs.
+// The duration that a share (0 to 1) of all runs do not exceed, assuming that runs are spread
+// evenly within each bucket; 0 without runs.
 [[nodiscard]] std::uint64_t percentile_ns(const std::vector<HistogramBucket>& histogram, double share);
 
-// The answer to {"command":"status"}; a field that is missing or of another type counts as 0 or empty.
+// Formats the answer to {"command":"status"}; a missing field, or one of another type, counts as 0
+// or empty.
 [[nodiscard]] std::string status_text(const boost::json::object& answer, const Paint& paint);
 
 }  // namespace lagtrap::cli

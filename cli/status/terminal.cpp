@@ -15,12 +15,12 @@ namespace lagtrap::cli {
 
 namespace {
 
-// The other buffer, no cursor, lines are cut instead of wrapped; and back.
+// Alternate buffer, no cursor, lines cut instead of wrapped; and back.
 constexpr std::string_view enter_sequence = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 constexpr std::string_view leave_sequence = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-// What signal handlers need.
+// State for signal handlers.
 termios terminal_before{};
 termios terminal_raw{};
 volatile std::sig_atomic_t screen_is_ours = 0;
@@ -35,7 +35,7 @@ void put(std::string_view text) {
     }
 }
 
-// These two call nothing that a signal handler may not.
+// These two functions are async-signal-safe.
 void take_screen() {
     ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal_raw);
     put(enter_sequence);
@@ -51,7 +51,7 @@ void give_screen_back() {
 
 void end_by(int signal) {
     give_screen_back();
-    // SA_RESETHAND: this time it ends the program, and says by which signal.
+    // SA_RESETHAND: this time the signal ends the program, with the right status.
     ::raise(signal);
 }
 
@@ -99,7 +99,7 @@ std::optional<KeyPress> decode(std::string& unread) {
         unread.erase(0, 1);
         return KeyPress{Key::Letter, first};
     }
-    // A key that is not known, or the key Escape itself.
+    // An unknown key, or Escape itself.
     const bool alone = unread.size() == 1;
     unread.clear();
     return alone ? std::optional(KeyPress{Key::Escape, 0}) : std::nullopt;
@@ -117,7 +117,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     terminal_raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     terminal_raw.c_cc[VMIN] = 0;
     terminal_raw.c_cc[VTIME] = 0;
-    // SIGWINCH comes while a key is waited for and at no other time, so that none is missed.
+    // SIGWINCH is blocked except while waiting for a key, so that none is missed.
     sigset_t window;
     sigemptyset(&window);
     sigaddset(&window, SIGWINCH);

@@ -1,4 +1,4 @@
-// The whole screen of a terminal, drawn by the escape sequences that every terminal of today knows.
+// Uses the whole screen of a terminal, with escape sequences that all current terminals support.
 #pragma once
 
 #include <chrono>
@@ -17,23 +17,24 @@ enum class Key : std::uint8_t { Letter, Up, Down, PageUp, PageDown, Home, End, E
 
 struct KeyPress {
     Key key = Key::Letter;
-    char letter = 0;  // of Key::Letter
+    char letter = 0;  // if Key::Letter
 };
 
-// While there is one, standard input and output are the screen's: no echo, no line editing, the other buffer. It is as before
-// once this is gone, and also when SIGINT, SIGTERM, SIGHUP or SIGQUIT end the program, or SIGTSTP stops it. One at a time.
+// While it exists, standard input and output belong to the screen: no echo, no line editing,
+// alternate buffer. The previous state is restored when it is destroyed, when SIGINT, SIGTERM,
+// SIGHUP or SIGQUIT end the program, and when SIGTSTP stops it. Only one at a time.
 class Terminal {
   public:
-    // ErrorKind::Unsupported where input and output are no terminal, or TERM is "dumb" or not set.
+    // ErrorKind::Unsupported if input or output is not a terminal, or TERM is "dumb" or not set.
     [[nodiscard]] static Result<std::unique_ptr<Terminal>> open();
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
     ~Terminal();
 
     [[nodiscard]] ScreenSize size() const;
-    // Lines from the top; they must fit. The rest of the screen is empty.
+    // Draws lines from the top; they must fit. Clears the rest of the screen.
     void draw(const std::vector<std::string>& lines);
-    // The next key, or nothing after `patience`.
+    // The next key, or nullopt after `patience`.
     [[nodiscard]] std::optional<KeyPress> wait(std::chrono::milliseconds patience);
 
   private:
