@@ -327,20 +327,7 @@ void Search::follow(Group group) {
     std::vector<std::size_t> followed;
     std::vector<std::uint32_t> kept_nodes;
     double kept_excess = group.excess;
-    if (getenv("DBG")) {
-        fprintf(stderr, "follow %s excess %.0f\n", tree_.names()[group.name].frame.function.c_str(),
-                group.excess / 1e6);
-        for (auto& c : children)
-            fprintf(stderr, "   %s sum %.0f runs %zu kept %.2f q99 %.0f\n",
-                    tree_.names()[c.group.name].frame.function.c_str(), c.sum / 1e6, c.runs.size(), kept_by(c),
-                    c.time->of_normal_runs() / 1e6);
-    }
     for (const std::vector<std::size_t>& members : part(children)) {
-        if (getenv("DBG")) {
-            fprintf(stderr, "  part");
-            for (auto m : members) fprintf(stderr, " %s", tree_.names()[children[m].group.name].frame.function.c_str());
-            fprintf(stderr, "\n");
-        }
         const std::size_t first = members.front();
         if (!has_frame(group)) {
             followed.insert(followed.end(), members.begin(), members.end());
