@@ -88,7 +88,7 @@ def what_the_runs_were():
                     kinds, text = explain(daemon, "leaky")
                     check({"hits", "no-end", "crowded"} <= set(kinds) and "Choose another end" in text, text)
                     kinds, text = explain(daemon, "good")
-                    check(kinds == ["hits", "fast"] and "All 1,000 runs were under" in text, text)
+                    check(kinds == ["hits", "fast"] and "All 1,000 runs were below" in text, text)
 
 
 def a_semaphore_that_programs_do_not_see():

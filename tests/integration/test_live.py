@@ -100,7 +100,7 @@ def keys_and_delays(daemon):
     with live(daemon) as screen:
         screen.shows(r"^lagtrap \S+  up ")
         screen.shows(r"^> work +50\.0 ms")
-        screen.shows(r"no delay since")
+        screen.shows(r"no delays since")
         check(len(screen.lines()) == 24 and screen.lines()[-1].startswith("q quit"), "the keys are not in the last line")
         with Watched(PLANTED, "--kind", "sleep", "--fast", 60, "--slow-ms", 200, "--wait") as program:
             program.go().result()

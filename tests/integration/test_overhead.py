@@ -307,7 +307,7 @@ def nothing_is_shed_that_is_not_named():
     with Daemon(EVENTS, budget='share="0.2%" interval="200ms" shed="stacks"') as daemon, Hot():
         wait_for(lambda: daemon.status()["budget"]["exhausted"], "the status to say that the share is passed")
         check(daemon.event("hot")["armed"], "an event was shed that the settings keep")
-        check("more than" in lagtrap(daemon, "status"), "the status text does not say so")
+        check("over the limit" in lagtrap(daemon, "status"), "the status text does not say so")
 
 
 def stacks_at_markers_are_shed():

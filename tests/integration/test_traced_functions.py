@@ -55,7 +55,7 @@ def functions_are_traced_from_the_breach_on():
         wait_for(lambda: is_watched(program) and traces(daemon) and traces(daemon)[0]["watched"], "the trace")
         check(traces(daemon)[0]["recording"] and not traces(daemon)[0]["standing"], f"{traces(daemon)}")
         text = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
-        check("work: functions of call_trees_c" in text and "into the recording" in text, text)
+        check("work: functions of call_trees_c" in text and "in the recording" in text, text)
         noted = collections.Counter()
         note(noted, program, "tree", "recursion", "sleep")
         bundle = daemon.wait_for_bundles(1)[0]

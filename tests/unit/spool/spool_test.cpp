@@ -189,7 +189,7 @@ TEST_F(SpoolTest, OpenNamesTheMissingFolder) {
     const auto opened = Spool::open(spool_->path());
     ASSERT_FALSE(opened.ok());
     EXPECT_THAT(opened.error().message, HasSubstr("spool/ready"));
-    EXPECT_THAT(opened.error().message, HasSubstr("lagtrapd makes it"));
+    EXPECT_THAT(opened.error().message, HasSubstr("lagtrapd creates it"));
 }
 
 TEST_F(SpoolTest, CreateNamesAGroupThatIsMissing) {

@@ -115,7 +115,7 @@ TEST(OverheadBudget, TheReasonNamesAllThatCounted) {
               "limit is 10 %");
     OverheadBudget busy(budget_of(10), 1);
     EXPECT_THAT(busy.look(use_of({event_taking(6)}, 80), second)[0].reason,
-                HasSubstr("lagtrapd itself 80 % (of which 5 % count)"));
+                HasSubstr("lagtrapd itself 80 % (counted as 5 %)"));
 }
 
 // Probes are removed one by one, and are hit until then.

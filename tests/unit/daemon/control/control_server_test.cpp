@@ -128,10 +128,10 @@ TEST_F(ControlServerTest, AnswersARequest) {
 }
 
 TEST_F(ControlServerTest, SaysWhatIsWrongWithARequest) {
-    EXPECT_NE(ask("hello\n").find("no JSON object"), std::string::npos);
-    EXPECT_NE(ask("[1]\n").find("no JSON object"), std::string::npos);
-    EXPECT_NE(ask("\xff\xfe\n").find("no JSON object"), std::string::npos);
-    EXPECT_NE(ask("{\"a\":" + std::string(1000, '[') + "\n").find("no JSON object"), std::string::npos);
+    EXPECT_NE(ask("hello\n").find("not a JSON object"), std::string::npos);
+    EXPECT_NE(ask("[1]\n").find("not a JSON object"), std::string::npos);
+    EXPECT_NE(ask("\xff\xfe\n").find("not a JSON object"), std::string::npos);
+    EXPECT_NE(ask("{\"a\":" + std::string(1000, '[') + "\n").find("not a JSON object"), std::string::npos);
     EXPECT_NE(ask(std::string(200'000, 'x')).find("longer than 64 KiB"), std::string::npos);
     EXPECT_EQ(ask(""), "");
     EXPECT_EQ(ask("{}\n"), "{\"ok\":true,\"fields\":0}\n") << "it still answers";
