@@ -4,6 +4,7 @@ service."""
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -60,7 +61,8 @@ def a_busy_process_is_explained():
         told = json.loads(why(busy.pid, "--for", "500ms", "--json").stdout)
         run_of_it = told["runs"][0]
         check(run_of_it["blocked_ns"] < run_of_it["wall_ns"] / 2 and not run_of_it["waits_for_work"], run_of_it)
-        check("CPU" in " ".join(run_of_it["causes"]["sentences"]), run_of_it)
+        # On a busy machine most of it may wait for a CPU.
+        check(re.search("Computed|CPU", " ".join(run_of_it["causes"]["sentences"])), run_of_it)
 
 
 def a_crowd_fits_on_a_screen():
