@@ -126,7 +126,8 @@ void add_functions(CLI::App& app, Choice& choice) {
     functions->add_option("--include", options.include,
                           "Also probe system functions and files that match this regular expression");
     functions->add_option("--exclude", options.exclude, "Do not probe functions of the application that match");
-    functions->add_option("--min", options.least, "Only count calls shorter than this")->capture_default_str();
+    functions->add_option("--min", options.least, "Calls shorter than this are counted but not shown")
+        ->capture_default_str();
     functions->add_option("--for", options.length, "End after this time")->capture_default_str();
     functions->add_option("--budget", options.budget_percent, "CPU limit for the probes, in percent of one CPU")
         ->capture_default_str()
@@ -179,14 +180,15 @@ void add_objects(CLI::App& app, Choice& choice) {
     objects->add_option("--release", options.release, "Functions that release an object: FUNCTION:arg0");
     objects->add_option("--message", options.message, "Functions that return an error text: FUNCTION:result");
     objects->add_option("--error", options.error,
-                        "Results that are failures: never, negative, null, nonzero, not-positive, errno");
+                        "Which return values are failures: never, negative, null, nonzero, not-positive, errno");
     objects->add_option("--success", options.success, "Return values to treat as success: \"100 101\"");
     objects->add_option("--except", options.except, "With errno: errors to treat as success: \"EAGAIN EINPROGRESS\"");
     objects->add_option("--title", options.title, "Argument of the creating function that names the object: arg0");
     objects->add_option("--include", options.include,
                         "Count only uses by functions that match this regular expression");
     objects->add_option("--exclude", options.exclude, "Ignore uses by functions that match");
-    objects->add_option("--min", options.least, "Only count successful calls shorter than this")->capture_default_str();
+    objects->add_option("--min", options.least, "Successful calls shorter than this are counted but not shown")
+        ->capture_default_str();
     objects->add_option("--mark", options.mark, "Highlight calls at least this long")->capture_default_str();
     objects->add_option("--for", options.length, "End after this time; 0s: on Ctrl-C")->capture_default_str();
     objects

@@ -108,7 +108,7 @@ constexpr std::array calls_attributes{
 
 constexpr std::string_view object_errors = "never|negative|null|nonzero|not-positive|errno";
 constexpr std::array object_attributes{
-    AttributeSpec{"preset", Text, Optional, "", "", 0, 0, "Objects of a known library; excludes all other attributes."},
+    AttributeSpec{"preset", Text, Optional, "", "", 0, 0, "Objects of a known library. Allows no other attributes."},
     AttributeSpec{"name", Name, Optional, "", "", 0, 0, "Name for the objects; default: the class, or object."},
     AttributeSpec{"class", Expression, Optional, "", "", 0, 0,
                   "Objects of C++ classes; must match the full class name or its last component."},
@@ -118,7 +118,7 @@ constexpr std::array object_attributes{
     AttributeSpec{"use", Text, Optional, "", "", 0, 0, "The same for functions that use an object."},
     AttributeSpec{"release", Text, Optional, "", "", 0, 0, "The same for functions that release an object."},
     AttributeSpec{"message", Text, Optional, "", "", 0, 0, "Functions that return an error text, and where it is."},
-    AttributeSpec{"error", Choice, Optional, "", object_errors, 0, 0, "Results that are failures."},
+    AttributeSpec{"error", Choice, Optional, "", object_errors, 0, 0, "Which return values are failures."},
     AttributeSpec{"create-error", Choice, Optional, "", object_errors, 0, 0,
                   "The same, only for functions that create an object."},
     AttributeSpec{"use-error", Choice, Optional, "", object_errors, 0, 0,
@@ -142,7 +142,8 @@ constexpr std::array functions_attributes{
     AttributeSpec{"include", Expression, Optional, "", "", 0, 0, "Also probe matching system functions and files."},
     AttributeSpec{"exclude", Expression, Optional, "", "", 0, 0,
                   "Do not probe matching functions and files of the application."},
-    AttributeSpec{"min", Duration, Optional, "20us", "", us, 10 * s, "Only count calls shorter than this."},
+    AttributeSpec{"min", Duration, Optional, "20us", "", us, 10 * s,
+                  "Calls shorter than this are counted but not recorded."},
     AttributeSpec{"rate", ByteSize, Optional, "200kB", "", kibibyte, 10 * mebibyte,
                   "Maximum data rate per second; above it the minimum duration is raised."},
     AttributeSpec{"share", Share, Optional, "10%", "", percent / 10, 100'000 * percent,
@@ -208,7 +209,7 @@ constexpr std::array unwinding_attributes{
     AttributeSpec{"memory", ByteSize, Optional, "64MiB", "", 8 * mebibyte, 4096 * mebibyte,
                   "Maximum memory for the unwind tables of all programs."},
     AttributeSpec{"cache", Path, Optional, "/var/cache/lagtrap/unwind", "", 0, 0,
-                  "Folder for the unwind tables, so that they need not be rebuilt."},
+                  "Folder that keeps unwind tables across restarts."},
     AttributeSpec{"cache-limit", ByteSize, Optional, "512MiB", "", 16 * mebibyte, 65536 * mebibyte,
                   "Maximum size of the folder; the least recently used tables are deleted first."}};
 
@@ -229,7 +230,7 @@ constexpr std::array budget_attributes{
     AttributeSpec{"interval", Duration, Optional, "2s", "", 100 * ms, 60 * s, "How often the cost is checked."},
     AttributeSpec{"shed", ChoiceList, Optional, "switches samples history times stacks stages events",
                   "switches|samples|history|times|stacks|stages|events|none", 0, 0,
-                  "What to disable above a limit, in this order. In recordings: user-space stacks of threads that "
+                  "What to disable above a CPU limit, in this order. In recordings: user-space stacks of threads that "
                   "block (switches), and the full sampling rate (samples). While watching: the time before a breach "
                   "(history), the breakdown of run times (times), stacks at markers (stacks), stages (stages), and "
                   "events, most expensive first (events). Anything not listed stays enabled."},
@@ -239,12 +240,12 @@ constexpr std::array budget_attributes{
 
 constexpr std::array history_attributes{
     AttributeSpec{"length", Duration, Optional, "5s", "", 0, 60 * s,
-                  "How much time before a breach is kept in memory and recorded with it; 0s: none."},
+                  "How much time before a breach to keep in memory and add to the recording; 0s: none."},
     AttributeSpec{"sample-interval", Duration, Optional, "20ms", "", 5 * ms, s,
                   "Time between two call stack samples of a CPU in this window; idle CPUs are not woken."},
     AttributeSpec{"early-share", Share, Optional, "2%", "", 0, 50 * percent,
-                  "Share of the time for recordings that begin before a breach, when a run is slower than nearly all "
-                  "others. 0%: no recording begins early."},
+                  "Maximum share of the time spent on recordings that begin before a breach, when a run is slower "
+                  "than nearly all others; 0%: none."},
     AttributeSpec{"times", Choice, Optional, "yes", "yes|no", 0, 0,
                   "Whether to count where the time of each run goes: on a CPU, waiting for one, blocked."}};
 
@@ -290,7 +291,7 @@ constexpr std::array use_attributes{
     AttributeSpec{"prefix", Name, Optional, "", "", 0, 0,
                   "Prefix for the event names, so that a preset can be used twice: shop- makes shop-query."},
     AttributeSpec{"binary", Program, Optional, "", "", 0, 0,
-                  "Replaces the preset's program or library; default: every file of its name that a process runs."},
+                  "Replaces the preset's program or library; default: every file with its name that a process uses."},
     AttributeSpec{"record", Choice, Optional, "", "delays|runs", 0, 0, "Replaces the value of each of these events."}};
 
 constexpr std::array preset_program_attributes{
@@ -298,17 +299,17 @@ constexpr std::array preset_program_attributes{
 constexpr std::array preset_limit_attributes{
     AttributeSpec{"text", Text, Required, "", "", 0, 0, "What the preset does not cover, and why."}};
 constexpr std::array preset_attributes{
-    AttributeSpec{"version", Choice, Required, "", "1", 0, 0, "Version of this vocabulary."},
+    AttributeSpec{"version", Choice, Required, "", "1", 0, 0, "Version of the preset format."},
     AttributeSpec{"about", Text, Required, "", "", 0, 0, "What the preset watches, in one line."},
     AttributeSpec{"tried-with", Text, Required, "", "", 0, 0, "Programs and versions the preset was tested with."},
     AttributeSpec{"scope", Choice, Optional, "yes", "yes|no", 0, 0,
                   "Whether <use> may have a <scope>; no if the kernel hits the markers in any process."}};
 
 constexpr std::array root_attributes{
-    AttributeSpec{"version", Choice, Required, "", "1", 0, 0, "Version of this vocabulary."}};
+    AttributeSpec{"version", Choice, Required, "", "1", 0, 0, "Version of the settings format."}};
 
 constexpr ElementSpec scope_element{
-    "scope", "The processes that the event watches; all given attributes must match.", scope_attributes, {}};
+    "scope", "Limits the event to some processes; all given attributes must match.", scope_attributes, {}};
 constexpr ElementSpec key_element{
     "key", "Pair runs by the key of their markers instead of by thread.", key_attributes, {}};
 constexpr ElementSpec begin_element{"begin", "The marker at which a run begins.", begin_attributes, {}};
@@ -368,21 +369,20 @@ constexpr std::array preset_children{ChildSpec{&preset_program_element, 16}, Chi
                                      ChildSpec{&event_element, stages_limit}};
 constexpr ElementSpec preset_outermost{"preset", "The root element of a preset file, presets/NAME.xml.",
                                        preset_attributes, preset_children};
-constexpr ElementSpec recording_element{
-    "recording", "How recordings are made, and how many.", recording_attributes, {}};
+constexpr ElementSpec recording_element{"recording", "How to record, and how often.", recording_attributes, {}};
 constexpr ElementSpec unwinding_element{
     "unwinding", "Limits for unwinding the stacks of programs without frame pointers.", unwinding_attributes, {}};
 constexpr ElementSpec runs_element{
-    "runs", "How the runs of events with record=\"runs\" are batched for the server.", runs_attributes, {}};
+    "runs", "How to batch the runs of events with record=\"runs\" for the server.", runs_attributes, {}};
 constexpr ElementSpec budget_element{
     "budget", "What lagtrap may cost, and what it disables above that.", budget_attributes, {}};
 constexpr ElementSpec history_element{
-    "history", "What is kept in memory from the time before a breach.", history_attributes, {}};
+    "history", "What to keep in memory from the time before a breach.", history_attributes, {}};
 constexpr ElementSpec confirm_element{
     "confirm", "If present, a breach waits for `lagtrap approve` or `lagtrap decline`.", confirm_attributes, {}};
 constexpr ElementSpec privacy_element{
     "privacy", "What recordings contain of program arguments.", privacy_attributes, {}};
-constexpr ElementSpec spool_element{"spool", "Where recordings and bundles are kept.", spool_attributes, {}};
+constexpr ElementSpec spool_element{"spool", "Where to keep recordings and bundles.", spool_attributes, {}};
 constexpr ElementSpec upload_element{"upload", "If present, bundles are sent to a server.", upload_attributes, {}};
 constexpr ElementSpec otlp_element{
     "otlp", "If present, delays are sent to an OpenTelemetry collector as spans.", otlp_attributes, {}};
@@ -500,7 +500,7 @@ std::string describe_values(const AttributeSpec& attribute) {
         case Program:
             return "an absolute path, a path pattern such as */redis-server, build-id: and hexadecimal digits, or "
                    "package: and a Debian package name";
-        case Pattern: return "a text of 1 to 512 bytes; * matches any characters, ? one";
+        case Pattern: return "1 to 512 bytes of text; * matches any characters, ? one";
         case Label: return "KEY=VALUE; in the value, * matches any characters, ? one";
         case SocketPath: return "an absolute path of at most 107 bytes";
         case Url: return "an address such as https://lagtrap.example:8443";

@@ -49,7 +49,7 @@ Result<std::string> text_in(const json::object& request, const char* name) {
     const auto* const value = request.if_contains(name);
     if (value == nullptr) return std::string();
     if (!value->is_string() || value->as_string().size() > longest_text)
-        return wrong(fmt::format("\"{}\": expected a text of at most {} bytes", name, longest_text));
+        return wrong(fmt::format("\"{}\": expected a string of at most {} bytes", name, longest_text));
     return std::string(value->as_string());
 }
 
