@@ -81,7 +81,8 @@ std::map<std::uint32_t, std::uint64_t> cpu_times(const Recording& recording, con
     return times;
 }
 
-// The command's own process is no part of it. A process whose parent ended before it has another parent now, and is missed.
+// Without the command's own process. Misses a process whose parent ended first, because it has a
+// new parent.
 std::set<std::uint32_t> descendants_of(const Recording& recording, std::uint32_t pid) {
     std::set<std::uint32_t> found{pid};
     for (bool more = true; more;) {

@@ -1,5 +1,5 @@
-// The life of a command from its first instruction to its end, as one run: where its time went, in it and in the processes that it
-// waited for.
+// Treats a command's life, from its first instruction to its end, as one run: where the time went,
+// in the command and in the processes it waited for.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct LifePart {
     std::string process;
     std::size_t processes = 0;
     TimeKind kind = TimeKind::Unknown;
-    std::string reason;  // Blocked: as TimeSplit has it; Unknown: why
+    std::string reason;  // Blocked: as in TimeSplit; Unknown: why it is unknown
     std::uint64_t time_ns = 0;
 };
 
@@ -27,9 +27,9 @@ struct LongWait {
     std::uint64_t offset_ns = 0;  // after the begin
     std::uint64_t length_ns = 0;
     std::string reason;
-    ThreadName ended_by;  // tid 0: nobody, or not known
+    ThreadName ended_by;  // tid 0 if no thread ended it, or if unknown
     bool timed_out = false;
-    bool went_on = false;  // it had not ended when the recording did
+    bool went_on = false;  // it continued after the end of the recording
 };
 
 struct StartedProcess {
@@ -38,7 +38,7 @@ struct StartedProcess {
     std::string name;
     std::string command_line;
     std::uint64_t offset_ns = 0;
-    std::uint64_t life_ns = 0;  // as far as the recording has it
+    std::uint64_t life_ns = 0;  // within the recording
     std::uint64_t on_cpu_ns = 0;
 };
 
@@ -46,12 +46,13 @@ struct CommandLife {
     trace::Delay delay;
     TimeSplit split;  // of its main thread
     DelayCauses causes;
-    std::vector<LifePart> parts;          // longest first; they add up to the delay
+    std::vector<LifePart> parts;          // longest first; add up to the delay
     std::vector<LongWait> waits;          // longest first; at most 10
-    std::vector<StartedProcess> started;  // by it, and by these in turn; by time
+    std::vector<StartedProcess> started;  // all descendants of the command, by start time
 };
 
-// `end_ns`: when it ended, as its parent saw; the recording may have ended before. Both CLOCK_BOOTTIME.
+// `end_ns` is when the parent saw it end, possibly after the end of the recording. Both times are
+// CLOCK_BOOTTIME.
 [[nodiscard]] trace::Delay run_of_command(const Recording& recording, std::uint32_t pid, std::uint64_t begin_ns,
                                           std::uint64_t end_ns);
 

@@ -397,7 +397,7 @@ class CauseSearch {
         return by_holder(recording_, intervals);
     }
 
-    // The run of another delay, or of none, that the thread was in for half of these waits or more: the innermost.
+    // The innermost run, delayed or not, that the thread was in for at least half of these waits.
     [[nodiscard]] const Run* run_of(std::uint32_t tid, const std::vector<Interval>& waits) const {
         std::uint64_t whole_ns = 0;
         for (const Interval& wait : waits) whole_ns += wait.length_ns();

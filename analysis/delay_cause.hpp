@@ -59,7 +59,7 @@ struct ThreadDoing {
     std::uint64_t alike_ns = 0;  // in waits ended by the first of `wakers` or others with its name and process
     std::uint32_t alike = 0;     // number of those others
     FileWaits files;             // Blocked
-    WrittenData written;         // Blocked, for a disk: what that wrote meanwhile
+    WrittenData written;         // Blocked, for a disk: what the disk wrote meanwhile
     std::string refused_by;      // Blocked, for events or its own timer: the peer that refused most of its connections
     std::uint32_t refusals = 0;  // number of these refusals
     CpuWaits cpu;                // Runnable
@@ -97,7 +97,7 @@ struct DelayCause {
 
 // What filled the control group of the delay's process that is nearest to its memory limit.
 struct MemoryOfGroup {
-    GroupMemory memory;  // pid 0: it is in none with a limit, or that is not known
+    GroupMemory memory;  // pid 0: no group with a limit, or unknown
     std::string path;
     std::string filler;  // name of memory.filler_pid
 };

@@ -34,7 +34,7 @@ struct OneFile {
     NameId disk = 0;
     bool listener_full = false;
     std::map<std::uint32_t, std::uint64_t> holders;  // time by process
-    std::map<std::uint32_t, std::uint64_t> owners;   // the same
+    std::map<std::uint32_t, std::uint64_t> owners;   // as with `holders`
 };
 
 template <typename Map>
@@ -43,7 +43,7 @@ auto with_most_time(const Map& times) {
                             [](const auto& a, const auto& b) { return a.second < b.second; });
 }
 
-// Where processes of several names have it, nobody knows which of them was waited for.
+// If processes with different names have it, it is unknown which of them was waited for.
 void add_owners(const Recording& recording, const OneFile& file, FileWaits& found) {
     if (file.owners.empty()) return;
     const auto& [pid, time_ns] = *with_most_time(file.owners);
@@ -76,7 +76,7 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
         const WaitedFile& waited = recording.waited_files[wait.file - 1];
         if (!belongs(waited.kind, kind)) continue;
         const SocketOwners owners = is_socket(waited.kind) ? owners_of(recording, waited) : SocketOwners{};
-        // A local socket without a path is told of by who is at its other end.
+        // A local socket without a path is identified by the process at its other end.
         if (waited.path == 0 && owners.pids.empty()) continue;
         OneFile& file = files[waited.path];
         for (const std::uint32_t pid : owners.pids) file.owners[pid] += wait.length_ns();

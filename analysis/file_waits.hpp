@@ -25,10 +25,10 @@ struct FileWaits {
     std::uint32_t queue_depth = 0;
     std::uint32_t holder_pid = 0;   // had a lock on it for most of the time; 0 if none or unknown
     std::string holder;             // name of that process
-    std::uint32_t owner_pid = 0;    // who is at the other end of the socket, or listens there; 0: not known
+    std::uint32_t owner_pid = 0;    // has the other end of the socket, or listens there; 0 if unknown
     std::string owner;              // name of that process
-    std::uint32_t more_owners = 0;  // of that name
-    bool listener_full = false;     // it had no room for another connection
+    std::uint32_t more_owners = 0;  // other processes with that name
+    bool listener_full = false;     // its accept queue was full
 };
 
 [[nodiscard]] bool is_socket(WaitFileKind kind);

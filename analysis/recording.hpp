@@ -69,10 +69,10 @@ enum class WaitFileKind : std::uint8_t {
     LocalPeer = 8,
     SynRepeated = 9,      // a SYN to it was repeated; belongs to no thread
     ConnectRefused = 10,  // it refused a connection
-    // No waits: which process has the other end of a socket, or listens for it.
+    // Not waits: the process that has the other end of a socket, or listens for it.
     Owner = 11,
     Listener = 12,
-    FullListener = 13,  // it had no room for another connection
+    FullListener = 13,  // its accept queue was full
 };
 
 // The file a thread waited for.
@@ -81,7 +81,7 @@ struct WaitedFile {
     NameId disk = 0;                // name; 0 if the file system is not on a disk
     std::uint32_t queue_depth = 0;  // requests in the disk's queue when the wait began
     std::uint32_t holder_pid = 0;   // Lock, Refused: a process with a conflicting lock; 0 if unknown
-    std::uint64_t socket = 0;       // the same number for the same connection; 0: no socket, or not known
+    std::uint64_t socket = 0;       // number of the connection; 0 if not a socket, or unknown
     WaitFileKind kind = WaitFileKind::Unknown;
 };
 
@@ -191,30 +191,30 @@ struct WrittenFile {
     std::uint64_t at_ns = 0;
     std::uint64_t file = 0;
     std::uint64_t bytes = 0;
-    NameId path = 0;  // within its file system; 0: not known
+    NameId path = 0;  // within its file system; 0 if unknown
     NameId disk = 0;
 };
 
-// A process that had such a file open for writing, or that wrote much and ended.
+// A process that had a WrittenFile open for writing, or that wrote much and has ended.
 struct FileWriter {
-    std::uint64_t file = 0;  // 0: it has ended
+    std::uint64_t file = 0;  // 0 if the process has ended
     std::uint32_t pid = 0;
-    NameId name = 0;  // of one that has ended
+    NameId name = 0;  // of a process that has ended
     std::uint64_t bytes = 0;
     std::uint64_t ended_ns = 0;
 };
 
 // The control group around a process that is nearest to its memory limit.
 struct GroupMemory {
-    std::uint32_t pid = 0;  // 0: it is in none with a limit, or that is not known
+    std::uint32_t pid = 0;  // 0 if no group has a limit, or if unknown
     NameId path = 0;
     std::uint64_t limit_bytes = 0;
     std::uint64_t used_bytes = 0;
     std::uint64_t file_bytes = 0;
     std::uint64_t anonymous_bytes = 0;
     std::uint64_t shared_bytes = 0;
-    std::uint32_t filler_pid = 0;    // whose the larger of the two parts mostly is; 0: not known
-    std::uint64_t filler_bytes = 0;  // that it has read and written, or has in memory
+    std::uint32_t filler_pid = 0;    // uses most of the larger part (files or anonymous); 0 if unknown
+    std::uint64_t filler_bytes = 0;  // read and written by it, or in its memory
 };
 
 // From before the recording: the thread on a CPU, every trace::SystemFile::history_interval_ns.

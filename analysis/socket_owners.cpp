@@ -17,7 +17,7 @@ bool is_accepting(const Recording& recording, StackId stack) {
     });
 }
 
-// Whether the thread waits for connections at any time of the recording.
+// True if the thread waits for connections at any time of the recording.
 bool accepts(const Recording& recording, const Thread& thread, std::map<StackId, bool>& known) {
     return std::any_of(thread.changes.begin(), thread.changes.end(), [&](const StateChange& change) {
         if (change.state != ThreadState::Blocked || change.stack == 0) return false;
@@ -35,7 +35,7 @@ std::uint64_t busy_ns(const Recording& recording, std::uint32_t tid, Window wind
     return sum_ns;
 }
 
-// 0: none is known.
+// 0 if unknown.
 std::uint32_t thread_that_should_accept(const Recording& recording, const SocketOwners& owners, Window window) {
     std::vector<const Thread*> threads, accepting;
     std::map<StackId, bool> known;
@@ -64,7 +64,7 @@ SocketOwners owners_of(const Recording& recording, const WaitedFile& socket) {
     for (const SocketOwner& owner : recording.socket_owners) {
         const bool listens = owner.kind != WaitFileKind::Owner;
         if (listens != for_listener) continue;
-        // A listener was told of for one of those that wait for it.
+        // A listener was recorded only once, for one of the sockets that wait for it.
         const bool same = owner.socket == socket.socket || (listens && owner.peer != 0 && owner.peer == socket.path);
         if (socket.socket == 0 || !same) continue;
         owners.pids.push_back(owner.pid);
@@ -79,7 +79,7 @@ bool is_syn_repeated_in(const Recording& recording, const Interval& wait) {
     if (wait.file == 0) return false;
     const WaitedFile& waited = recording.waited_files[wait.file - 1];
     return std::any_of(recording.repeated_syns.begin(), recording.repeated_syns.end(), [&](const FailedConnect& syn) {
-        // Recordings of before sockets had numbers have the peer alone.
+        // In older recordings, sockets have no number, only a peer.
         const bool same = syn.socket != 0 && waited.socket != 0 ? syn.socket == waited.socket
                                                                 : syn.peer != 0 && syn.peer == waited.path;
         return same && syn.at_ns >= wait.begin_ns && syn.at_ns < wait.end_ns;

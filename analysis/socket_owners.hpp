@@ -1,4 +1,5 @@
-// Which process is at the other end of a socket, and what kept a listener from taking a connection. Used inside analysis/ alone.
+// Finds the process at the other end of a socket, and the thread that failed to accept a
+// connection. For analysis/ only.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,20 @@
 namespace lagtrap::analysis {
 
 struct SocketOwners {
-    std::vector<std::uint32_t> pids;  // each once, in order
-    bool full = false;                // they listen, and had no room for another connection
+    std::vector<std::uint32_t> pids;  // without duplicates, ascending
+    bool full = false;                // they listen, and their accept queue was full
 };
 
-// Of the other end of what was waited for; of a connection that is not answered yet: who listens there.
+// Processes that have the other end of `socket` or, if the connection was not accepted yet, that
+// listen there.
 [[nodiscard]] SocketOwners owners_of(const Recording& recording, const WaitedFile& socket);
 
-// Whether a SYN of this wait's connection was sent again during it.
+// True if a SYN of this wait's connection was sent again during the wait.
 [[nodiscard]] bool is_syn_repeated_in(const Recording& recording, const Interval& wait);
 
-// Has waits for a listener without room count as waits for the thread of it that should have accepted: the one that accepts, of
-// those of its processes, or else the one that was busiest meanwhile.
+// Makes waits for a listener with a full accept queue count as waits for the thread that should
+// have accepted: among the threads of its processes, the one that accepts connections, or otherwise
+// the one that was busiest during the wait.
 void blame_full_listeners(const Recording& recording, std::vector<Interval>& intervals);
 
 }  // namespace lagtrap::analysis

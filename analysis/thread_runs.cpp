@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t stacks_limit = 3;
 
-// How much such time says about why a process does not get on.
+// How well this kind of time explains why a process makes no progress.
 double weight_of(const ThreadDoing& doing) {
     if (doing.kind == TimeKind::Unknown) return 0.1;
     if (doing.kind != TimeKind::Blocked) return 1;
@@ -19,7 +19,7 @@ double weight_of(const ThreadDoing& doing) {
         case WaitKind::Events:
         case WaitKind::Sleep: return 0.2;
         case WaitKind::Signal: return 0.3;
-        case WaitKind::Semaphore: return 0.5;  // locks of Python are some too
+        case WaitKind::Semaphore: return 0.5;  // Python's locks are semaphores too
         case WaitKind::Pipe:
         case WaitKind::LocalSocket:
         case WaitKind::Network:
@@ -48,7 +48,7 @@ bool waits_for_work(const DelayCauses& causes) {
     return is_nearly(idle_ns, causes.wall_ns);
 }
 
-// What two threads that are told as one have in common.
+// Threads that agree in this are shown as one.
 using Likeness = std::tuple<bool, TimeKind, WaitKind, SpinKind, std::string, std::string, std::string, std::uint32_t>;
 
 Likeness likeness_of(const ThreadRun& run) {
@@ -73,7 +73,8 @@ ThreadRun look_at(const Recording& recording, trace::Delay delay) {
     return run;
 }
 
-// The main thread comes before others that say no more; it is what people think of as the process.
+// Among equally informative threads, the main thread comes first, because people identify it with
+// the process.
 double rank_of(const ThreadRun& run) {
     constexpr double favour_of_main = 0.15;
     const bool main = run.delay.begin_tid == run.delay.begin_pid;

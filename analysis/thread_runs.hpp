@@ -1,4 +1,5 @@
-// What the threads of a process did over a recording: each thread's time there as if it were a run that is a delay.
+// What the threads of a process did during a recording. Treats each thread's time in it as a
+// delayed run.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +14,27 @@
 namespace lagtrap::analysis {
 
 struct ThreadRun {
-    trace::Delay delay;  // the part of the recording in which the thread was there; open if it was there at its end
+    trace::Delay delay;  // the thread's lifetime within the recording; open if it outlived the recording
     TimeSplit split;
     DelayCauses causes;
     std::vector<StackTime> stacks;   // longest first; at most 3
-    bool waits_for_work = false;     // nearly all the time for events, a signal or a time: by design, as it seems
-    std::vector<ThreadName> others;  // threads of the process for which the same is to be said, by number
+    bool waits_for_work = false;     // nearly always blocked for events, a signal or a timer: probably by design
+    std::vector<ThreadName> others;  // threads of the process with the same causes
 };
 
 struct ProcessRuns {
-    std::vector<ThreadRun> runs;  // those that tell most first; those that wait for work stand last
-    std::size_t threads = 0;      // all of the process, with `others` and those left out
-    std::size_t left_out = 0;     // beyond the limit
+    std::vector<ThreadRun> runs;  // most informative first; those that wait for work last
+    std::size_t threads = 0;      // of the process, including `others` and `left_out`
+    std::size_t left_out = 0;     // beyond thread_runs_limit
 };
 
 inline constexpr std::size_t thread_runs_limit = 1000;
 
-// The thread's time in the recording; a duration of 0: nothing is known of it.
+// The thread's time in the recording. Its duration is 0 if nothing is known about the thread.
 [[nodiscard]] trace::Delay run_of_thread(const Recording& recording, const Thread& thread);
 
-// Threads with the same cause are one run with `others`. Empty: the recording knows no such process.
+// Threads with the same causes become one run with `others`. Empty if the process is not in the
+// recording.
 [[nodiscard]] ProcessRuns runs_of_process(const Recording& recording, std::uint32_t pid);
 
 }  // namespace lagtrap::analysis

@@ -91,7 +91,8 @@ bool is_interpreter_lock(const Recording& recording, StackId stack) {
     return false;
 }
 
-// Of waits that have no kind of their own. What no entry knows is "blocked in FUNCTION".
+// Words for waits without a kind of their own. Without an entry here, they are "blocked in
+// FUNCTION".
 std::string words_of_reason(std::string_view reason) {
     if (reason.starts_with("blocked in ")) return std::string(reason);
     switch (find_block_reason(reason)) {

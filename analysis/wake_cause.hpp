@@ -12,8 +12,8 @@ namespace lagtrap::analysis {
 // One word: "thread", "timeout", "timer", "packet", "disk", "device", "interrupt", "unknown".
 [[nodiscard]] std::string_view name_of(WakeCause cause);
 
-// Of waits that no thread ended, a phrase without their reason: "1 wait of 4.00 s timed out", "the disk vda ended
-// 12 waits". Device names are printable, as the recording has them.
+// For waits that no thread ended, a phrase without the reason: "1 wait of 4.00 s timed out", "the
+// disk vda ended 12 waits". Device names are printable, as in the recording.
 [[nodiscard]] std::string words_of(const WakerReport& waker);
 
 }  // namespace lagtrap::analysis

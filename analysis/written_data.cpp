@@ -8,19 +8,20 @@ namespace lagtrap::analysis {
 namespace {
 
 constexpr std::uint64_t least_told_bytes = 8 << 20;
-// The kernel writes data out when it is so old (vm.dirty_expire_centisecs), and looks for such every few seconds.
+// The kernel writes data back once it is older than vm.dirty_expire_centisecs (30 s), and checks
+// every few seconds.
 constexpr std::uint64_t written_late_ns = 40'000'000'000;
 
 struct OneFile {
-    std::uint64_t before_bytes = 0;  // by the window's begin
-    std::uint64_t bytes = 0;         // by its end
+    std::uint64_t before_bytes = 0;  // until the window's begin
+    std::uint64_t bytes = 0;         // until its end
     NameId path = 0, disk = 0;
     [[nodiscard]] std::uint64_t in_window() const { return bytes - std::min(bytes, before_bytes); }
 };
 
 std::map<std::uint64_t, OneFile> files_by(const Recording& recording, Window window, std::string_view disk) {
     std::map<std::uint64_t, OneFile> files;
-    // Those made of others (device mapper, RAID) have no requests of their own.
+    // Disks composed of others (device mapper, RAID) have no requests of their own.
     const bool has_requests = std::any_of(recording.written_files.begin(), recording.written_files.end(),
                                           [&](const WrittenFile& one) { return recording.name(one.disk) == disk; });
     if (!has_requests) disk = {};
@@ -46,7 +47,7 @@ void find_open_writer(const Recording& recording, std::uint64_t file, WrittenDat
     }
 }
 
-// One that can have written most of the file, shortly before.
+// An ended process that may have written most of the file shortly before.
 void find_ended_writer(const Recording& recording, Window window, WrittenData& data) {
     for (const FileWriter& writer : recording.file_writers) {
         const bool late = writer.ended_ns > window.end_ns || writer.ended_ns + written_late_ns < window.begin_ns;

@@ -1,4 +1,4 @@
-// Whose data a disk wrote while something waited for it. Used inside analysis/ alone.
+// Finds whose data a disk wrote while a thread waited for the disk. For analysis/ only.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 namespace lagtrap::analysis {
 
 struct WrittenData {
-    std::uint64_t bytes = 0;  // of all files; 0: too little to tell of
+    std::uint64_t bytes = 0;  // of all files; 0 if too little to mention
     std::uint32_t files = 0;
     std::string disk;
-    std::string path;  // of the file with most of it, within its file system; empty: not known
+    std::string path;  // of the file with most bytes, within its file system; empty if unknown
     std::uint64_t path_bytes = 0;
-    std::uint32_t writer_pid = 0;    // who has that file open for writing, or wrote as much and has ended; 0: not known
+    std::uint32_t writer_pid = 0;    // has that file open for writing, or wrote that much and has ended; 0 if unknown
     std::string writer;              // name of that process
-    std::uint64_t writer_bytes = 0;  // of one that has ended: what it wrote in its life
-    std::uint32_t writers = 0;       // others of that name that have the file open
+    std::uint64_t writer_bytes = 0;  // if it has ended: all that it wrote
+    std::uint32_t writers = 0;       // other processes with that name that have the file open
     bool writer_ended = false;
 };
 
-// `disk`: on which the waits were; empty: not known, so all count.
+// `disk` is the disk that was waited for; if empty, all disks count.
 [[nodiscard]] WrittenData written_in(const Recording& recording, Window window, std::string_view disk);
 
 }  // namespace lagtrap::analysis

@@ -1,4 +1,5 @@
-// Decodes whose data disks wrote, and what filled the memory of a control group. Used inside analysis/ alone.
+// Decodes whose data disks wrote, and what filled the memory of a control group. For analysis/
+// only.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,11 @@
 
 namespace lagtrap::analysis {
 
-// A message lagtrap_written of a packet of that time. Throws protozero::exception where it is damaged.
+// Adds a LagtrapWritten message from a packet with the time stamp `at_ns`. Throws
+// protozero::exception if it is damaged.
 void take_written(protozero::data_view message, std::uint64_t at_ns, RawTrace& trace);
 
-// A message lagtrap_group_memory; the same.
+// The same for a LagtrapGroupMemory message.
 void take_group_memory(protozero::data_view message, RawTrace& trace);
 
 }  // namespace lagtrap::analysis

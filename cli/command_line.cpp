@@ -405,7 +405,8 @@ void add_recordings(CLI::App& app, Choice& choice) {
         [&choice] { choice.run = [&choice](Console& console) { return upload_bundles(choice.upload, console); }; });
 }
 
-// Of "lagtrap why -- COMMAND ...", those before the "--": what follows is the command's.
+// Returns the arguments before "--" of "lagtrap why -- COMMAND ..."; the others belong to the
+// command.
 int own_arguments(int argc, const char* const* argv) {
     if (argc < 2 || std::string_view(argv[1]) != "why") return argc;
     return static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);

@@ -78,25 +78,25 @@ int trace_objects(const ObjectsOptions& options, Console& console);
 struct WhyOptions {
     std::string target;  // of a process, its number or name
     std::string length = "5s";
-    std::vector<std::string> command;  // to be run, in place of a process
-    std::string limit = "60s";         // of its recording
+    std::vector<std::string> command;  // runs this command instead of examining a process
+    std::string limit = "60s";         // maximum length of the command's recording
     std::string socket;
     bool json = false;
-    bool all = false;  // leave no thread out
+    bool all = false;  // show every thread in full
 };
-// Records the machine for some seconds and says what each thread of a process did or waited for; or records it while a command
-// runs, and says where that command's time went. The exit code is then the command's.
+// Records the machine for some seconds and shows what each thread of a process did or waited for.
+// With a command, records while it runs, shows where its time went, and returns its exit code.
 int say_why(const WhyOptions& options, Console& console);
 
 struct WatchOptions {
-    std::string function, usdt, syscall, preset;  // one of them
+    std::string function, usdt, syscall, preset;  // exactly one is set
     std::string in;                               // a program, process or unit
     std::string over;                             // a duration
-    std::uint64_t count = 1;                      // of delays to show
-    bool full = false;                            // the whole report of each
-    bool save = false;                            // print the event for the settings, too
+    std::uint64_t count = 1;                      // number of delays to show
+    bool full = false;                            // show whole reports
+    bool save = false;                            // also print the event for the settings
 };
-// Watches for slow runs with a daemon of its own and explains each as it happens.
+// Watches for slow runs with a temporary daemon and explains each as it happens.
 int watch_event(const WatchOptions& options, Console& console);
 
 struct DoctorOptions {
@@ -154,7 +154,7 @@ struct ReportOptions {
     std::string spool;
     std::optional<std::size_t> delay;  // from 1
     bool json = false;
-    bool all = false;  // leave nothing out
+    bool all = false;  // show everything
 };
 int show_report(const ReportOptions& options, Console& console);
 

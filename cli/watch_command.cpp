@@ -128,7 +128,7 @@ int watch_event(const WatchOptions& options, Console& console) {
     if (const auto watched = Watch(options, console).run(*element); !watched)
         return console.fail(watched.error().message);
     if (!options.save) return exit_done;
-    wish->pid = {};  // of no use once the process has ended
+    wish->pid = {};  // useless in the settings once the process has ended
     console.out << "\n" << console.paint(Colour::Bold, "For the settings") << "\n" << *watch_element(*wish);
     return exit_done;
 }

@@ -29,12 +29,12 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds shortest_recording = 10ms;
 constexpr std::chrono::nanoseconds longest_recording = 10min;
-// Of a command that lagtrap could not run, as env(1) has them.
+// Exit codes if the command could not be run, as in env(1).
 constexpr int exit_not_run = 125;
 constexpr int exit_not_executable = 126;
 constexpr int exit_no_such_command = 127;
 
-// `option` takes as long as a recording may last.
+// Parses the length of a recording; `option` is named in errors.
 Result<std::chrono::nanoseconds> length_of(const char* option, const std::string& text) {
     const auto length = parse_duration(text);
     if (!length) return make_error(ErrorKind::Invalid, std::string(option) + ": " + length.error().message);
@@ -79,7 +79,7 @@ Result<std::string> look_at_process(const WhyOptions& options, const Console& co
 
 std::uint64_t now_ns() {
     timespec now{};
-    ::clock_gettime(CLOCK_BOOTTIME, &now);  // as recordings have it
+    ::clock_gettime(CLOCK_BOOTTIME, &now);  // the clock of recordings
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
@@ -89,12 +89,13 @@ std::string words_of(const std::vector<std::string>& command) {
     return text;
 }
 
-// A command while it runs, and after.
+// Runs a command while recording, then reports on it.
 class Command {
   public:
     Command(const WhyOptions& options, Console& console) : options_(options), console_(console) {}
 
-    // Its exit status; an error: it did not run. What goes wrong later is said, and changes nothing about that.
+    // Returns the command's exit code, or an error if it did not run. Prints later errors, which do
+    // not change the exit code.
     Result<int> run() {
         TRY_ASSIGN(const auto limit, length_of("--limit", options_.limit));
         note_interrupts_while_waiting();
@@ -112,7 +113,7 @@ class Command {
 
   private:
     Status live(ChildCommand& child, RecordingSource& source, std::chrono::nanoseconds limit) {
-        // An interrupt of the terminal is for the command.
+        // Ctrl-C is meant for the command.
         ::signal(SIGINT, SIG_IGN);
         ::signal(SIGQUIT, SIG_IGN);
         begin_ns_ = now_ns();

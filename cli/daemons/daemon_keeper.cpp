@@ -25,18 +25,18 @@ struct Task {
     const std::filesystem::path& folder;
 };
 
-// The output of the owner stays its own: whoever reads it to its end must not wait for the keeper.
+// Does not keep the owner's output open: a reader waiting for its end must not wait for the keeper.
 void leave_the_owner(const std::string& log) {
     const int output = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(input, STDIN_FILENO);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
-    ::setsid();  // an interrupt of the terminal is for the owner, who ends the daemon
+    ::setsid();  // Ctrl-C goes to the owner only, which ends the daemon
 }
 
 [[noreturn]] void become_daemon(const Task& task, pid_t keeper) {
-    // The limit is for reading recordings, not for the daemon.
+    // The owner's memory limit protects its own decoding of recordings; the daemon needs none.
     rlimit memory{};
     if (::getrlimit(RLIMIT_AS, &memory) == 0) {
         memory.rlim_cur = memory.rlim_max;
@@ -56,7 +56,7 @@ void wait_for_end(pid_t child) {
     }
 }
 
-// Until the owner has ended, however it did, or wants the daemon to.
+// Returns when the owner has ended in any way, or asks for the daemon's end.
 void await_owner(int link) {
     char nothing = 0;
     while (::recv(link, &nothing, 1, 0) < 0 && errno == EINTR) {

@@ -25,7 +25,7 @@ class DaemonKeeper {
     // Ends the daemon; returns when it has ended and its folder is removed.
     ~DaemonKeeper();
 
-    // The daemon has ended by itself.
+    // True if the daemon has ended by itself.
     [[nodiscard]] bool daemon_has_ended() const;
     // Makes the daemon reload its settings.
     [[nodiscard]] Status reload() const;
@@ -34,7 +34,7 @@ class DaemonKeeper {
     DaemonKeeper(pid_t keeper, UniqueFd link) : keeper_(keeper), link_(std::move(link)) {}
 
     pid_t keeper_;
-    UniqueFd link_;  // its other end is the keeper's: the daemon's number at the start, end of file at its end
+    UniqueFd link_;  // from the keeper: the daemon's process ID when it starts, end of file when it ends
     pid_t daemon_ = -1;
 };
 

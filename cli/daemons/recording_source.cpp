@@ -18,10 +18,10 @@ namespace {
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-constexpr auto bundle_limit = 10min;  // as the daemon has it
+constexpr auto bundle_limit = 10min;  // the daemon's default merge limit
 constexpr auto look_interval = 50ms;
 
-// An event that nothing meets: a recording needs one to be for.
+// An event that never occurs, because a recording needs an event.
 std::string event_of_recordings() {
     return fmt::format(
         "<event name=\"look\" threshold=\"1h\" trace-length=\"1s\"><scope pid=\"{}\"/><begin "
@@ -30,7 +30,7 @@ std::string event_of_recordings() {
         ::getpid());
 }
 
-// Any of its events, if it can record now.
+// Any of the daemon's events, if the daemon can record now.
 std::optional<std::string> free_event(const Result<json::object>& status) {
     if (!status || !part(*status, "capture").empty()) return std::nullopt;
     for (const auto& event : list(*status, "events"))
@@ -38,7 +38,7 @@ std::optional<std::string> free_event(const Result<json::object>& status) {
     return std::nullopt;
 }
 
-// The folder above those of the bundles' states.
+// A bundle is in SPOOL/ready, sending, sent or rejected.
 std::filesystem::path spool_of(const std::string& bundle) {
     return std::filesystem::path(bundle).parent_path().parent_path();
 }
@@ -48,7 +48,7 @@ std::filesystem::path spool_of(const std::string& bundle) {
 Result<std::unique_ptr<RecordingSource>> RecordingSource::find(const std::filesystem::path& socket,
                                                                const volatile std::sig_atomic_t& stop) {
     std::unique_ptr<RecordingSource> source(new RecordingSource());
-    // Recordings in the spool are root's; whoever is not could start one, and not read it.
+    // Without root, a recording could be started but not read.
     if (::geteuid() != 0) return make_error(ErrorKind::Denied, "recording the machine needs root; try sudo");
     if (const auto event = free_event(ask_daemon(socket, {{"command", "status"}}))) {
         source->socket_ = socket;
@@ -86,7 +86,7 @@ Result<std::filesystem::path> RecordingSource::bundle() {
         const auto& last = part(status, "last_bundle");
         if (!text(last, "path").empty()) seen = text(last, "path");
         if (text(last, "session") == session_ && std::filesystem::exists(seen)) return std::filesystem::path(seen);
-        // It may have been sent already, or another one's may have come after it.
+        // The bundle may already have been sent, or another bundle may have followed it.
         if (!seen.empty())
             if (auto found = find_bundle(session_, spool_of(seen))) return found;
         if (number(part(status, "captures"), "waiting") == 0 && part(status, "capture").empty())

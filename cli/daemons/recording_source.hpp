@@ -36,7 +36,7 @@ class RecordingSource {
             }
         }
     }
-    // The bundle, once it is made.
+    // Waits for the bundle and returns its path.
     [[nodiscard]] Result<std::filesystem::path> bundle();
 
     [[nodiscard]] bool is_temporary() const { return own_ != nullptr; }
@@ -49,7 +49,7 @@ class RecordingSource {
 
     std::unique_ptr<TemporaryDaemon> own_;
     std::filesystem::path socket_;
-    std::string event_;  // one has to be named, and gives the recording nothing
+    std::string event_;  // the request must name one; it has no effect on the recording
     std::string session_;
 };
 

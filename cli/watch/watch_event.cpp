@@ -12,7 +12,7 @@
 namespace lagtrap::cli {
 namespace {
 
-// Four times the threshold, within bounds: what happens around a delay, and the report soon after it.
+// Four times the threshold, but from 1 to 20 s, so that the report comes soon after the delay.
 std::string trace_length_of(const std::string& over) {
     const auto length = parse_duration(over);
     const std::int64_t seconds = length ? (4 * length->count() + 999'999'999) / 1'000'000'000 : 1;
@@ -38,7 +38,7 @@ std::string event_element(const WatchWish& wish, const std::string& what, const 
     return text + ">\n" + scope_of(wish, !in_the_target) + markers + "  </event>\n";
 }
 
-// "postgresql:query__start" of "postgresql:query", but not query__parse__start.
+// "postgresql:query" matches "postgresql:query__start", but not "postgresql:query__parse__start".
 bool is_begin(const std::string& probe, const std::string& wanted) {
     if (!probe.starts_with(wanted)) return false;
     const std::string_view rest = std::string_view(probe).substr(wanted.size());

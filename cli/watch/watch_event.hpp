@@ -1,4 +1,4 @@
-// The event that `lagtrap watch` is asked for, as an element of the settings.
+// Makes the settings element for the event that `lagtrap watch` was asked for.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace lagtrap::cli {
 
-// Of the first four, one is given.
+// Exactly one of the first four is set.
 struct WatchWish {
     std::string function;
-    std::string usdt;     // "postgresql:query__start", or without what it ends in
+    std::string usdt;     // "postgresql:query__start" or "postgresql:query"
     std::string syscall;  // "fsync"
     std::string preset;
-    std::string over;                  // a duration, or empty: of a preset its own thresholds
-    std::optional<AddTarget> target;   // where; none: of a system call anywhere
-    std::optional<std::uint32_t> pid;  // of the target, this process alone
+    std::string over;                  // a duration; empty: the preset's thresholds
+    std::optional<AddTarget> target;   // nullopt: the whole machine
+    std::optional<std::uint32_t> pid;  // only this process of the target
 };
 
-// Indented by two. Errors say what is missing, or what there is instead. Reads the target's file for its probes.
+// Returns XML indented by two spaces. Errors say what is missing, or list the probes that exist.
+// For `usdt`, reads the target's file.
 [[nodiscard]] Result<std::string> watch_element(const WatchWish& wish);
 
 }  // namespace lagtrap::cli

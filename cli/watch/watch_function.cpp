@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t functions_listed = 5;
 
-// How well a function has the wanted name: 0 not at all.
+// How well a function's name matches; 0 if it does not.
 int likeness(const FunctionWay& function, const std::string& wanted) {
     if (function.name == wanted || function.written == wanted) return 3;
     const std::string name = without_parameters(function.name);

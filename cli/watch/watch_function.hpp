@@ -1,4 +1,4 @@
-// The function that somebody means by a short name.
+// Finds a function by a short name.
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@
 
 namespace lagtrap::cli {
 
-// As settings name it. `wanted` is its whole name, that without parameters, or the last part of that: "serve" of
-// "shop::serve(int)". Errors: there is none, several are meant, or it cannot be watched.
+// Returns the function's name for the settings. `wanted` is its full name, with or without
+// parameters, or the last component: "serve" for "shop::serve(int)". Fails if no function or
+// several match, or if it cannot be watched.
 [[nodiscard]] Result<std::string> choose_function(const std::vector<FunctionWay>& functions, const std::string& wanted,
                                                   const std::string& program);
 
-// Of the target's program, whose file is read.
+// The same for the functions of the target's program; reads its file.
 [[nodiscard]] Result<std::string> find_function(const AddTarget& target, const std::string& wanted);
 
 }  // namespace lagtrap::cli

@@ -32,7 +32,7 @@ std::optional<unsigned> number_in_environment(const char* name) {
     return number;
 }
 
-// Whoever called sudo; false where that fails.
+// Returns false on failure.
 bool become_invoking_user() {
     const auto uid = number_in_environment("SUDO_UID"), gid = number_in_environment("SUDO_GID");
     if (::geteuid() != 0 || !uid || !gid || *uid == 0) return true;

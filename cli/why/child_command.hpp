@@ -1,4 +1,4 @@
-// A command that the caller runs as if from the shell, from a moment of the caller's choosing.
+// Runs a command as the shell would, starting when the caller says so.
 #pragma once
 
 #include <sys/types.h>
@@ -14,21 +14,24 @@
 
 namespace lagtrap::cli {
 
-// It has the caller's terminal, folder and files; run by sudo, it is of the user who called sudo.
+// The command has the caller's terminal, folder and open files. Under sudo, it runs as the user who
+// called sudo.
 class ChildCommand {
   public:
-    // A process that waits for go(). The caller must have one thread. `words` is not empty.
+    // Forks a process that waits for go(). The caller must have a single thread; `words` must not
+    // be empty.
     [[nodiscard]] static Result<ChildCommand> prepare(const std::vector<std::string>& words);
     ChildCommand(ChildCommand&& other) noexcept;
     ChildCommand& operator=(ChildCommand&&) = delete;
     ~ChildCommand();
 
-    // Lets it become the command. The error has the errno for which it cannot.
+    // Executes the command. An error has the errno of the failure.
     [[nodiscard]] Status go();
-    // Whether it ends within this time. Its end is remembered.
+    // Waits up to `time` for the command to end; returns true if it has ended.
     [[nodiscard]] bool ends_within(std::chrono::nanoseconds time);
     void wait();
-    // As a shell has it: of a signal 128 and its number. Once it has ended.
+    // As in a shell: 128 plus the signal's number if a signal ended it. Call only after it has
+    // ended.
     [[nodiscard]] int exit_code() const;
     [[nodiscard]] pid_t pid() const { return pid_; }
 

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t sched_limit_bytes = 64 * 1024;
 
-// Of a line such as "se.exec_start   :   35325715.683490", in milliseconds.
+// Parses a line such as "se.exec_start   :   35325715.683490" (milliseconds); returns nanoseconds.
 std::optional<std::uint64_t> last_run_in(std::string_view sched) {
     constexpr std::string_view label = "se.exec_start";
     const std::size_t line = sched.find(label);

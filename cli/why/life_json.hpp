@@ -1,4 +1,4 @@
-// What `lagtrap why -- COMMAND` says of a command, for programs.
+// JSON output of `lagtrap why -- COMMAND`.
 #pragma once
 
 #include <boost/json/object.hpp>

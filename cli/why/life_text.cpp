@@ -24,7 +24,7 @@ using analysis::TimeKind;
 constexpr std::size_t parts_shown = 8;
 constexpr std::size_t waits_shown = 3;
 constexpr std::size_t processes_shown = 5;
-constexpr std::uint64_t least_share = 100;  // of the whole, as a divisor
+constexpr std::uint64_t least_share = 100;  // parts below 1/100 of the whole are omitted
 
 std::string headline(const CommandLife& life, const LifeFacts& facts, const Paint& paint, std::size_t columns) {
     const std::string end = " took " + duration(facts.took_ns) +
@@ -96,7 +96,7 @@ std::string waits_part(const CommandLife& life, const Paint& paint, std::size_t 
                         : section_title(paint, "Longest waits", "of its main thread: from, length, for what") + text;
 }
 
-// Those that lived longest.
+// Lists the processes that lived longest.
 std::string started_part(const CommandLife& life, const Paint& paint, std::size_t columns) {
     if (life.started.empty()) return "";
     std::vector<const StartedProcess*> longest;

@@ -1,4 +1,4 @@
-// What `lagtrap why -- COMMAND` says of a command, for people.
+// Text output of `lagtrap why -- COMMAND`.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace lagtrap::cli {
 
 struct LifeFacts {
-    std::string command;        // as it was called
-    std::uint64_t took_ns = 0;  // as its caller saw
+    std::string command;        // with its arguments
+    std::uint64_t took_ns = 0;  // from its start to its end
     int exit_code = 0;
-    bool beyond_limit = false;  // it went on when the recording had ended
+    bool beyond_limit = false;  // it ran longer than the recording
 };
 
 [[nodiscard]] std::string life_text(const analysis::Recording& recording, const analysis::CommandLife& life,

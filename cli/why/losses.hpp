@@ -1,4 +1,4 @@
-// What a recording cost and lacks, in a sentence or two.
+// One or two sentences about a recording's cost and losses.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lagtrap::cli {
 
-// After an empty line.
+// Begins with an empty line.
 [[nodiscard]] std::string losses_part(const analysis::Recording& recording, std::size_t columns);
 
 }  // namespace lagtrap::cli

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t small_file_bytes = 4096;
 constexpr std::size_t users_shown = 3;
-// Those that may wait, and whose first argument is a descriptor.
+// System calls that can block and whose first argument is a file descriptor.
 constexpr std::array<long, 12> calls_of_descriptors{SYS_read,    SYS_write,    SYS_readv, SYS_writev,
                                                     SYS_pread64, SYS_pwrite64, SYS_fsync, SYS_fdatasync,
                                                     SYS_flock,   SYS_splice,   SYS_ioctl, SYS_sendfile};
@@ -31,7 +31,7 @@ std::uint32_t number_of(const fs::path& entry) {
     return number;
 }
 
-// Of a line such as "0 0x3 0x7ffc 0x400 ...".
+// Parses /proc/PID/task/TID/syscall: "0 0x3 0x7ffc 0x400 ...".
 std::optional<unsigned> descriptor_in(const std::string& line) {
     std::istringstream words(line);
     long call = -1;

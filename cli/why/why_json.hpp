@@ -1,4 +1,4 @@
-// What `lagtrap why` says of a process, for programs.
+// JSON output of `lagtrap why` for a process.
 #pragma once
 
 #include <boost/json/object.hpp>

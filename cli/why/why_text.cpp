@@ -19,9 +19,9 @@ using analysis::Recording;
 using analysis::ThreadRun;
 
 constexpr std::size_t runs_shown = 5;
-constexpr std::size_t idle_shown = 4;  // in the line for them
+constexpr std::size_t idle_shown = 4;  // groups named in the line about idle threads
 
-// "worker (4711)"; the number alone where there is no name.
+// "worker (4711)", or only the number if the name is unknown.
 std::string name_of(const std::string& thread, std::uint32_t tid) {
     if (thread.empty()) return std::to_string(tid);
     return printable(cut_end(thread, 30)) + " (" + std::to_string(tid) + ")";
@@ -57,7 +57,7 @@ std::string indented(const std::string& text, const WhyLook& look) {
     return wrap_words(printable(text), look.columns, 2);
 }
 
-// Where most of the time was.
+// The stack that accounts for most of the time, if one does.
 std::string stack_row(const ThreadRun& run, const WhyLook& look) {
     if (run.stacks.empty()) return "";
     const analysis::StackTime& stack = run.stacks.front();

@@ -1,4 +1,4 @@
-// What `lagtrap why` says of a process, for people: one screen.
+// Text output of `lagtrap why` for a process: one screen.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace lagtrap::cli {
 struct WhyLook {
     Paint paint;
     std::size_t columns = 80;
-    bool all = false;  // leave nothing out
-    // By thread: how long before the recording it had stopped; none where that is not known.
+    bool all = false;  // show everything
+    // By thread: how long before the recording it last ran. Missing if unknown.
     std::map<std::uint32_t, std::uint64_t> stopped_before_ns;
-    // By thread: what waited_files() says.
+    // By thread, from waited_files().
     std::map<std::uint32_t, std::string> files{};
 };
 

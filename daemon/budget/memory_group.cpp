@@ -79,7 +79,7 @@ struct MemoryGroup::Names {
     const char* used;
     std::array<const char*, 2> limits;
     std::array<const char*, 2> file_pages;
-    const char* cached;  // pages of files, shared memory with them
+    const char* cached;  // page cache, including shared memory
     const char* anonymous;
     const char* shared;
     const char* events;

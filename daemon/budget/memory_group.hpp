@@ -18,13 +18,13 @@ struct MemoryUse {
     [[nodiscard]] std::uint64_t room_bytes() const { return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0; }
 };
 
-// What fills a group.
+// What the memory of a group is used for.
 struct MemoryFill {
     std::filesystem::path folder;
-    std::filesystem::path path;  // of the group, from the root of all: "/system.slice/app.service"
+    std::filesystem::path path;  // of the group, relative to the root group: "/system.slice/app.service"
     std::uint64_t limit_bytes = 0;
-    std::uint64_t used_bytes = 0;  // of this:
-    std::uint64_t file_bytes = 0;  // pages of files
+    std::uint64_t used_bytes = 0;  // the sum of the following and others
+    std::uint64_t file_bytes = 0;  // page cache
     std::uint64_t anonymous_bytes = 0;
     std::uint64_t shared_bytes = 0;  // tmpfs and shared memory
     [[nodiscard]] std::uint64_t room_bytes() const { return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0; }
@@ -41,7 +41,7 @@ class MemoryGroup {
     // Of this group or one of its ancestors, whichever has the least room left. nullopt if none of
     // them has a limit.
     [[nodiscard]] std::optional<MemoryUse> use() const;
-    // The same, counting pages of files as used.
+    // The same, but counts the page cache as used.
     [[nodiscard]] std::optional<MemoryFill> fill() const;
     // Number of processes in this group that the OOM killer has ended since the group was created.
     [[nodiscard]] std::uint64_t killed() const;
@@ -53,7 +53,7 @@ class MemoryGroup {
     [[nodiscard]] std::optional<MemoryFill> fill_of(const std::filesystem::path& folder) const;
 
     const Names* names_ = nullptr;
-    std::filesystem::path top_;                   // the root of all groups
+    std::filesystem::path top_;                   // folder of the root group
     std::vector<std::filesystem::path> folders_;  // this group and its ancestors
 };
 

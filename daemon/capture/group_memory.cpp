@@ -37,7 +37,7 @@ void add_members(const fs::path& folder, std::vector<std::uint32_t>& members) {
     }
 }
 
-// Of the group and of those in it.
+// Processes of the group and of the groups in it.
 std::vector<std::uint32_t> members_of(const fs::path& folder) {
     std::vector<std::uint32_t> members;
     add_members(folder, members);
@@ -53,7 +53,7 @@ std::vector<std::uint32_t> members_of(const fs::path& folder) {
     return members;
 }
 
-// What it has read from disks and written, which the kernel keeps as pages of files.
+// Bytes it has read from disks and written; the kernel keeps them in the page cache.
 std::uint64_t file_bytes_of(const fs::path& process) {
     const auto text = read_file(process / "io", longest_bytes);
     std::uint64_t bytes = 0;

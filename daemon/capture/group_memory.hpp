@@ -1,4 +1,4 @@
-// What fills the memory of a process's control group, and which of the group's processes most.
+// What fills the memory of a process's control group, and which process fills most of it.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct GroupMemory {
     std::string path;
 };
 
-// Of the group around the process that is nearest to its limit; nullopt where none has a limit, or the process has ended. Looks
-// at a few hundred processes of the group at most.
+// Reads, of the groups that contain the process, the one nearest to its limit. nullopt if none has
+// a limit, or if the process has ended. Examines at most a few hundred processes of the group.
 [[nodiscard]] std::optional<GroupMemory> read_group_memory(std::uint32_t pid,
                                                            const std::filesystem::path& processes = "/proc",
                                                            const std::filesystem::path& groups = "/sys/fs/cgroup");
 
-// The record, as of `at_ns`.
+// Makes the log record; `at_ns` is CLOCK_MONOTONIC.
 [[nodiscard]] RecordBuffer record_of(const GroupMemory& memory, std::uint64_t at_ns);
 
 }  // namespace lagtrap::daemon

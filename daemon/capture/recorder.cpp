@@ -309,7 +309,7 @@ Status Recorder::stop(trace::Session& session) {
     session.containers = capture->rundown->containers();
     TRY(programs_.consume());
     programs_.give_to(nullptr);
-    // What was read at the begin: a log is in order of time.
+    // It was read when the recording began, but is stamped now, because a log is in time order.
     if (const auto& memory = capture->rundown->group_memory()) capture->logs.write(record_of(*memory, monotonic_ns()));
     for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts()) capture->write(&text.header);
     for (const lagtrap_run& run : capture->listener.breaches().open_runs()) capture->write(&run.header);

@@ -86,7 +86,7 @@ std::uint64_t Sketch::quantile_ns(double share) const {
     if (count_ == 0) return 0;
     const double last = static_cast<double>(count_ - 1);
     const double place = std::clamp(share, 0.0, 1.0) * last + 0.5;
-    // Of a large count the last place is rounded, up to more than there are.
+    // For a large count, rounding to double could give a rank beyond the last value.
     const std::uint64_t rank = place < last ? static_cast<std::uint64_t>(place) : count_ - 1;
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < counts_.size(); ++i) {

@@ -13,7 +13,7 @@
 
 namespace lagtrap::server {
 
-// Holds at most 2,184 bins: every duration from 1 ns to 2^63 ns has its own. One thread at a time.
+// Has at most 2,184 bins, which cover every duration from 1 ns to 2^63 ns. Not thread-safe.
 class Sketch {
   public:
     struct Bin {
@@ -22,32 +22,32 @@ class Sketch {
         std::uint64_t count = 0;
     };
 
-    // The bin of a duration, 0 (for 0 and 1 ns) to 2183. The same on every machine for all that matters: a duration at
-    // the very edge may fall on either side of it.
+    // The bin of a duration, from 0 (0 and 1 ns) to 2183. It can differ between machines only for a
+    // duration at the very edge of a bin.
     [[nodiscard]] static std::uint16_t bin_of(std::uint64_t duration_ns);
-    // The value that stands for a bin, within 1 % of everything in it.
+    // The value that represents a bin, within 1 % of every duration in it.
     [[nodiscard]] static std::uint64_t value_of(std::uint16_t bin);
 
     void add(std::uint64_t duration_ns, std::uint64_t count = 1) { add_bin(bin_of(duration_ns), count); }
     void add_bin(std::uint16_t bin, std::uint64_t count);
-    // Takes out what was added; never below zero.
+    // Removes an added value; counts never become negative.
     void remove_bin(std::uint16_t bin, std::uint64_t count);
     void merge(const Sketch& other);
-    // Takes out what was merged; no bin goes below zero.
+    // Removes a merged sketch; counts never become negative.
     void subtract(const Sketch& other);
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] bool empty() const { return count_ == 0; }
-    // `share` from 0 to 1; 0.5 is the median. Zero without values.
+    // `share` is from 0 to 1; 0.5 is the median. Returns 0 if there are no values.
     [[nodiscard]] std::uint64_t quantile_ns(double share) const;
-    // Those that hold something, from short to long.
+    // The non-empty bins, shortest durations first.
     [[nodiscard]] std::vector<Bin> bins() const;
-    // How many are in bins that lie wholly above `duration_ns`'s bin.
+    // Number of values in bins above that of `duration_ns`.
     [[nodiscard]] std::uint64_t count_above(std::uint64_t duration_ns) const;
 
-    // A few bytes a bin that holds something.
+    // Takes a few bytes per non-empty bin.
     [[nodiscard]] std::string serialise() const;
-    // Adds a serialised sketch to this one. An error leaves this sketch as it was.
+    // Adds a serialised sketch to this one. On error, this sketch is unchanged.
     [[nodiscard]] Status merge_serialised(std::string_view bytes);
 
     bool operator==(const Sketch& other) const;

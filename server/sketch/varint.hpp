@@ -1,4 +1,4 @@
-// Numbers in as few bytes as they need, seven bits each, as protobuf writes them.
+// Variable-length integers as in protobuf: seven bits per byte.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ inline void put_varint(std::string& out, std::uint64_t value) {
     out += static_cast<char>(value);
 }
 
-// Takes one off the front; false, and `in` stays, if it is cut short or too long.
+// Removes a number from the front of `in`. If it is truncated or too long, returns false and leaves
+// `in` unchanged.
 inline bool take_varint(std::string_view& in, std::uint64_t& value) {
     constexpr std::size_t longest = 10;
     value = 0;

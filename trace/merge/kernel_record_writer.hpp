@@ -80,8 +80,8 @@ class KernelRecordWriter {
     std::optional<CallstackInterner> history_;                      // if there is a history
     std::unordered_set<std::uint32_t> named_by_history_;            // threads that appear nowhere else
     std::unordered_map<std::uint64_t, std::string> waited_files_;   // path by file number
-    std::unordered_map<std::uint64_t, std::string> written_files_;  // the same
-    std::unordered_map<std::uint16_t, std::uint32_t> running_;      // thread that was switched in last, by CPU
+    std::unordered_map<std::uint64_t, std::string> written_files_;  // path by number
+    std::unordered_map<std::uint16_t, std::uint32_t> running_;      // last thread switched in, by CPU
     Counts counts_;
 };
 

@@ -301,11 +301,12 @@ inline constexpr Field kind = 2;  // enum lagtrap_wait_file_kind in bpf/records.
 inline constexpr Field path = 3;  // from the root of the machine's first mount namespace, or of the thread's
 inline constexpr Field disk = 4;
 inline constexpr Field queue_depth = 5;  // requests sent to the disk and not yet completed
-inline constexpr Field holder_pid = 6;   // a process with a lock in the way, or at the other end
+inline constexpr Field holder_pid = 6;   // a process with a conflicting lock, or at the other end of the socket
 inline constexpr Field socket = 7;       // the same number for the same connection
 }  // namespace lagtrap_wait_file
 
-// Whose data disks write: of a file; of a process that has it open for writing; of a process that wrote and has ended.
+// Whose data disks write: a file, a process that has it open for writing, or a process that wrote
+// and has ended.
 namespace lagtrap_written {
 inline constexpr Field file = 1;  // the same number for the same file
 inline constexpr Field bytes = 2;
@@ -315,7 +316,7 @@ inline constexpr Field pid = 5;
 inline constexpr Field ended = 6;
 }  // namespace lagtrap_written
 
-// The control group around a process that is nearest to its memory limit, as bpf/records.h has it.
+// The control group of a process that is nearest to its memory limit, as in bpf/records.h.
 namespace lagtrap_group_memory {
 inline constexpr Field pid = 1;
 inline constexpr Field path = 2;

@@ -172,7 +172,7 @@ TEST(NamedCause, a_listener_that_does_not_answer_has_the_syn_sent_again) {
                 HasSubstr("to connect to 127.0.0.1:80, which did not answer, so the SYN was sent again, in connect"));
 }
 
-// Thread 11 connects from 10 ms to 210 ms, by the socket 77; 20 has the CPU meanwhile.
+// Thread 11 connects from 10 ms to 210 ms, with socket 77, while thread 20 has the CPU.
 TraceBuilder connecting() {
     TraceBuilder builder = two_programs("/usr/bin/server");
     builder.switched(10 * ms, 0, 11, 1, 0)
@@ -193,7 +193,7 @@ TEST(NamedCause, a_listener_without_room_is_named_with_what_it_does) {
               "encode, called by serve.");
 }
 
-// It is idle when the connection is to be taken, and the other one is busy.
+// It is idle when it should accept the connection, and the other one is busy.
 TEST(NamedCause, of_a_listeners_threads_the_one_that_accepts_is_waited_for) {
     TraceBuilder builder = connecting();
     builder.thread(20, 21, "acceptor");
@@ -268,7 +268,7 @@ TEST(NamedCause, processes_of_several_names_at_one_end_are_not_guessed_among) {
 
 constexpr std::uint64_t mib = 1 << 20;
 
-// Thread 11 waits for the disk loop0 from 10 ms to 210 ms, while that writes 300 MiB of a file.
+// Thread 11 waits for the disk loop0 from 10 ms to 210 ms, while loop0 writes 300 MiB of a file.
 TraceBuilder syncing() {
     TraceBuilder builder = two_programs("/usr/bin/backup");
     builder.written(5 * ms, 7, 20 * mib, "/big", "loop0").written(200 * ms, 7, 320 * mib, "/big", "loop0");
@@ -311,7 +311,7 @@ TEST(NamedCause, a_group_at_its_memory_limit_says_what_fills_it) {
               "(1.17 GiB).");
 }
 
-// Both are requests: the one that waits is not the one that is worked at.
+// Both are requests, but the one that waits is not the one being processed.
 TEST(NamedCause, who_is_waited_for_may_be_busy_with_a_run_of_its_own) {
     TraceBuilder builder = two_programs("/usr/bin/server");
     builder.samples(2 * ms, 300 * ms, 1, 20, 20, {"main", "serve", "sort_rows"});

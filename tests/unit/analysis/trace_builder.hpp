@@ -46,13 +46,14 @@ class TraceBuilder {
     TraceBuilder& wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid, std::uint32_t kind,
                             const std::string& path, const std::string& disk = "", std::uint32_t queue_depth = 0,
                             std::uint32_t holder_pid = 0, std::uint64_t socket = 0);
-    // That disks were given so much of a file to write by then; that a process has it open; that one has ended, `before` then,
-    // which had written so much.
+    // How much of a file was sent to disks until then; a process that has it open; a process that
+    // ended `before` then, and how much it had written.
     TraceBuilder& written(std::uint64_t at, std::uint64_t file, std::uint64_t bytes, const std::string& path,
                           const std::string& disk);
     TraceBuilder& writer(std::uint64_t file, std::uint32_t pid);
     TraceBuilder& ended_writer(std::uint64_t at, std::uint32_t pid, const std::string& name, std::uint64_t bytes);
-    // What fills the control group of the process: pages of files, memory of its processes, and whose that mostly is.
+    // What fills the control group of the process: page cache, memory of its processes, and who has
+    // most of it.
     TraceBuilder& group_memory(std::uint32_t pid, const std::string& path, std::uint64_t limit, std::uint64_t files,
                                std::uint64_t anonymous, std::uint32_t filler_pid, std::uint64_t filler);
     TraceBuilder& sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, const Stack& stack);

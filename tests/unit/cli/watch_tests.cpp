@@ -1,4 +1,4 @@
-// Events that `lagtrap watch` is asked for, and what it says while it waits.
+// The events that `lagtrap watch` makes, and its output while it waits.
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

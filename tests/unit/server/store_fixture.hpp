@@ -1,4 +1,4 @@
-// A store and blobs in a folder of their own.
+// A store and a blob folder, both in a temporary folder.
 #pragma once
 
 #include <cstdlib>

@@ -45,7 +45,8 @@ class GroupMemoryTest : public ::testing::Test {
     const fs::path groups_ = folder_ / "groups";
 };
 
-// The limit is that of the group around the process's own, which has none; what fills it is in another group below it.
+// The process's own group has no limit, but its parent group has; another group in that parent
+// fills it.
 TEST_F(GroupMemoryTest, TellsOfTheGroupNearestToItsLimitAndWhoFillsIt) {
     group("slice", "1000", 990, "anon 100\nfile 850\nshmem 50\n", "");
     group("slice/app", "max", 50, "anon 40\nfile 0\nshmem 0\n", "10\n11\n");

@@ -78,7 +78,7 @@ TEST_F(Merge, KeepsTheFilesOfWaits) {
     EXPECT_EQ(json::serialize(decoded(trace()).at("wait_files")), json::serialize(wanted));
 }
 
-// Of a thread that stops, and of one that slept when the recording began.
+// For a thread that stops, and for one that was sleeping when the recording began.
 TEST_F(Merge, KeepsTheOtherEndsOfSockets) {
     SyntheticCapture capture(capture_.path(), synthetic_session());
     capture.thread(200, 200, "thread");
@@ -113,7 +113,7 @@ TEST_F(Merge, KeepsTheOtherEndsOfSockets) {
     EXPECT_EQ(json::serialize(found), json::serialize(wanted));
 }
 
-// The owner is told of by the socket's number, with the address that was told with that.
+// The owner refers to the socket by its number, and gets the address recorded with that number.
 TEST_F(Merge, KeepsTheOwnersOfSockets) {
     SyntheticCapture capture(capture_.path(), synthetic_session());
     capture.thread(200, 200, "thread");
@@ -255,7 +255,7 @@ TEST_F(Merge, KeepsTheHistory) {
     EXPECT_EQ(waits[1].at(2).at("of_waker"), 1);
 }
 
-// As the sampler encounters it on a machine that starts programs all the time.
+// The sampler meets this on a machine that starts programs all the time.
 TEST_F(Merge, AThreadThatBeganBeforeTheFirstRecordIsToldOfBeforeItsSample) {
     Session session = synthetic_session();
     session.history_length_ns = 5'000'000'000;
