@@ -171,8 +171,8 @@ Reply change_own_password(const SignInParts& parts, const std::string& sender, c
         parts.authenticator.change_password(principal, std::get<std::string>(old), std::get<std::string>(fresh));
     if (!changed) return failure(changed.error());
     if (!*changed) {
-        parts.audit.note(principal.name, refused_change, {}, "the password in use was wrong, " + from(request));
-        return reply_of({403, "that is not the password in use", "type the password with which you signed in"});
+        parts.audit.note(principal.name, refused_change, {}, "the current password was wrong, " + from(request));
+        return reply_of({403, "that is not the current password", "enter the password with which you signed in"});
     }
     parts.limits.succeeded(principal.name, sender, attempt);
     parts.audit.note(principal.name, "change password", principal.name,

@@ -18,18 +18,18 @@ test("one changes one's own password, and is signed out elsewhere", async () => 
   await page.getByRole("link", { name, exact: true }).click();
   await page.getByRole("heading", { name: "Your account" }).waitFor();
   const fill = async (...texts) => {
-    for (const [index, label] of ["Password in use", "New password, 12 letters or more", "New password once more"].entries())
+    for (const [index, label] of ["Current password", "New password (at least 12 characters)", "Repeat new password"].entries())
       await page.getByLabel(label).fill(texts[index]);
     await page.getByRole("button", { name: "Change password" }).click();
   };
   await fill(old, fresh, "something else entirely");
-  await page.getByRole("alert").filter({ hasText: "the two new passwords differ" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "the new passwords do not match" }).waitFor();
   await fill("not the password", fresh, fresh);
-  await page.getByRole("alert").filter({ hasText: "that is not the password in use" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "that is not the current password" }).waitFor();
   await keep(page, "own-account");
   await checkAxe(page);
   await fill(old, fresh, fresh);
-  await page.getByRole("status").filter({ hasText: "The password is changed" }).waitFor();
+  await page.getByRole("status").filter({ hasText: "Password changed" }).waitFor();
   await page.reload();
   await page.getByRole("heading", { name: "Your account" }).waitFor();
   await elsewhere.go("/");
@@ -48,7 +48,7 @@ test("an admin looks at sign-ins alone, and takes them away as a file", async ()
   const { page, go, done } = await openPage();
   await go("/audit");
   await page.getByTestId("audit").waitFor();
-  await page.getByLabel("Show").selectOption("Signing in and out");
+  await page.getByLabel("Show").selectOption("Sign-ins and sign-outs");
   await page.waitForURL(/only=sign-ins/);
   await page.waitForFunction(() => [...document.querySelectorAll('[data-testid="audit"] tbody td:nth-child(3)')].every((cell) => /^(sign in|sign out|refuse sign-in)$/.test(cell.textContent)));
   await checkAxe(page);

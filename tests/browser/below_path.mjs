@@ -22,9 +22,9 @@ test("pages, links, data and cookie stay below the path", async () => {
   assert.equal(new URL(page.url()).pathname, `${base}/`);
   const [cookie] = await context.cookies();
   assert.deepEqual([cookie.name, cookie.path, cookie.secure, cookie.httpOnly], ["__Secure-lagtrap", `${base}/`, true, true]);
-  for (const name of ["Events", "Causes", "Bundles", "Rules", "Accounts", "Audit"]) {
+  for (const [name, path] of [["Events", "events"], ["Causes", "causes"], ["Bundles", "bundles"], ["Alerts", "rules"], ["Accounts", "accounts"], ["Audit", "audit"]]) {
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
-    assert.equal(new URL(page.url()).pathname, `${base}/${name.toLowerCase()}`);
+    assert.equal(new URL(page.url()).pathname, `${base}/${path}`);
     await page.getByRole("navigation", { name: "Pages" }).locator('[aria-current="page"]', { hasText: name }).waitFor();
   }
   await page.getByRole("link", { name: "Events", exact: true }).click();

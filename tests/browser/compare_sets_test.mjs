@@ -38,7 +38,7 @@ test("from the event to two sets, chosen one after the other; the address shows 
   const figures = page.getByTestId("set-figures");
   await figures.getByRole("rowheader", { name: "p99" }).waitFor();
   const shown = await page.getByTestId("set-verdict").innerText();
-  assert.match(shown, /In B|no evidence/);
+  assert.match(shown, /In B|No significant/);
   const runs = (await figures.getByRole("row", { name: /^Runs/ }).innerText()).match(/[\d,]+/g).map((text) => Number(text.replaceAll(",", "")));
   assert.ok(runs[0] > 0 && runs[1] > 0 && runs[0] < world.event.runs, `${runs}`);
   await page.getByRole("region", { name: "Stages" }).getByRole("rowheader", { name: world.event.stage, exact: true }).waitFor();
@@ -59,7 +59,7 @@ test("causes of both sets, and the flame graph of the difference", async () => {
   await go(`/compare?${all}`);
   const causes = page.getByTestId("set-causes");
   await causes.getByRole("rowheader", { name: new RegExp(world.event.cause.split("::").at(-1)) }).first().waitFor();
-  const flame = page.getByRole("region", { name: "Flame graph of the difference" });
+  const flame = page.getByRole("region", { name: "Differential flame graph" });
   await flame.getByTestId("difference-legend").waitFor();
   assert.match(await flame.getByTestId("difference-legend").innerText(), /more than in A/);
   await flame.getByRole("button", { name: "on CPU" }).click();

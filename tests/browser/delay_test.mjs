@@ -19,7 +19,7 @@ test("search marks what it finds, says how much it is, and stands in the address
   await page.keyboard.press("/");
   await page.keyboard.type(world.delay.function);
   const found = page.getByTestId("flame-found");
-  await page.waitForFunction(() => /% in \d+ place/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await page.waitForFunction(() => /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]").innerText));
   await page.waitForURL(/search=/);
   assert.notEqual(await pixels(page), before);
   await page.keyboard.press("Enter");
@@ -27,11 +27,11 @@ test("search marks what it finds, says how much it is, and stands in the address
   await page.waitForFunction((name) => document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith(name), world.delay.function);
   await keep(page, "flame-search", { fullPage: true });
   await page.goto(page.url());
-  await page.waitForFunction(() => /% in \d+ place/.test(document.querySelector("[data-testid=flame-found]")?.innerText));
+  await page.waitForFunction(() => /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]")?.innerText));
   await page.locator("[name=flame-search]").fill("/(/");
   await page.getByText("not a regular expression").waitFor();
   await page.locator("[name=flame-search]").fill("no function has this name");
-  await page.waitForFunction(() => document.querySelector("[data-testid=flame-found]").innerText.startsWith("0 % in 0 places"));
+  await page.waitForFunction(() => document.querySelector("[data-testid=flame-found]").innerText.startsWith("0 % in 0 matches"));
   await done();
 });
 
@@ -113,7 +113,7 @@ test("a large graph is drawn on a canvas no larger than the window, searched and
   await scroller.evaluate((element) => (element.scrollTop = 400));
   assert.notEqual(await pixels(page), top);
   await page.locator("[name=flame-search]").fill("step_1");
-  await page.waitForFunction(() => /in [\d,]+ places/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await page.waitForFunction(() => /in [\d,]+ matches/.test(document.querySelector("[data-testid=flame-found]").innerText));
   await page.getByRole("button", { name: "inverted" }).click();
   await page.waitForURL(/view=inverted/);
   await canvas(page).waitFor();
@@ -127,7 +127,7 @@ test("a hostile name of a function is text", async () => {
   const table = page.getByTestId("top-stacks");
   await table.getByText(world.delay.hostile_function).first().waitFor();
   await page.locator("[name=flame-search]").fill(world.delay.hostile_function);
-  await page.waitForFunction(() => /in [1-9]\d* place/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await page.waitForFunction(() => /in [1-9]\d* match/.test(document.querySelector("[data-testid=flame-found]").innerText));
   await page.locator("[name=flame-search]").press("Enter");
   await page.waitForFunction((name) => document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith(name), world.delay.hostile_function);
   assert.equal(await page.locator("main script, main img, main iframe").count(), 0);
@@ -199,7 +199,7 @@ test("\"Open in Perfetto\" hands the trace over once the other window answers", 
   const opened = context.waitForEvent("page");
   await page.getByRole("button", { name: "Open in Perfetto" }).click();
   const other = await opened;
-  await page.getByText("Handed over to the Perfetto UI.").waitFor();
+  await page.getByText("Opened in the Perfetto UI.").waitFor();
   await other.waitForFunction(() => window.got.length > 0);
   const [first] = await other.evaluate(() => window.got.map((message) => ({ ...message, bytes: message.buffer?.byteLength })));
   assert.ok(first.bytes > 0);
@@ -304,7 +304,7 @@ test("objects: failures first, a tree with its callers, and a filter", async () 
   const creation = page.getByTestId("object-stack").first();
   await creation.locator("summary").click();
   await creation.getByText("shop::Server::accept (shop)", { exact: true }).waitFor();
-  assert.match(await creation.innerText(), /12 objects from here are alive/);
+  assert.match(await creation.innerText(), /12 objects created here are alive/);
   await page.getByTestId("objects-filter").fill("shop::Server::accept");
   await creation.waitFor();
   await page.getByTestId("objects-filter").fill("");
@@ -322,7 +322,7 @@ test("traced functions: own time, longest call and the path to it", async () => 
   const [delay] = (await (await page.request.get(`${world.url}/api/v1/bundles/${bundle}/delays?number=${number}`)).json()).delays;
   assert.equal(delay.traced_functions.functions[0].name, world.delay.traced_function);
   assert.match(await first.innerText(), new RegExp(delay.traced_functions.functions[0].path.join(" › ").replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")));
-  await page.getByText("Functions that were called too often and taken out: 12").waitFor();
+  await page.getByText("Functions detached because they were called too often: 12").waitFor();
   // Template arguments are folded until the user expands them.
   const long = delay.traced_functions.functions.find((one) => one.name.length > 40).name;
   const folded = page.getByTestId("traced-functions").getByRole("button", { name: "<…>" });

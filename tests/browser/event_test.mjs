@@ -49,7 +49,7 @@ test("runs that were lost are told, with their machine", async () => {
   await go("/events");
   const told = page.locator("#lost");
   await told.waitFor();
-  assert.match(await told.innerText(), new RegExp(`^${world.lost.runs} runs were lost[^]*\\n${world.lost.runs} of ${world.lost.host} \\(`));
+  assert.match(await told.innerText(), new RegExp(`^${world.lost.runs} runs were lost[^]*\\n${world.lost.runs} on ${world.lost.host} \\(`));
   await done();
 });
 
@@ -91,7 +91,7 @@ test("any of several hosts: searched for, ticked, in the address, and in the pic
   await page.getByRole("button", { name: "Host: any" }).click();
   const panel = page.getByRole("dialog", { name: "Host" });
   await page.getByRole("searchbox", { name: "Search in hosts" }).fill("no host has this name");
-  await panel.getByText("None of the hosts has that in its name.").waitFor();
+  await panel.getByText("No hosts match.").waitFor();
   for (const host of [world.event.host, other]) {
     await page.getByRole("searchbox", { name: "Search in hosts" }).fill(host.toUpperCase());
     await panel.getByRole("checkbox", { name: host, exact: true }).click();
@@ -99,7 +99,7 @@ test("any of several hosts: searched for, ticked, in the address, and in the pic
   }
   await page.keyboard.press("Escape");
   await panel.waitFor({ state: "hidden" });
-  await page.getByRole("button", { name: "Host: 2 of them" }).waitFor();
+  await page.getByRole("button", { name: "Host: 2 selected" }).waitFor();
   const address = new URL(page.url());
   assert.deepEqual(address.searchParams.getAll("host").sort(), [world.event.host, other].sort());
   assert.equal(await count(address.search), of_one + of_other);
@@ -130,7 +130,7 @@ test("an event's runs are narrowed to a unit, and a run says which it is of", as
   await shownBars(page);
   const box = await placeOfBars(page);
   await page.mouse.click(box.x + 75, box.y + box.height - 6);
-  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
+  await page.getByRole("heading", { name: new RegExp(`^${world.event.name} took `) }).waitFor();
   assert.equal(await page.locator(".figure", { hasText: "Unit" }).locator("dd").innerText(), world.event.unit);
   await done();
 });
@@ -158,8 +158,8 @@ test("a stage clicked shows its stacks, the mark below a bar opens the run", asy
   await overlay(page).scrollIntoViewIfNeeded();
   const now = await overlay(page).boundingBox();
   await page.mouse.click(now.x + 75, now.y + now.height - 6);
-  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
-  await page.getByText("Markers and their stacks").waitFor();
+  await page.getByRole("heading", { name: new RegExp(`^${world.event.name} took `) }).waitFor();
+  await page.getByText("Markers and call stacks").waitFor();
   await keep(page, "run", { fullPage: true });
   await page.goBack();
   await page.getByTestId("stage-stacks").waitFor();
@@ -186,7 +186,7 @@ test("bars show where the time of runs went; a bar clicked opens its run, which 
   await keep(page, "event-times", { fullPage: true });
   await page.mouse.down();
   await page.mouse.up();
-  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
+  await page.getByRole("heading", { name: new RegExp(`^${world.event.name} took `) }).waitFor();
   assert.match(await page.getByTestId("run-times").innerText(), /lock \(futex\)\s+[\d.]+ ms\s+\d/);
   await page.goBack();
   await page.getByRole("group", { name: "Bars by" }).getByRole("button", { name: "stage" }).click();
@@ -199,14 +199,14 @@ test("runs whose stages were not watched have a bar all the same, and say so", a
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?count=1000`);
   await shownBars(page);
-  await page.getByRole("list", { name: "Stages" }).getByText("stages not watched").waitFor();
-  assert.match(await page.getByTestId("without-stages").innerText(), /^The stages of \d+ of these runs were not watched all the while/);
+  await page.getByRole("list", { name: "Stages" }).getByText("stages not recorded").waitFor();
+  assert.match(await page.getByTestId("without-stages").innerText(), /^Stages of \d+ of these runs were not recorded/);
   await keep(page, "event-without-stages", { fullPage: true });
   await page.getByText(/^List of runs/).click();
-  const row = page.locator("tr", { hasText: "not watched" }).first();
+  const row = page.locator("tr", { hasText: "not recorded" }).first();
   await row.getByRole("link").first().click();
-  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
-  assert.match(await page.getByTestId("without-stages").innerText(), /^Its stages were not watched all the while/);
+  await page.getByRole("heading", { name: new RegExp(`^${world.event.name} took `) }).waitFor();
+  assert.match(await page.getByTestId("without-stages").innerText(), /^The stages of this run were not recorded/);
   await keep(page, "run-without-stages", { fullPage: true });
   await done();
 });
@@ -216,7 +216,7 @@ test("where slow runs differ from the middle ones is said in words and figures",
   await go(eventPath(world.event.name));
   const words = page.getByTestId("time-shift-words");
   await words.waitFor();
-  assert.match(await words.innerText(), /longer on average than the middle ones.*% of that is lock \(futex\)\./s);
+  assert.match(await words.innerText(), /longer on average than typical runs.*% of that is lock \(futex\)\./s);
   const first = page.getByTestId("time-shift-table").locator("tbody tr").first();
   assert.match(await first.innerText(), /^\s*lock \(futex\).*\+[\d.]+ m?s/s);
   await page.getByRole("region", { name: "Where slow runs differ" }).scrollIntoViewIfNeeded();
@@ -272,7 +272,7 @@ test("two sets chosen with the keyboard are compared; Enter opens a run", async 
   await press("ArrowUp", "Enter");
   await page.getByTestId("stage-stacks").waitFor();
   await press("o");
-  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
+  await page.getByRole("heading", { name: new RegExp(`^${world.event.name} took `) }).waitFor();
   await done();
 });
 
@@ -292,7 +292,7 @@ test("dirty runs are hidden with the reason, shown on request, and put back by h
   await keep(page, "dirty");
   const run = await row.getByRole("link").getAttribute("href");
   const rows = await page.getByTestId("dirty-runs").locator("tbody tr").count();
-  await row.getByRole("button", { name: "Put back" }).click();
+  await row.getByRole("button", { name: "Include", exact: true }).click();
   await page.waitForFunction((count) => document.querySelectorAll("[data-testid=dirty-runs] tbody tr").length === count - 1, rows);
   await page.getByRole("button", { name: "Hide dirty runs" }).click();
   await page.getByRole("button", { name: "Show them" }).waitFor();
@@ -300,7 +300,7 @@ test("dirty runs are hidden with the reason, shown on request, and put back by h
   // Removed by hand this time, so that the next test starts from the same state.
   await go(run);
   await page.getByLabel("Reason").fill("a test put it back");
-  await page.getByRole("button", { name: "Take it out" }).click();
+  await page.getByRole("button", { name: "Exclude", exact: true }).click();
   await page.getByText("This run is dirty").waitFor();
   assert.match(await page.getByTestId("dirty-state").innerText(), new RegExp(`a test put it back.*by ${world.accounts.admin.account}`, "s"));
   await done();
@@ -340,10 +340,10 @@ test("the first cause names the planted function and leads to an example with it
   const cause = page.locator(".cause").first();
   await cause.locator(".example canvas").waitFor();
   assert.ok((await cause.locator(".stack").first().innerText()).includes(world.event.cause));
-  assert.match(await cause.innerText(), /Runs affected, build by build/);
-  await cause.getByRole("link", { name: "Open an example" }).click();
+  assert.match(await cause.innerText(), /Recorded runs affected, by build/);
+  await cause.getByRole("link", { name: "Open a typical delay" }).click();
   await page.getByTestId("flame-found").waitFor();
-  assert.match(await page.getByTestId("flame-found").innerText(), /% in \d+ place/);
+  assert.match(await page.getByTestId("flame-found").innerText(), /% in \d+ match/);
   await done();
 });
 
@@ -356,7 +356,7 @@ test("an event of which delays alone are recorded has a page of them", async () 
   assert.ok((await rows.count()) > 1);
   await page.getByRole("heading", { name: "Distribution above the threshold" }).waitFor();
   await page.getByRole("heading", { name: "Causes of the delays" }).waitFor();
-  assert.equal(await page.getByText("No run of this event is known").count(), 0);
+  assert.equal(await page.getByText("No runs of this event").count(), 0);
   await keep(page, "delays-only", { fullPage: true });
   await rows.first().getByRole("link").click();
   await page.waitForURL(/\/bundle\/[0-9a-f]{64}\/\d+$/);
@@ -367,7 +367,7 @@ test("without a cause the page says why", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.quiet_event));
   const section = page.getByRole("region", { name: "Causes of the delays" });
-  await section.getByText("No cause is named.").waitFor();
+  await section.getByText("No cause found.").waitFor();
   assert.equal(await section.locator(".cause").count(), 0);
   await done();
 });

@@ -82,7 +82,7 @@ test("wheel, keys, buttons and a drag look closer; the address keeps the part", 
   await rows(page).focus();
   await page.keyboard.press("+");
   now = await narrower("key", now);
-  await page.getByRole("button", { name: "Closer" }).click();
+  await page.getByRole("button", { name: "Zoom in" }).click();
   now = await narrower("button", now);
   await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.5);
   await page.mouse.down();
@@ -108,25 +108,25 @@ test("threads and functions are found", async () => {
   await page.keyboard.press("/");
   const process = (await page.getByTestId("machine-table").locator("tbody tr").first().locator("td").last().textContent()).split(" (")[0];
   await page.keyboard.type(process);
-  await page.waitForFunction(() => /^[1-9]\d* place/.test(document.querySelector("[data-testid=machine-found]").innerText));
+  await page.waitForFunction(() => /^[1-9]\d* match/.test(document.querySelector("[data-testid=machine-found]").innerText));
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => /at 1$/.test(document.querySelector("[data-testid=machine-found]").innerText));
   assert.match(await told(page).innerText(), new RegExp(process.slice(0, 4)));
   await page.waitForURL(/search=/);
   await page.locator("[name=machine-search]").fill("no such name at all");
-  await page.waitForFunction(() => document.querySelector("[data-testid=machine-found]").innerText === "0 places");
+  await page.waitForFunction(() => document.querySelector("[data-testid=machine-found]").innerText === "0 matches");
   await done();
 });
 
 test("without a picture there is a table; on a phone all fits", async () => {
   const { page, go, done } = await openPage({ width: 390, height: 844, colours: "dark" });
   await open(page, go);
-  await page.getByText("The threads as a table").click();
+  await page.getByText("Show threads as a table").click();
   assert.ok((await page.getByTestId("machine-table").locator("tbody tr").count()) >= 1);
   const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(over <= 0, `${over} pixels too wide`);
   const before = await pixels(page);
-  await page.getByRole("button", { name: "Closer" }).click();
+  await page.getByRole("button", { name: "Zoom in" }).click();
   await page.getByRole("button", { name: "Later" }).click();
   assert.notEqual(await pixels(page), before);
   await keep(page, "machine-phone", { fullPage: true });

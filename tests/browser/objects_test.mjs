@@ -17,7 +17,7 @@ test("objects of all delays: failures first, with their delays, and a filter", a
   assert.deepEqual(counts, [...counts].sort((one, other) => other - one), "those that happened most come first");
   assert.equal(counts[0], 21, "delays of one recording tell of the same calls");
   assert.ok((await page.getByTestId("all-objects").boundingBox()).height > 0);
-  await page.getByText(/Objects were followed in \d+ of [\d,]+ delays? that were looked at/).waitFor();
+  await page.getByText(/\d+ of the newest [\d,]+ delays? ha(s|ve) object records/).waitFor();
   await checkAxe(page);
   await keep(page, "all-objects", { fullPage: true });
 
@@ -37,7 +37,7 @@ test("objects of all delays: failures first, with their delays, and a filter", a
 test("where no delay tells of objects the page says how they come", async () => {
   const { page, go, done } = await openPage();
   await go("/objects?host=no-such-host");
-  await page.getByText(/No delay matches these filters|None of these delays tells of objects/).waitFor();
+  await page.getByText(/No delay matches these filters|None of these delays has object records/).waitFor();
   await checkAxe(page);
   await done();
 });

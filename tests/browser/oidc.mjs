@@ -52,7 +52,7 @@ test("whoever gives up there may begin again", async () => {
   await go("/");
   await toProvider(page);
   await page.getByRole("link", { name: /Abort|Cancel/ }).click();
-  await page.getByRole("alert").filter({ hasText: "You were not signed in there" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "The provider did not sign you in" }).waitFor();
   await toProvider(page);
   await done();
 });

@@ -18,14 +18,14 @@ test("what got worse stands first, and two clicks away is since when and with wh
   await keep(page, "overview");
   await first.getByRole("link").first().click();
   await page.waitForURL(/\/event\/.*span=24h/);
-  await page.getByTestId("trend-verdict").getByText(/It is slower since/).waitFor();
-  const trend = page.getByRole("region", { name: "Over time, against the time before" });
+  await page.getByTestId("trend-verdict").getByText(/Slower since/).waitFor();
+  const trend = page.getByRole("region", { name: "Trend" });
   await trend.getByTestId("changes").getByText(world.worse.build).first().waitFor();
   assert.ok((await trend.locator("svg line.change").count()) >= 1);
   const area = await trend.locator(".trend-area").boundingBox();
   await page.mouse.move(area.x + area.width * 0.9, area.y + 40);
   await trend.getByText(/p50 .*, p90 .*, p99 /).waitFor();
-  await trend.getByText("Builds and figures as a table").click();
+  await trend.getByText("Show builds as a table").click();
   await trend.getByRole("rowheader", { name: world.worse.build }).waitFor();
   await keep(page, "event-trend", { fullPage: true });
   await done();
@@ -50,7 +50,7 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   const section = page.getByRole("region", { name: "Causes of the delays" });
-  await section.getByRole("link", { name: "Its delays, hosts and history" }).first().click();
+  await section.getByRole("link", { name: "Details", exact: true }).first().click();
   await page.waitForURL(/\/cause\/\d+$/);
   const status = page.getByTestId("cause-status");
   await status.waitFor();
@@ -60,12 +60,12 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   await page.getByLabel("Owner").fill("rita <b>");
   await page.getByLabel("Note").fill("the index is cold");
   await page.getByRole("button", { name: "Save" }).click();
-  await status.getByText("rita <b> looks after it.").waitFor();
+  await status.getByText("Owner: rita <b>.").waitFor();
   await page.getByText("the index is cold").waitFor();
   await page.getByLabel("Resolved in").selectOption({ index: 1 });
-  await page.getByRole("button", { name: "Resolved", exact: true }).click();
+  await page.getByRole("button", { name: "Mark as resolved" }).click();
   await status.getByText(/Resolved .* in build/).waitFor();
-  await page.getByRole("button", { name: "Not resolved" }).click();
+  await page.getByRole("button", { name: "Reopen" }).click();
   await status.locator(".state", { hasText: "known" }).waitFor();
   await page.getByRole("link", { name: "Causes", exact: true }).click();
   await page.locator("table.list tbody tr").first().waitFor();
@@ -73,7 +73,7 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   await done();
 });
 
-test("the page asks anew every minute", async () => {
+test("the page refreshes every minute", async () => {
   const { page, go, done } = await openPage();
   await page.clock.install();
   await go("/");

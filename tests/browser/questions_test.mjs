@@ -34,7 +34,7 @@ test("what got worse this week, and its cause: at most four clicks", async () =>
   await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
   await click(page.getByRole("link", { name: world.worse.event, exact: true }));
   const causes = page.getByRole("region", { name: "Causes of the delays" });
-  await click(causes.getByRole("link", { name: "Its delays, hosts and history" }).first());
+  await click(causes.getByRole("link", { name: "Details", exact: true }).first());
   await page.getByTestId("cause-status").waitFor();
   assert.match(await page.getByRole("heading", { level: 1 }).innerText(), function_of_cause());
   assert.ok(clicks() <= 4, `${clicks()} clicks`);
@@ -56,7 +56,7 @@ test("the verdict and the first cause stand on the first screen of the event", a
 test("since when and since which build: one click", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
-  await page.getByTestId("trend-verdict").getByText(/It is slower since/).waitFor();
+  await page.getByTestId("trend-verdict").getByText(/Slower since/).waitFor();
   await page.getByTestId("changes").getByText(world.worse.build).first().waitFor();
   assert.equal(clicks(), 1);
   await done();
@@ -66,7 +66,7 @@ test("why: the recorded delay of a cause, its flame graph against normal runs, i
   const { page, click, clicks, done } = await begin();
   await click(page.getByRole("link", { name: "Events", exact: true }));
   await click(page.getByRole("link", { name: world.worse.event, exact: true }));
-  await click(page.getByRole("link", { name: "Open an example" }).first());
+  await click(page.getByRole("link", { name: "Open a typical delay" }).first());
   await page.getByRole("heading", { name: new RegExp(`^${world.worse.event} took `) }).waitFor();
   await page.getByRole("region", { name: "Cause", exact: true }).getByText(/[0-9]+ %/).first().waitFor();
   await page.getByRole("region", { name: "Flame graph" }).getByTestId("flame-readout").waitFor();
@@ -90,7 +90,7 @@ test("before and after: two sets in six clicks", async () => {
 
 test("tell me: a rule's form is one click away", async () => {
   const { page, click, done } = await begin();
-  await click(page.getByRole("link", { name: "Rules", exact: true }));
+  await click(page.getByRole("link", { name: "Alerts", exact: true }));
   await page.getByLabel("Condition").waitFor();
   await done();
 });
@@ -103,8 +103,8 @@ test("get it out: runs as CSV in two clicks, a delay's trace and forms of other 
   await coming;
   assert.equal(clicks(), 2);
   await page.goto(`${world.url}/event/${encodeURIComponent(world.worse.event)}`);
-  await click(page.getByRole("link", { name: "Open an example" }).first());
-  await page.getByRole("region", { name: "In other tools" }).getByRole("link").first().waitFor();
+  await click(page.getByRole("link", { name: "Open a typical delay" }).first());
+  await page.getByRole("region", { name: "Export for other tools" }).getByRole("link").first().waitFor();
   coming = page.waitForEvent("download");
   await click(page.getByRole("link", { name: "Trace (.pftrace)" }));
   await coming;

@@ -50,16 +50,16 @@ test("an admin makes and deletes accounts and tokens", async () => {
   await go("/accounts");
   const name = `test-${process.pid}`;
   await page.getByLabel("New account").fill(name);
-  await page.getByLabel("Password, 12 letters or more").fill("a long enough password");
+  await page.getByLabel("Password (at least 12 characters)").fill("a long enough password");
   await page.getByRole("button", { name: "Add account" }).click();
   const row = page.getByTestId("accounts").getByRole("row", { name });
   await row.waitFor();
   await page.getByLabel("New token").fill(name);
-  await page.getByRole("button", { name: "Make token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   const secret = await page.getByTestId("made-token").locator("code").innerText();
   assert.ok(secret.length > 30, secret);
   await keep(page, "accounts");
-  await page.getByRole("button", { name: "I have it" }).click();
+  await page.getByRole("button", { name: "I copied it" }).click();
   const token = page.getByTestId("tokens").getByRole("row", { name });
   await token.waitFor();
   assert.ok(!(await page.locator("main").innerText()).includes(secret), "the secret is shown once only");
@@ -79,7 +79,7 @@ test("an admin reads who did what, and older entries too", async () => {
   const rows = page.getByTestId("audit").getByRole("row");
   const refused = rows.filter({ hasText: "refuse sign-in" }).filter({ hasText: world.accounts.admin.account }).first();
   await refused.waitFor();
-  assert.match(await refused.innerText(), /not known.*account and password do not fit, from /s);
+  assert.match(await refused.innerText(), /unknown.*account and password do not fit, from /s);
   await rows.filter({ hasText: world.accounts.admin.account }).filter({ hasText: "sign in" }).first().waitFor();
   assert.ok(!(await page.locator("main").innerText()).includes("not the password"));
   await keep(page, "audit");
@@ -112,7 +112,7 @@ test("a server that does not answer is said, with what to do", async () => {
 test("an address that leads nowhere says so", async () => {
   const { page, go, done } = await openPage();
   await go("/nowhere/at/all");
-  await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  await page.getByRole("heading", { name: "Page not found" }).waitFor();
   await done();
 });
 

@@ -6,14 +6,14 @@ import { checkAxe, keep, openPage, world } from "./support.mjs";
 test("an admin makes a team, and whoever is in it sees its events alone", async () => {
   const admin = await openPage();
   await admin.go("/accounts");
-  await admin.page.getByText("There is no team: everybody sees everything.").waitFor();
+  await admin.page.getByText("No teams: everyone sees everything.").waitFor();
   await admin.page.getByLabel("New team").fill("shop");
-  await admin.page.getByLabel("Events, one pattern a line").fill("shop.*\n  cart.*  ");
-  await admin.page.getByRole("button", { name: "Make team" }).click();
+  await admin.page.getByLabel("Events, one pattern per line").fill("shop.*\n  cart.*  ");
+  await admin.page.getByRole("button", { name: "Create team" }).click();
   const row = admin.page.getByTestId("teams").getByRole("row", { name: /^shop/ });
   await row.getByText("cart.*").waitFor();
-  await row.getByLabel("Put an account into shop").selectOption(world.accounts.reader.account);
-  await row.getByRole("button", { name: "Take out" }).waitFor();
+  await row.getByLabel("Add an account to shop").selectOption(world.accounts.reader.account);
+  await row.getByRole("button", { name: "Remove", exact: true }).waitFor();
   await keep(admin.page, "teams");
   await checkAxe(admin.page);
 
@@ -27,16 +27,16 @@ test("an admin makes a team, and whoever is in it sees its events alone", async 
   await reader.done();
 
   await row.getByRole("button", { name: "Edit shop" }).click();
-  await admin.page.getByLabel("Events, one pattern a line").fill("");
-  await admin.page.getByLabel("Units, one pattern a line").fill("shop-*.service");
+  await admin.page.getByLabel("Events, one pattern per line").fill("");
+  await admin.page.getByLabel("Units, one pattern per line").fill("shop-*.service");
   await admin.page.getByRole("button", { name: "Save team" }).click();
   await row.getByText("shop-*.service").waitFor();
   await row.getByRole("button", { name: "Delete" }).click();
   await row.getByRole("button", { name: "Delete shop" }).click();
   await admin.page.getByText(/are in no other team/).waitFor();
-  await row.getByRole("button", { name: "Take out" }).click();
-  await row.getByRole("button", { name: /^Take .* out of shop$/ }).click();
-  await row.getByRole("button", { name: "Take out" }).waitFor({ state: "detached" });
+  await row.getByRole("button", { name: "Remove", exact: true }).click();
+  await row.getByRole("button", { name: /^Remove .* from shop$/ }).click();
+  await row.getByRole("button", { name: "Remove", exact: true }).waitFor({ state: "detached" });
   const outside = await openPage({ account: "reader" });
   await outside.go("/account");
   await outside.page.getByTestId("no-team").waitFor();

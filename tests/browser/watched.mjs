@@ -12,7 +12,7 @@ test("a page follows a running program from the empty list to the watch's end", 
   const { page, go, done } = await openPage();
   page.setDefaultTimeout(120_000);
   await go("/watches");
-  await page.getByText("No machine has sent any yet.").waitFor();
+  await page.getByText("No objects received yet.").waitFor();
   await checkAxe(page);
   await keep(page, "watched-none");
   reached("nothing-yet");
@@ -41,7 +41,7 @@ test("a page follows a running program from the empty list to the watch's end", 
   reached("failures-seen");
 
   await page.getByRole("button", { name: "Pause" }).click();
-  await page.getByText(/^Paused: this is what was there/).waitFor();
+  await page.getByText(/^Paused at part/).waitFor();
   reached("paused");
   // Waits until the server has what happened meanwhile.
   const address = `${world.url}/api/v1${new URL(page.url()).pathname.replace("/watch/", "/objects/")}/summary`;
@@ -51,12 +51,12 @@ test("a page follows a running program from the empty list to the watch's end", 
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   assert.equal(await count(3).count(), 1, "the page stands still");
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
   await count(5).waitFor();
   reached("gone-on");
 
   await page.getByTestId("watch-head").getByText("ended", { exact: true }).waitFor();
-  await page.getByRole("heading", { name: "Alive the longest" }).waitFor();
+  await page.getByRole("heading", { name: "Longest-lived objects" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Pause" }).count(), 0);
   await keep(page, "watched-ended", { fullPage: true });
   await done();

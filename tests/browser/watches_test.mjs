@@ -15,8 +15,8 @@ async function sendNextPart(page) {
   assert.equal(answer.status(), 201, await answer.text());
 }
 const rowOf = (page, text) => page.getByTestId("watches").getByRole("row").filter({ hasText: text });
-const callsTold = async (page) => Number(/: ([\d,]+)/.exec(await page.getByText(/^Calls looked at one by one/).innerText())[1].replaceAll(",", ""));
-const moreTold = (page, than) => page.waitForFunction((least) => Number(/one by one: ([\d,]+)/.exec(document.body.innerText)?.[1].replaceAll(",", "")) > least, than);
+const callsTold = async (page) => Number(/: ([\d,]+)/.exec(await page.getByText(/^Calls recorded individually/).innerText())[1].replaceAll(",", ""));
+const moreTold = (page, than) => page.waitForFunction((least) => Number(/individually: ([\d,]+)/.exec(document.body.innerText)?.[1].replaceAll(",", "")) > least, than);
 
 for (const colours of ["light", "dark"]) {
   test(`the list of watches, ${colours}`, async () => {
@@ -26,15 +26,15 @@ for (const colours of ["light", "dark"]) {
     await page.getByRole("navigation", { name: "Pages of objects" }).getByRole("link", { name: "Watched live" }).click();
     const row = rowOf(page, world.watch.host).filter({ hasText: "running" });
     await row.waitFor();
-    assert.match(await row.innerText(), /shop 4002[^]*shop::Cart, sqlite3_stmt[^]*2 parts of \d+ have not come/);
+    assert.match(await row.innerText(), /shop 4002[^]*shop::Cart, sqlite3_stmt[^]*2 of \d+ parts missing/);
     await rowOf(page, "ended").first().waitFor();
     await checkAxe(page);
     await keep(page, `watches-${colours}`, { fullPage: true });
     await row.getByRole("link").click();
     await page.getByTestId("objects").waitFor();
     assert.ok(page.url().endsWith(`/watch/${world.watch.id}`));
-    await page.getByTestId("watch-gaps").getByText(/2 parts of \d+ have not come/).waitFor();
-    await page.getByText("What cannot be seen").click();
+    await page.getByTestId("watch-gaps").getByText(/2 of \d+ parts missing/).waitFor();
+    await page.getByText("Limitations").click();
     await page.getByText("no symbols of 2 files").waitFor();
     await checkAxe(page);
     await keep(page, `watch-${colours}`, { fullPage: true });
@@ -46,9 +46,9 @@ test("a watch of which nothing has come for a while says so", async () => {
   const { page, go, done } = await openPage();
   await page.clock.setFixedTime(Date.now() + 600e3);
   await go("/watches");
-  await rowOf(page, world.watch.host).getByText(/^nothing new for 1\d min/).waitFor();
+  await rowOf(page, world.watch.host).getByText(/^no data for 1\d min/).waitFor();
   await go(`/watch/${world.watch.id}`);
-  await page.getByText(/^Nothing has come for 1\d min/).waitFor();
+  await page.getByText(/^No data for 1\d min/).waitFor();
   await done();
 });
 
@@ -76,7 +76,7 @@ test("a watch that goes on is followed, filtered, marked and paused", async () =
   await page.getByLabel("failures only").uncheck();
 
   await page.getByRole("button", { name: "Pause" }).click();
-  await page.getByText(/^Paused: this is what was there/).waitFor();
+  await page.getByText(/^Paused at part/).waitFor();
   const paused = await callsTold(page);
   let asked = 0;
   page.on("request", (request) => (asked += request.url().includes("/summary") ? 1 : 0));
@@ -89,7 +89,7 @@ test("a watch that goes on is followed, filtered, marked and paused", async () =
   assert.equal(await callsTold(page), paused);
   assert.equal(asked, 0, "nothing is asked for meanwhile");
   await page.bringToFront();
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
   await moreTold(page, paused);
   await done();
 });
@@ -98,11 +98,11 @@ test("a watch that ended says why and is not asked for again; one without its fi
   const { page, go, done } = await openPage();
   await go(`/watch/${world.watch.ended}`);
   await page.getByTestId("watch-head").getByText("time limit reached").waitFor();
-  await page.getByTestId("watch-gaps").getByText(/^1 older part was removed here/).waitFor();
+  await page.getByTestId("watch-gaps").getByText(/^1 older part was deleted to save space/).waitFor();
   assert.equal(await page.getByRole("button", { name: "Pause" }).count(), 0);
   await go("/watches");
   await rowOf(page, world.watch.headless_host).getByRole("link").click();
-  await page.getByText("The first part, which names classes and functions, has not come.").waitFor();
+  await page.getByText("The first part, which names classes and functions, is missing.").waitFor();
   await checkAxe(page);
   await go("/watch/ffffffff-8a52-4d55-9d0a-4a6f0b6b3a11");
   await page.getByRole("alert").waitFor();

@@ -12,10 +12,10 @@ export class ApiError extends Error {
 }
 
 const hints: Record<number, string> = {
-  403: "Ask an admin of this server for a role that may do this.",
-  404: "It may have been removed by the server's retention. Go back to the list of events.",
+  403: "Ask an admin of this server for a role with this permission.",
+  404: "The server's retention may have removed it. Go back to the list of events.",
   429: "Wait a moment, then try again.",
-  500: "Try again; if it stays, look into the server's log.",
+  500: "Try again. If this persists, check the server's log.",
   503: "The server's store does not answer. Try again in a moment.",
 };
 
@@ -46,7 +46,7 @@ async function request(path: string, options: RequestInit): Promise<Response> {
     response = await fetch(outer(path), { credentials: "same-origin", ...options });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
-    throw new ApiError(0, "the server does not answer", "Check that lagtrap-server runs and that the network works, then try again.");
+    throw new ApiError(0, "the server does not answer", "Check that lagtrap-server is running and the network works, then try again.");
   }
   if (response.ok) return response;
   const error = await errorOf(response);

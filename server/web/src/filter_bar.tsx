@@ -89,7 +89,7 @@ export function FilterBar({ filters, event, search = false, always_span = false 
         >
           {span_names.map(([span, text]) => <option key={span} value={span}>{text}</option>)}
           {!always_span && <option value="all">All time</option>}
-          {(filters.from !== undefined || filters.to !== undefined) && <option value="set" disabled>As set</option>}
+          {(filters.from !== undefined || filters.to !== undefined) && <option value="set" disabled>Custom</option>}
         </select>
       </label>
       <TimeInput name="from" label="From" value={filters.from} />

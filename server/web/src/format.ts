@@ -81,6 +81,16 @@ export function formatTime(time_ns: string, precise = false): string {
   return precise ? `${day} ${time}.${pad(date.getUTCMilliseconds(), 3)}` : `${day} ${time}`;
 }
 
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+// "24 Nov 13:15", for sentences; with the year if it is not the current one.
+export function formatMoment(time_ns: string, now_ms = Date.now()): string {
+  const text = formatTime(time_ns);
+  const day = `${Number(text.slice(8, 10))} ${months[Number(text.slice(5, 7)) - 1]}`;
+  const year = text.slice(0, 4) === String(new Date(now_ms).getUTCFullYear()) ? "" : ` ${text.slice(0, 4)}`;
+  return `${day}${year} ${text.slice(11, 16)}`;
+}
+
 // "3 minutes ago", for times recent enough for this to help.
 export function formatAge(time_ns: string, now_ms: number): string {
   const seconds = Math.round((now_ms - millisecondsOf(time_ns)) / 1000);

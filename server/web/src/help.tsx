@@ -1,19 +1,19 @@
 // Explains the pages' terms where they appear.
 
 const meanings = {
-  q: ["q", "The share of causes (or changes) named with this certainty that chance alone would name. Those at 0.05 or less are shown: at most 1 in 20 of them is wrong."],
-  p: ["p", "How often chance alone gives a difference this large. It does not count how many were looked at; q does."],
-  signature: ["signature", "The digits that make a cause the same cause over builds, hosts and inlining: from what was waited for and the functions that belong to your program."],
-  extra: ["extra time", "What delayed runs took beyond normal runs of the same host, place by place. The shares of the causes and of what no cause explains add up to all of it."],
-  dirty: ["dirty", "Disturbed by something that is not the program's: the machine slept, the clock was set, its thread exited, or the operation failed or was cancelled. Hidden with the reason and never deleted; being slow alone makes no run dirty."],
-  outlier: ["outlier", "A duration that differs plainly from the others of its event, start and build. Marked and shown, because slow runs are what you look for."],
-  weight: ["weight", "How many runs a stored one stands for: where a machine had more runs than it may send, it sent a part of them. Counts and percentiles use the weights."],
-  level: ["change of level", "The hour or day from which on the figure stays higher or lower than before, beyond what varies by the hour and comes round every day or week."],
-  certain: ["in bold", "Differs from the time before by more than chance (q at most 0.05). What is not bold may be chance."],
-  evidence: ["interval", "The true difference lies within it in 95 of 100 comparisons like this one. Where it holds zero there is no evidence of a difference."],
+  q: ["q", "Of the causes (or changes) listed at this q or below, the share that chance alone would produce. Listed are those with q up to 0.05: at most 1 in 20 of them is wrong."],
+  p: ["p", "How often chance alone produces a difference this large. Unlike q, it does not account for the number of tests."],
+  signature: ["signature", "Identifies a cause across builds, hosts and inlining. It is computed from the reason for waiting and from functions of your program."],
+  extra: ["extra time", "The time that delayed runs take beyond normal runs of the same host. The shares of all causes and the unexplained share add up to 100 %."],
+  dirty: ["dirty", "Disturbed by something outside the program: the machine slept, the clock was set, the thread exited, or the operation failed or was cancelled. Dirty runs are hidden, with the reason, and never deleted. Being slow does not make a run dirty."],
+  outlier: ["outlier", "A run whose duration clearly differs from other runs of the same event, start and build. Outliers are marked but included, because slow runs are what you look for."],
+  weight: ["weight", "The number of runs that a stored run represents. A machine that exceeds its limit sends only a sample. Counts and percentiles use the weights."],
+  level: ["level change", "The hour or day from which a figure stays higher or lower than before, beyond its usual hourly, daily and weekly variation."],
+  certain: ["bold", "Significantly different from the period before (q up to 0.05). Other differences may be chance."],
+  evidence: ["interval", "In 95 of 100 such comparisons, the true difference lies within the interval. If the interval contains zero, the difference is not significant."],
 } as const;
 
-export function Help({ of, label = "What these words mean" }: { of: (keyof typeof meanings)[]; label?: string }) {
+export function Help({ of, label = "Explain these terms" }: { of: (keyof typeof meanings)[]; label?: string }) {
   return (
     <details class="help">
       <summary>{label}</summary>

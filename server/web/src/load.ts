@@ -12,7 +12,7 @@ export interface Loaded<T> {
 
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError(0, `the answer could not be understood: ${(error as Error).message}`, "Load the page again.");
+  return new ApiError(0, `the server's answer is invalid: ${(error as Error).message}`, "Reload the page.");
 }
 
 function useTask<T>(key: string | null, task: (signal: AbortSignal) => Promise<T>): Loaded<T> {

@@ -31,8 +31,8 @@ function Page({ session }: { session: Session }) {
   const place = usePlace();
   const route = parseRoute(place.path);
   switch (route.page) {
-    case "overview": return <Overview place={place} />;
-    case "events": return <Events place={place} />;
+    case "overview": return <Overview place={place} session={session} />;
+    case "events": return <Events place={place} session={session} />;
     case "event": return <EventPage key={route.event} event={route.event} place={place} session={session} />;
     case "causes": return <KnownCauses />;
     case "cause": return <CausePage key={route.id} id={route.id} session={session} />;
@@ -52,8 +52,8 @@ function Page({ session }: { session: Session }) {
     case "missing":
       return (
         <main id="main">
-          <Title text="There is no such page" />
-          <Empty title="The address leads nowhere here.">
+          <Title text="Page not found" />
+          <Empty title="There is no page at this address.">
             <p>Go to the <a href="/">overview</a>.</p>
           </Empty>
         </main>
@@ -67,7 +67,7 @@ function Head({ session, onSignOut, onZone }: { session: Session | null; onSignO
   const current = (path: string) => (place.path === path ? "page" : undefined);
   return (
     <header class="head">
-      <a class="skip" href="#main">To the content</a>
+      <a class="skip" href="#main">Skip to content</a>
       <a class="brand" href="/">lagtrap</a>
       {session && (
         <nav aria-label="Pages">
@@ -76,14 +76,14 @@ function Head({ session, onSignOut, onZone }: { session: Session | null; onSignO
           <a href="/causes" aria-current={current("/causes")}>Causes</a>
           <a href="/bundles" aria-current={current("/bundles")}>Bundles</a>
           <a href="/objects" aria-current={current("/objects") ?? (place.path.startsWith("/watch") ? "true" : undefined)}>Objects</a>
-          {session.role === "admin" && <a href="/rules" aria-current={current("/rules")}>Rules</a>}
+          {session.role === "admin" && <a href="/rules" aria-current={current("/rules")}>Alerts</a>}
           {session.role === "admin" && <a href="/accounts" aria-current={current("/accounts")}>Accounts</a>}
           {session.role === "admin" && <a href="/audit" aria-current={current("/audit")}>Audit</a>}
         </nav>
       )}
       <div class="head-end">
-        <button type="button" class="quiet" onClick={onZone} title="Times: in UTC, or in the zone of this browser">Times: {zoneName()}</button>
-        <button type="button" class="quiet" onClick={nextTheme} title="Colours: as the system has them, light, dark">Colours: {theme}</button>
+        <button type="button" class="quiet" onClick={onZone} title="Show times in UTC or in the time zone of this browser">Times: {zoneName()}</button>
+        <button type="button" class="quiet" onClick={nextTheme} title="Colours: system, light or dark">Colours: {theme}</button>
         {session && session.account !== "" && (
           <>
             <span class="who"><a href="/account" aria-current={current("/account")} title="Your account: password and session">{session.account}</a> <span class="muted">{session.role}</span></span>
@@ -109,7 +109,7 @@ function App() {
       setSession(await get<Session>("/api/v1/session"));
       setState("in");
     } catch (problem) {
-      const failure = problem instanceof ApiError ? problem : new ApiError(0, String(problem), "Load the page again.");
+      const failure = problem instanceof ApiError ? problem : new ApiError(0, String(problem), "Reload the page.");
       setSession(null);
       setError(failure);
       setState(failure.status === 401 ? "out" : "failed");

@@ -39,7 +39,7 @@ export function NamePicker({ kind, label, chosen, choices, event, names, onChang
     };
   }, [open]);
   const nameOf = (value: string) => (names?.has(value) ? `${names.get(value)} (${shortId(value)})` : value);
-  const text = chosen.length === 0 ? "any" : chosen.length === 1 ? (names?.get(chosen[0]) ?? chosen[0]) : `${chosen.length} of them`;
+  const text = chosen.length === 0 ? "any" : chosen.length === 1 ? (names?.get(chosen[0]) ?? chosen[0]) : `${chosen.length} selected`;
   return (
     <div
       class={chosen.length === 0 ? "field picker" : "field picker active"} ref={root}
@@ -94,10 +94,10 @@ function Panel({ kind, label, chosen, choices, event, nameOf, onChange, onClose 
           <li key={value}><label class="check"><input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} /> <span>{nameOf(value)}</span></label></li>
         ))}
       </ul>
-      {shown.length === 0 && <p class="muted" role="status">{found.loading ? "Searching…" : `None of the ${lists[kind]} has that in its name.`}</p>}
-      {fitting.length > shown.length && <p class="muted">{formatCount(fitting.length - shown.length)} more; type part of a name.</p>}
+      {shown.length === 0 && <p class="muted" role="status">{found.loading ? "Searching…" : `No ${lists[kind]} match.`}</p>}
+      {fitting.length > shown.length && <p class="muted">{formatCount(fitting.length - shown.length)} more; type part of a name to find them.</p>}
       <p class="picker-end">
-        <button type="button" class="quiet" disabled={chosen.length === 0} onClick={() => onChange([])}>Any</button>
+        <button type="button" class="quiet" disabled={chosen.length === 0} onClick={() => onChange([])}>Clear</button>
         <button type="button" onClick={onClose}>Done</button>
       </p>
     </div>

@@ -143,7 +143,7 @@ export function FunctionName({ name, still = false }: { name: string; still?: bo
 
 export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: number }) {
   const [all, setAll] = useState(false);
-  if (frames.length === 0) return <p class="muted">No stack was recorded here. The settings' <code>stacks</code> decide that.</p>;
+  if (frames.length === 0) return <p class="muted">No call stack was recorded here; see <code>stacks</code> in the settings.</p>;
   const shown = all ? frames : frames.slice(0, most);
   return (
     <div>
@@ -183,7 +183,7 @@ export function Confirm({ text, question, onConfirm }: { text: string; question:
   return (
     <span class="confirm" role="group" aria-label={question}>
       <button type="button" class="danger" autoFocus onClick={() => { setAsking(false); onConfirm(); }}>{question}</button>
-      <button type="button" onClick={() => setAsking(false)}>Keep</button>
+      <button type="button" onClick={() => setAsking(false)}>Cancel</button>
     </span>
   );
 }

@@ -12,7 +12,7 @@ const ping_every_ms = 80;
 const longest_wait_ms = 60000;
 
 function unreachable(): Error {
-  return new Error(`${viewer_name} cannot be reached from this browser. Download the trace and open it in a Perfetto UI elsewhere, or have the server name one that can be reached (--trace-viewer)`);
+  return new Error(`${viewer_name} cannot be reached from this browser. Download the trace and open it in a Perfetto UI elsewhere, or start the server with a reachable --trace-viewer`);
 }
 
 // Throws as soon as the browser knows that the UI cannot be reached; it cannot read the answer
@@ -38,15 +38,15 @@ function shut(other: Window): void {
 export async function openInPerfetto(digest: string, delay: Delay, say: (text: string) => void): Promise<void> {
   const { origin } = new URL(viewer);
   const other = window.open(viewer);
-  if (!other) throw new Error("the browser did not open a window; allow pop-ups for this page, or download the trace and open it by hand");
-  say(`Asking ${viewer_name}…`);
+  if (!other) throw new Error("the browser blocked the window; allow pop-ups for this page, or download the trace");
+  say(`Opening ${viewer_name}…`);
   try {
     await reach();
   } catch (error) {
     shut(other);
     throw error;
   }
-  say("Fetching the trace…");
+  say("Loading the trace…");
   const ready = waitForPong(other, origin);
   const [buffer] = await Promise.all([getBytes(`/api/v1/bundles/${digest}/trace`), ready]);
   const title = `${delay.event}: ${delay.process}`;
@@ -59,7 +59,7 @@ export async function openInPerfetto(digest: string, delay: Delay, say: (text: s
     const start = Number(BigInt(delay.trace_begin_ns)) / 1e9;
     other.postMessage({ perfetto: { timeStart: start, timeEnd: start + delay.duration_ns / 1e9, viewPercentage: 0.8 } }, origin);
   }
-  say("Handed over to the Perfetto UI.");
+  say("Opened in the Perfetto UI.");
 }
 
 function waitForPong(other: Window, origin: string): Promise<void> {
@@ -67,7 +67,7 @@ function waitForPong(other: Window, origin: string): Promise<void> {
     const began = performance.now();
     const timer = setInterval(() => {
       if (other.closed) finish(new Error("the window of the Perfetto UI was closed"));
-      else if (performance.now() - began > longest_wait_ms) finish(new Error(`what is at ${viewer_name} does not answer as the Perfetto UI does; download the trace instead`));
+      else if (performance.now() - began > longest_wait_ms) finish(new Error(`${viewer_name} does not respond like a Perfetto UI; download the trace instead`));
       else other.postMessage("PING", origin);
     }, ping_every_ms);
     const listener = (event: MessageEvent) => {

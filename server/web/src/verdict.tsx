@@ -1,6 +1,6 @@
 // Says in words whether an event got worse.
 import { BuildName } from "./builds";
-import { formatDuration, formatFactor, formatTime } from "./format";
+import { formatDuration, formatFactor, formatMoment } from "./format";
 import type { EventTrend, LevelChange } from "./types";
 
 const certain = 0.05;
@@ -10,9 +10,9 @@ const certain = 0.05;
 export function changeText(before: number, now: number, q_value: number | null) {
   if (before === 0 || now === 0) return null;
   const text = formatFactor(now / before);
-  if (q_value === null) return <span class="muted" title="Not tested: there are too few hours or days with runs">{text}</span>;
-  if (q_value > certain) return <span class="muted" title={`May be chance: q = ${q_value.toPrecision(2)}`}>{text}</span>;
-  return <strong class={now > before ? "problem" : ""} title={`No chance: q = ${q_value.toPrecision(2)}`}>{text}</strong>;
+  if (q_value === null) return <span class="muted" title="Not tested: too few hours or days with runs">{text}</span>;
+  if (q_value > certain) return <span class="muted" title={`Not significant: q = ${q_value.toPrecision(2)}`}>{text}</span>;
+  return <strong class={now > before ? "problem" : ""} title={`Significant: q = ${q_value.toPrecision(2)}`}>{text}</strong>;
 }
 
 // The latest level change of the figure that changed most.
@@ -25,25 +25,28 @@ export function lastChange(trend: EventTrend): LevelChange | null {
 }
 
 export function VerdictTag({ trend, brief = false }: { trend: EventTrend; brief?: boolean }) {
-  if (trend.verdict === "untested") return <span class="muted" title="Fewer than four hours or days with runs, now or before">too little to compare</span>;
-  if (trend.verdict === "unchanged") return <span class="muted">no change for certain</span>;
+  if (trend.verdict === "untested") return <span class="muted" title="Fewer than four hours or days with runs in this period or the one before">not enough data</span>;
+  if (trend.verdict === "unchanged") return <span class="muted">No clear change</span>;
   const since = lastChange(trend);
   return (
     <>
       <span class={`state ${trend.verdict}`}>{trend.verdict} {formatFactor(trend.factor)}</span>
-      {since && !brief && <small class="under">{since.measure} since {formatTime(since.from_ns).slice(5, 16)}{since.build && <>, with <BuildName id={since.build} /></>}</small>}
+      {since && !brief && <small class="under">{since.measure} since {formatMoment(since.from_ns)}{since.build && <>, with <BuildName id={since.build} /></>}</small>}
     </>
   );
 }
 
 // A sentence for the top of the event's page.
-export function verdictSentence(trend: EventTrend): string {
+export function VerdictSentence({ trend }: { trend: EventTrend }) {
   const since = lastChange(trend);
-  const direction = trend.verdict === "worse" ? "slower" : "faster";
-  if (trend.verdict === "untested") return "There is too little to compare with the time before: it takes at least four hours, or days, with runs on both sides.";
-  if (trend.verdict === "unchanged") return "Nothing changed for certain against the time before.";
-  if (since) return `It is ${direction} since ${formatTime(since.from_ns).slice(0, 16)}: ${since.measure} went from ${formatDuration(since.before_ns)} to ${formatDuration(since.after_ns)} (${formatFactor(since.after_ns / Math.max(1, since.before_ns))}).`;
+  const direction = trend.verdict === "worse" ? "Slower" : "Faster";
+  if (trend.verdict === "untested") return <>Not enough data to compare with the period before: at least four hours or days with runs are needed in both.</>;
+  if (trend.verdict === "unchanged") return <>No clear change from the period before.</>;
+  if (since) {
+    const factor = formatFactor(since.after_ns / Math.max(1, since.before_ns));
+    return <>{direction} since {formatMoment(since.from_ns)}{since.build && <> (build <BuildName id={since.build} />)</>}: {since.measure} went from {formatDuration(since.before_ns)} to {formatDuration(since.after_ns)} ({factor}).</>;
+  }
   const figures = [["p50", trend.p50] as const, ["p99", trend.p99] as const].filter(([, change]) => change.q_value !== null && change.q_value <= certain && change.before_ns > 0);
-  if (figures.length === 0) return `There are ${trend.verdict === "worse" ? "more" : "fewer"} delays than in the time before (${formatFactor(trend.factor)}).`;
-  return `It is ${direction} than in the time before: ${figures.map(([name, change]) => `${name} ${formatDuration(change.now_ns)} instead of ${formatDuration(change.before_ns)}`).join(", ")}.`;
+  if (figures.length === 0) return <>{trend.verdict === "worse" ? "More" : "Fewer"} delays than in the period before ({formatFactor(trend.factor)}).</>;
+  return <>{direction} than in the period before: {figures.map(([name, change]) => `${name} ${formatDuration(change.now_ns)}, was ${formatDuration(change.before_ns)}`).join("; ")}.</>;
 }

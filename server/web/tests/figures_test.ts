@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrange, axisEnd, runsBetween, stageAt, stageColours, stageHeights } from "../src/charts/run_order";
 import { byTime, mainShift, timeColours } from "../src/charts/run_times";
-import { formatBytes, formatDifference, formatDuration, formatShare, frameName, millisecondsOf } from "../src/format";
+import { formatBytes, formatDifference, formatDuration, formatMoment, formatShare, frameName, millisecondsOf } from "../src/format";
 import type { Run, Start } from "../src/types";
 
 test("durations have three digits and the unit that fits", () => {
@@ -26,6 +26,9 @@ test("shares near an end are not rounded to it", () => {
 test("sizes, times past 2^53 and frames without a name", () => {
   assert.equal(formatBytes(1843200), "1.76 MiB");
   assert.equal(millisecondsOf("1795258620123456789"), 1795258620123);
+  const now_ms = Date.UTC(2026, 10, 28);
+  assert.match(formatMoment("1795258620123456789", now_ms), /^2[012] Nov \d\d:\d7$/);
+  assert.match(formatMoment("1695258620123456789", now_ms), /^2[012] Sep 2023 \d\d:1\d$/);
   assert.equal(frameName({ function: "", module: "/lib/libc.so.6", offset: "4660" }), "libc.so.6+0x1234");
   assert.equal(frameName({ function: "", module: "", offset: "18446744073709551615" }), "unknown code+0xffffffffffffffff");
 });
@@ -87,10 +90,10 @@ test("stages keep their order and colour; beyond the colours, the shortest share
   assert.equal(heights.reduce((sum, height) => sum + height, 0), 78);
 });
 
-test("a run whose stages were not watched is as high as the others", () => {
+test("a run whose stages were not recorded is as high as the others", () => {
   const bare = { ...run(2, "warm", 7), without_stages: true };
   const colours = stageColours([run(1, "warm", 3, [["b", 1], ["a", 2]]), bare]);
-  assert.deepEqual(colours.map((entry) => [entry.name, entry.words]), [["b", undefined], ["a", undefined], [null, "stages not watched"]]);
+  assert.deepEqual(colours.map((entry) => [entry.name, entry.words]), [["b", undefined], ["a", undefined], [null, "stages not recorded"]]);
   assert.deepEqual(stageHeights(bare, colours), [0, 0, 7]);
   assert.equal(stageColours([run(1, "warm", 3, [["b", 3]]), run(2, "warm", 7), bare])[1].words, "without stages");
   assert.deepEqual(stageColours([bare]), []);

@@ -33,7 +33,7 @@ export function describeRun(run: Run, colours: StageColour[], stage: number, par
   const parts = [`${formatTime(run.begin_ns)} on ${run.host}`, `${run.start === "unknown" ? "" : `${run.start}, `}${formatDuration(run.duration_ns)}${run.delay ? ", a delay" : ""}`];
   if (run.outlier) parts.push(`outlier: ${run.outlier.reason}`);
   if (run.dirty) parts.push(`dirty: ${run.dirty.reason || run.dirty.rule}`);
-  if (run.without_stages && part === "stage") parts.push("stages not watched");
+  if (run.without_stages && part === "stage") parts.push("stages not recorded");
   const stages = run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`);
   if (stage >= 0 && colours[stage]?.name !== null) {
     const name = colours[stage].name;
@@ -180,7 +180,7 @@ export function RunBars(properties: Properties) {
       data-testid="run-bars" data-runs={bars.slots.filter((slot) => slot !== null).length}
     >
       <p class="readout" data-testid="run-readout">
-        {words || `Point at a run. Click ${part === "stage" ? "a stage for its stacks, the mark below a bar for the run" : "it to open it"}; drag over runs to choose a set.`}
+        {words || `Hover for details. Click ${part === "stage" ? "a stage for its call stacks, or the mark below a bar to open the run" : "a run to open it"}. Drag across runs to select a set.`}
       </p>
       <div class="run-canvas">
         <ChartCanvas
@@ -229,7 +229,7 @@ export function RunBars(properties: Properties) {
           }}
         />
       </div>
-      <p class="visually-hidden" aria-live="polite">{words}{range ? `; ${runsBetween(bars, range.from, range.to).length} runs chosen` : ""}</p>
+      <p class="visually-hidden" aria-live="polite">{words}{range ? `; ${runsBetween(bars, range.from, range.to).length} runs selected` : ""}</p>
     </div>
   );
 }

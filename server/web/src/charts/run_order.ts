@@ -48,7 +48,7 @@ export function stageColours(runs: Run[]): StageColour[] {
   const found: StageColour[] = names.map((name, index) => ({ name, colour: stage_colours[index] }));
   const bare = runs.filter((run) => run.stages.length === 0);
   if (names.length > 0 && bare.length > 0) {
-    const none = bare.every((run) => run.without_stages) ? "stages not watched" : "without stages";
+    const none = bare.every((run) => run.without_stages) ? "stages not recorded" : "without stages";
     found.push({ name: other_stages, colour: other_stages_colour, words: too_many ? `other stages, or ${none}` : none });
   } else if (too_many) {
     found.push({ name: other_stages, colour: other_stages_colour });

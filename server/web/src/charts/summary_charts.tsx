@@ -53,7 +53,7 @@ export function Distribution({ summary }: { summary: Summary }) {
         data: {
           labels: bins.map((bin) => formatDuration(bin.low_ns)),
           datasets: [
-            { label: "in time", data: bins.map((bin) => bin.runs - bin.delays), backgroundColor: run_colours.in_time, barPercentage: 1, categoryPercentage: 0.94 },
+            { label: "on time", data: bins.map((bin) => bin.runs - bin.delays), backgroundColor: run_colours.in_time, barPercentage: 1, categoryPercentage: 0.94 },
             { label: "delays", data: bins.map((bin) => bin.delays), backgroundColor: run_colours.late, barPercentage: 1, categoryPercentage: 0.94 },
           ],
         },

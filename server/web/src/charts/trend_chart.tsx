@@ -56,7 +56,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
     <div class="trend">
       <p class="readout" aria-live="off">
         {at === null ? (
-          <span class="muted">Point at a time for its figures. The line in the middle is where the time before ends.</span>
+          <span class="muted">Hover for figures. The dotted line separates this period from the one before.</span>
         ) : (
           <>
             {formatTime(time(at)).slice(digits[0], digits[1])}: {units.runs[at] === 0 ? "no runs" : <>p50 {formatDuration(units.p50[at])}, p90 {formatDuration(units.p90[at])}, <strong>p99 {formatDuration(units.p99[at])}</strong>; {plural(units.runs[at], trend.runs_recorded ? "run" : "delay")}{trend.runs_recorded && `, ${plural(units.delays[at], "delay")}`}</>}
@@ -73,7 +73,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
           }}
           onMouseLeave={() => setAt(null)}
         >
-          <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`p50, p90 and p99 in ${plural(count, trend.unit_ns < 80000e9 ? "hour" : "day")}; ${plural(trend.changes.length, "change")} of level`}>
+          <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`p50, p90 and p99 in ${plural(count, trend.unit_ns < 80000e9 ? "hour" : "day")}; ${plural(trend.changes.length, "level change")}`}>
             {scale.ticks.map((tick) => <line key={tick} class="grid" x1="0" x2={width} y1={y(tick)} y2={y(tick)} />)}
             <line class="split" x1={place(trend.from_ns) * width} x2={place(trend.from_ns) * width} y1="0" y2={height} />
             {newcomers.map((build) => <line key={build.build} class="build" x1={place(build.first_ns) * width} x2={place(build.first_ns) * width} y1={height - 14} y2={height} />)}
@@ -87,7 +87,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
       <ul class="legend trend-legend">{series.map((name) => <li key={name}><span class={`stroke ${name}`} aria-hidden="true" /> {name}</li>)}</ul>
       <ChangeList changes={trend.changes} />
       <details class="sub">
-        <summary>Builds and figures as a table</summary>
+        <summary>Show builds as a table</summary>
         <BuildTable trend={trend} />
       </details>
     </div>
@@ -95,7 +95,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
 }
 
 function ChangeList({ changes }: { changes: LevelChange[] }) {
-  if (changes.length === 0) return <p class="muted">No change of level stands out{" "}from what varies by the hour and comes round every day or week.</p>;
+  if (changes.length === 0) return <p class="muted">No level change beyond the usual hourly, daily and weekly variation.</p>;
   return (
     <ul class="changes" data-testid="changes">
       {changes.map((change) => (
@@ -113,7 +113,7 @@ function BuildTable({ trend }: { trend: Trend }) {
   return (
     <Scroll label="Builds">
       <table class="list compact">
-        <thead><tr><th scope="col">Build</th><th scope="col">First here</th><th scope="col">Last here</th><th scope="col" class="number">Runs</th><th scope="col" class="number">Delays</th></tr></thead>
+        <thead><tr><th scope="col">Build</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col" class="number">Runs</th><th scope="col" class="number">Delays</th></tr></thead>
         <tbody>
           {trend.builds_seen.map((build) => (
             <tr key={build.build}>

@@ -37,7 +37,7 @@ function describe(machine: Machine, row: Row, at: number): string {
   const cells = row.kind === "cpu" ? row.cpu : row.thread.cells;
   const place = cellAt(cells, at);
   const subject = row.kind === "cpu" ? `CPU ${row.cpu.cpu}` : `${threadName(machine, row.thread.tid)} (${row.thread.tid})`;
-  if (place < 0) return `${subject}: not known at ${timeWords(at)}`;
+  if (place < 0) return `${subject}: unknown at ${timeWords(at)}`;
   const when = `${formatDuration(cells.to[place] - cells.from[place])}, from ${timeWords(cells.from[place])}`;
   if (row.kind === "cpu") {
     const busy = row.cpu.busy[place];
@@ -46,7 +46,7 @@ function describe(machine: Machine, row: Row, at: number): string {
   }
   const state = row.thread.cells.state[place];
   const { first, second } = row.thread.cells;
-  if (state === several) return `${subject}: several short states, ${(first[place] / 10).toFixed(1)} % on a CPU, ${(second[place] / 10).toFixed(1)} % runnable, ${when}`;
+  if (state === several) return `${subject}: several short intervals, ${(first[place] / 10).toFixed(1)} % on CPU, ${(second[place] / 10).toFixed(1)} % runnable, ${when}`;
   let text = `${subject}: ${state_words[state]}${state === 3 ? `: ${machine.names[first[place]] || "unknown reason"}` : ""}, ${when}`;
   if (state === 0) text += `, CPU ${first[place]}`;
   const wake = wakeOf(machine, row.thread, place);
@@ -217,17 +217,17 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
             }}
           />
         </label>
-        <span class="found" data-testid="machine-found" role="status">{text.trim() === "" ? "" : `${plural(matches.length, "place")}${at_match >= 0 && matches.length > 0 ? `, at ${at_match + 1}` : ""}`}</span>
+        <span class="found" data-testid="machine-found" role="status">{text.trim() === "" ? "" : `${plural(matches.length, "match", "matches")}${at_match >= 0 && matches.length > 0 ? `, at ${at_match + 1}` : ""}`}</span>
         <button type="button" disabled={matches.length === 0} onClick={() => step(-1)} aria-label="Previous match">↑</button>
         <button type="button" disabled={matches.length === 0} onClick={() => step(1)} aria-label="Next match">↓</button>
-        <button type="button" onClick={() => zoomBy(0.5)} aria-label="Closer">+</button>
-        <button type="button" onClick={() => zoomBy(2)} aria-label="Further">−</button>
+        <button type="button" onClick={() => zoomBy(0.5)} aria-label="Zoom in">+</button>
+        <button type="button" onClick={() => zoomBy(2)} aria-label="Zoom out">−</button>
         <button type="button" onClick={() => pan(-0.25)} aria-label="Earlier">←</button>
         <button type="button" onClick={() => pan(0.25)} aria-label="Later">→</button>
         <button type="button" onClick={whole}>Whole delay</button>
         <button type="button" onClick={() => show(machine.recorded)}>Whole recording</button>
       </div>
-      <p class="readout" data-testid="machine-readout">{said || "Point at a row; click for its stack and its waker; drag to look closer."}</p>
+      <p class="readout" data-testid="machine-readout">{said || "Hover for details. Click for the call stack and the waker. Drag to zoom."}</p>
       <div
         class="machine" ref={scroller} tabIndex={0} role="application" aria-label={`Timeline of the machine, ${plural(rows.length, "row")}`} aria-describedby="machine-keys"
         style={{ height: `${height}px` }} aria-busy={loading} onScroll={paintSoon}
@@ -242,12 +242,12 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
       </div>
       <p class="visually-hidden" aria-live="polite">{chosen && selected ? describe(machine, selected, chosen.at) : ""}</p>
       {chosen && selected && (selected.kind === "thread" || selected.kind === "cpu") && (
-        <div class="sub" role="region" aria-label="Chosen stretch" data-testid="machine-chosen">
+        <div class="sub" role="region" aria-label="Selected interval" data-testid="machine-chosen">
           <h3>{describe(machine, selected, chosen.at)}</h3>
           <p>
-            {wake && wake.waker !== 0 && machine.by_tid.has(wake.waker) && <button type="button" onClick={toWaker}>Go to its waker, {threadName(machine, wake.waker)}</button>}{" "}
+            {wake && wake.waker !== 0 && machine.by_tid.has(wake.waker) && <button type="button" onClick={toWaker}>Go to the waker, {threadName(machine, wake.waker)}</button>}{" "}
             {selected.kind === "cpu" && place >= 0 && machine.by_tid.has(selected.cpu.tid[place]) && <button type="button" onClick={() => chooseThread(selected.cpu.tid[place], chosen.at)}>Go to the thread</button>}{" "}
-            <button type="button" onClick={enter}>Look closer</button>
+            <button type="button" onClick={enter}>Zoom to interval</button>
           </p>
           {selected.kind === "thread" && <StackList frames={framesOf(machine, stack)} />}
         </div>

@@ -5,7 +5,7 @@ import type { Frame, MachineAnswer } from "../types";
 
 export const state_words = ["on CPU", "runnable", "throttled", "blocked", "several"] as const;
 export const several = 4;
-const wake_words = ["", "", "by its own time-out", "by a timer", "by a packet", "by a disk", "by a device", "by an interrupt"];
+const wake_words = ["", "", "by its own timeout", "by a timer", "by a packet", "by a disk", "by a device", "by an interrupt"];
 
 // Nanoseconds after the delay's begin.
 export type View = Span;

@@ -12,12 +12,12 @@ export function Accounts({ session }: { session: Session }) {
     <main id="main">
       <Title text="Accounts and tokens" />
       {session.role !== "admin" ? (
-        <Empty title="Only admins may see accounts and tokens."><p>You are signed in as {session.account}, a {session.role}. Ask an admin of this server.</p></Empty>
+        <Empty title="Only admins may see accounts and tokens."><p>You are signed in as {session.account} (role: {session.role}). Ask an admin of this server.</p></Empty>
       ) : (
         <>
           {session.account === "" && (
-            <Empty title="Nobody has an account yet: anyone on this machine may do everything here, and nobody from elsewhere anything.">
-              <p>Make an account for yourself first. From then on everybody signs in, and you can make further accounts and tokens.</p>
+            <Empty title="There are no accounts yet.">
+              <p>Anyone on this machine can do everything here; other machines have no access. Create your own account first. After that, everyone has to sign in, and you can create more accounts and tokens.</p>
             </Empty>
           )}
           <AccountSection session={session} />
@@ -49,7 +49,7 @@ function AccountSection({ session }: { session: Session }) {
       <Ready of={list}>
         {(data) => (
           <table class="list" data-testid="accounts">
-            <thead><tr><th scope="col">Account</th><th scope="col">Role</th><th scope="col">Made</th><th scope="col">Last signed in</th><th scope="col">Action</th></tr></thead>
+            <thead><tr><th scope="col">Account</th><th scope="col">Role</th><th scope="col">Created</th><th scope="col">Last signed in</th><th scope="col">Action</th></tr></thead>
             <tbody>
               {data.accounts.map((row) => (
                 <tr key={row.account}>
@@ -66,12 +66,12 @@ function AccountSection({ session }: { session: Session }) {
       </Ready>
       <form class="row-form" onSubmit={add} aria-label="Add an account">
         <label class="field"><span>New account</span><input name="new-account" required pattern="[A-Za-z0-9._@\-]{1,64}" title="letters, digits, dot, dash, underscore and @" autocomplete="off" value={account} onInput={(event) => setAccount(event.currentTarget.value)} /></label>
-        <label class="field"><span>Password, 12 letters or more</span><input name="new-password" type="password" required minLength={12} autocomplete="new-password" value={password} onInput={(event) => setPassword(event.currentTarget.value)} /></label>
+        <label class="field"><span>Password (at least 12 characters)</span><input name="new-password" type="password" required minLength={12} autocomplete="new-password" value={password} onInput={(event) => setPassword(event.currentTarget.value)} /></label>
         <label class="field"><span>Role</span>
           <select name="new-role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            {!first && <option value="reader">reader: sees what their teams see, or everything without teams</option>}
-            {!first && <option value="uploader">uploader: may also upload and mark runs</option>}
-            <option value="admin">admin: may do everything</option>
+            {!first && <option value="reader">reader: sees what their teams may see, or everything if there are no teams</option>}
+            {!first && <option value="uploader">uploader: can also upload, and exclude runs</option>}
+            <option value="admin">admin: can do everything</option>
           </select>
         </label>
         <button type="submit" class="primary">Add account</button>
@@ -82,7 +82,7 @@ function AccountSection({ session }: { session: Session }) {
   );
 }
 
-const lifetimes: [string, number][] = [["90 days", 90], ["1 year", 365], ["no end", 0]];
+const lifetimes: [string, number][] = [["90 days", 90], ["1 year", 365], ["never", 0]];
 
 function TokenSection() {
   const list = useGet<{ tokens: Token[] }>("/api/v1/tokens");
@@ -107,17 +107,17 @@ function TokenSection() {
       {problem && <Failure error={problem} />}
       {made && (
         <div class="notice" role="status" data-testid="made-token">
-          <p><strong>The token {made.name} is made. It is shown this once; copy it now:</strong></p>
+          <p><strong>Token {made.name} created. Copy it now: it is shown only once.</strong></p>
           <p><code class="secret">{made.token}</code></p>
-          <p><button type="button" onClick={() => void navigator.clipboard?.writeText(made.token)}>Copy</button> <button type="button" onClick={() => setMade(null)}>I have it</button></p>
+          <p><button type="button" onClick={() => void navigator.clipboard?.writeText(made.token)}>Copy</button> <button type="button" onClick={() => setMade(null)}>I copied it</button></p>
         </div>
       )}
       <Ready of={list}>
         {(data) => data.tokens.length === 0 ? (
-          <Empty title="There is no token yet."><p>Make one below for each machine or group of machines that is to upload.</p></Empty>
+          <Empty title="No tokens yet."><p>Create one below for each machine, or group of machines, that uploads.</p></Empty>
         ) : (
           <table class="list" data-testid="tokens">
-            <thead><tr><th scope="col">Token</th><th scope="col">Scope</th><th scope="col">Host</th><th scope="col">Made</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col">Action</th></tr></thead>
+            <thead><tr><th scope="col">Token</th><th scope="col">Scope</th><th scope="col">Host</th><th scope="col">Created</th><th scope="col">Expires</th><th scope="col">Last used</th><th scope="col">Action</th></tr></thead>
             <tbody>
               {data.tokens.map((row) => (
                 <tr key={row.id}>
@@ -131,7 +131,7 @@ function TokenSection() {
           </table>
         )}
       </Ready>
-      <form class="row-form" onSubmit={add} aria-label="Make a token">
+      <form class="row-form" onSubmit={add} aria-label="Create a token">
         <label class="field"><span>New token</span><input name="token-name" required pattern="[A-Za-z0-9._\-]{1,64}" title="letters, digits, dot, dash and underscore" value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
         <label class="field"><span>Scope</span>
           <select name="token-scope" value={scope} onChange={(event) => setScope(event.currentTarget.value as Scope)}>
@@ -139,12 +139,12 @@ function TokenSection() {
           </select>
         </label>
         <label class="field"><span>Host (empty: any)</span><input name="token-host" value={host} onInput={(event) => setHost(event.currentTarget.value)} /></label>
-        <label class="field"><span>Lasts</span>
+        <label class="field"><span>Expires after</span>
           <select name="token-days" value={String(days)} onChange={(event) => setDays(Number(event.currentTarget.value))}>
             {lifetimes.map(([text, value]) => <option key={value} value={value}>{text}</option>)}
           </select>
         </label>
-        <button type="submit" class="primary">Make token</button>
+        <button type="submit" class="primary">Create token</button>
       </form>
     </Section>
   );

@@ -28,8 +28,8 @@ export function AllObjects({ place }: { place: Place }) {
       {found.length > 0 && <Shown found={found} filters={filters} />}
       {done && (
         <p class="muted">
-          Objects were followed in {formatCount(found.length)} of {plural(looked.length, "delay")} that were looked at, the newest first.{" "}
-          {list.next && <button type="button" onClick={list.more}>Look at older delays</button>}
+          {formatCount(found.length)} of the newest {plural(looked.length, "delay")} {found.length === 1 ? "has" : "have"} object records.{" "}
+          {list.next && <button type="button" onClick={list.more}>Load older delays</button>}
         </p>
       )}
     </main>
@@ -38,10 +38,10 @@ export function AllObjects({ place }: { place: Place }) {
 
 function Nothing({ looked, more }: { looked: number; more: boolean }) {
   return (
-    <Empty title={looked === 0 ? "No delay matches these filters." : "None of these delays tells of objects."}>
+    <Empty title={looked === 0 ? "No delay matches these filters." : "None of these delays has object records."}>
       <p>
-        {more ? "Older ones may, and " : ""}an event has objects followed after a breach where it has <code>{'<object class="..."/>'}</code> or <code>{'<object preset="..."/>'}</code> in
-        the settings. <code>lagtrap objects</code> follows them by hand, and with <code>--send</code> they are <a href="/watches">watched live</a>.
+        {more ? "Older ones may have some. " : ""}To record objects after a breach, add <code>{'<object class="..."/>'}</code> or <code>{'<object preset="..."/>'}</code> to the
+        event in the settings. To record them by hand, run <code>lagtrap objects</code>; with <code>--send</code> you can <a href="/watches">watch them live</a>.
       </p>
     </Empty>
   );
@@ -75,7 +75,7 @@ function Shown({ found, filters }: { found: Found[]; filters: Filters }) {
         const calls = shownCalls(delay.objects.longest, wanted, failedOnly);
         if (calls.length === 0) return null;
         return (
-          <Section key={`${delay.bundle}/${delay.number}`} title={`${delay.event} on ${delay.host}, ${formatTime(delay.begin_ns, true)}`} aside={<a href={`/bundle/${delay.bundle}/${delay.number}`}>The delay</a>}>
+          <Section key={`${delay.bundle}/${delay.number}`} title={`${delay.event} on ${delay.host}, ${formatTime(delay.begin_ns, true)}`} aside={<a href={`/bundle/${delay.bundle}/${delay.number}`}>Open the delay</a>}>
             <CallTree calls={calls} />
           </Section>
         );
@@ -123,7 +123,7 @@ function AllFailures({ found, wanted }: { found: Found[]; wanted: (text: string)
             <td><a href={`/bundle/${one.last.bundle}/${one.last.number}`}><Time ns={one.last.begin_ns} /></a></td>
           </tr>))}</tbody>
       </table>
-      {failures.length > 100 && <p class="muted">and {formatCount(failures.length - 100)} rarer ones; the filter finds them</p>}
+      {failures.length > 100 && <p class="muted">and {formatCount(failures.length - 100)} less frequent ones; use the filter to find them</p>}
     </Section>
   );
 }
@@ -146,7 +146,7 @@ function AllClasses({ found, wanted }: { found: Found[]; wanted: (text: string) 
   return (
     <Section title="Objects by class">
       <table class="list" data-testid="object-classes">
-        <thead><tr><th scope="col">Class</th><th scope="col" class="number">Created</th><th scope="col" class="number">Released</th><th scope="col" class="number">Alive at the end</th><th scope="col" class="number">Failed calls</th><th scope="col">What is wrong</th></tr></thead>
+        <thead><tr><th scope="col">Class</th><th scope="col" class="number">Created</th><th scope="col" class="number">Released</th><th scope="col" class="number">Alive at the end</th><th scope="col" class="number">Failed calls</th><th scope="col">Problems</th></tr></thead>
         <tbody>{rows.map((one) => (
           <tr key={one.name}>
             <td class="code">{one.name}</td><td class="number">{formatCount(one.created)}</td><td class="number">{formatCount(one.released)}</td>

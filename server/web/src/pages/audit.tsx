@@ -4,14 +4,14 @@ import { Empty, Failure, Ready, Time, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { AuditEntry, AuditList, Session } from "../types";
 
-const parts: [only: string, title: string][] = [["", "Everything"], ["sign-ins", "Signing in and out"], ["refusals", "What was refused"]];
+const parts: [only: string, title: string][] = [["", "Everything"], ["sign-ins", "Sign-ins and sign-outs"], ["refusals", "Refused attempts"]];
 
 function Row({ entry }: { entry: AuditEntry }) {
   const refused = entry.action.startsWith("refuse");
   return (
     <tr>
       <td><Time ns={entry.at_ns} /></td>
-      <th scope="row">{entry.who ?? <span class="muted">not known</span>}</th>
+      <th scope="row">{entry.who ?? <span class="muted">unknown</span>}</th>
       <td class={refused ? "problem" : undefined}>{entry.action}</td>
       <td>{entry.object}</td>
       <td>{entry.detail}</td>
@@ -37,16 +37,16 @@ function Entries({ place }: { place: Place }) {
                 {parts.map(([name, title]) => <option key={name} value={name}>{title}</option>)}
               </select>
             </label>
-            <span>All of it as a file: <a href={file("csv")} download="">CSV</a> <a href={file("ndjson")} download="">NDJSON</a></span>
+            <span>Download all: <a href={file("csv")} download="">CSV</a> <a href={file("ndjson")} download="">NDJSON</a></span>
           </div>
         );
-        if (rows.length === 0) return <>{choice}<Empty title="There is no such entry yet."><p>Signing in, accounts, tokens and what is removed will be listed here.</p></Empty></>;
+        if (rows.length === 0) return <>{choice}<Empty title="No entries yet."><p>Sign-ins, accounts, tokens and deletions are listed here.</p></Empty></>;
         return (
           <>
-            <p class="muted">Kept for 400 days; of refused attempts the last 100,000.</p>
+            <p class="muted">Entries are kept for 400 days; of refused attempts, only the last 100,000.</p>
             {choice}
             <table class="list" data-testid="audit">
-              <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Of what</th><th scope="col">More</th></tr></thead>
+              <thead><tr><th scope="col">Time</th><th scope="col">Account</th><th scope="col">Action</th><th scope="col">Object</th><th scope="col">Details</th></tr></thead>
               <tbody>{rows.map((entry) => <Row key={entry.id} entry={entry} />)}</tbody>
             </table>
             {problem && <Failure error={problem} again={more} />}
@@ -61,9 +61,9 @@ function Entries({ place }: { place: Place }) {
 export function Audit({ session, place }: { session: Session; place: Place }) {
   return (
     <main id="main">
-      <Title text="Audit" />
+      <Title text="Audit log" />
       {session.role !== "admin" ? (
-        <Empty title="Only admins may see the audit."><p>You are signed in as {session.account}, a {session.role}. Ask an admin of this server.</p></Empty>
+        <Empty title="Only admins may see the audit log."><p>You are signed in as {session.account} (role: {session.role}). Ask an admin of this server.</p></Empty>
       ) : (
         <Entries place={place} />
       )}

@@ -16,7 +16,7 @@ function Row({ bundle }: { bundle: Bundle }) {
       {bad ? (
         <td colSpan={5} class="problem">cannot be read: {bundle.bad_reason}</td>
       ) : !bundle.parsed ? (
-        <td colSpan={5} class="muted">{bundle.host === "" ? "" : `from ${bundle.host}, `}has just come and is being looked into</td>
+        <td colSpan={5} class="muted">{bundle.host === "" ? "" : `from ${bundle.host}, `}waiting to be read</td>
       ) : (
         <>
           <td><a href={eventAddress(bundle.event)}>{bundle.event}</a></td>
@@ -45,10 +45,10 @@ export function Bundles({ place }: { place: Place }) {
           const rows = parts.flatMap((part) => part.bundles);
           if (rows.length === 0) {
             return narrowing(filters).length > 0 || filters.event ? (
-              <Empty title="No bundle matches these filters."><p>Widen the span of time, or clear a filter above.</p></Empty>
+              <Empty title="No bundle matches these filters."><p>Choose a longer time span or clear a filter.</p></Empty>
             ) : (
-              <Empty title="No bundle has been received yet.">
-                <p>A bundle is made when a run passes its threshold on a machine where <code>lagtrapd</code> and <code>lagtrap-uploader</code> run. See <code>lagtrap status</code> there.</p>
+              <Empty title="No bundles received yet.">
+                <p>A machine that runs <code>lagtrapd</code> and <code>lagtrap-uploader</code> sends a bundle when a run exceeds its threshold. Check <code>lagtrap status</code> there.</p>
               </Empty>
             );
           }

@@ -29,7 +29,7 @@ export function KnownCauses() {
       <Ready of={loaded} height={300}>
         {(data) => {
           const causes = data.causes.filter((cause) => cause.part_of === null);
-          if (causes.length === 0) return <Empty title="No cause is known yet."><p>Causes are looked for in recordings of delays, some seconds after they come; it takes at least five delayed and five normal runs.</p></Empty>;
+          if (causes.length === 0) return <Empty title="No causes found yet."><p>The server looks for causes when recordings arrive. It needs at least five delayed and five normal runs of an event.</p></Empty>;
           return (
             <table class="list">
               <thead><tr><th scope="col">Cause</th><th scope="col">State</th><th scope="col">Event</th><th scope="col">First delay</th><th scope="col">Last delay</th><th scope="col" class="number">Delays</th><th scope="col" class="number">Hosts</th><th scope="col">Owner</th></tr></thead>
@@ -67,12 +67,12 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
     <>
       <p class="crumbs"><a href={eventAddress(cause.event)}>{cause.event}</a> › <a href="/causes">causes</a></p>
       <Title text={cause.title}><FunctionName name={cause.title} /></Title>
-      {cause.part_of !== null && <p class="notice">It is a part of <a href={`/cause/${cause.part_of}`}>another cause</a>; what follows is of the whole.</p>}
+      {cause.part_of !== null && <p class="notice">This is part of <a href={`/cause/${cause.part_of}`}>another cause</a>. The figures below cover the whole cause.</p>}
       <p data-testid="cause-status">
         <CauseStatusTag cause={cause} /> {cause.state}{cause.reason !== "" && `: ${cause.reason}`}.{" "}
         {cause.status === "resolved" && cause.resolved_ns && <>Resolved <Time ns={cause.resolved_ns} />{cause.resolved_build && <> in build <BuildName id={cause.resolved_build} /></>}. </>}
-        {cause.status === "regressed" && cause.regressed_ns && <>It came back <Time ns={cause.regressed_ns} />{cause.resolved_build && <>, though build <BuildName id={cause.resolved_build} /> resolved it</>}. </>}
-        {cause.owner !== "" && <>{cause.owner} looks after it. </>}
+        {cause.status === "regressed" && cause.regressed_ns && <>Came back <Time ns={cause.regressed_ns} />{cause.resolved_build && <>, although resolved in build <BuildName id={cause.resolved_build} /></>}. </>}
+        {cause.owner !== "" && <>Owner: {cause.owner}. </>}
         {/^https?:/.test(cause.link) && <a href={cause.link} rel="noreferrer" target="_blank">{cause.link}</a>}
       </p>
       {cause.note !== "" && <p class="note">{cause.note}</p>}
@@ -82,7 +82,7 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
         <Figure label="Last" value={formatTime(cause.last_ns).slice(0, 16)} />
         <Figure label="Hosts" value={formatCount(cause.by_host.length)} />
         <Figure label="Builds" value={formatCount(cause.by_build.length)} />
-        <Figure label="Noticed" value={formatTime(cause.noticed_ns).slice(0, 16)} />
+        <Figure label="Found" value={formatTime(cause.noticed_ns).slice(0, 16)} />
       </dl>
       <div class="columns">
         <Section title="Delays by day"><Days days={cause.days} /></Section>
@@ -91,7 +91,7 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
       </div>
       <Delays cause={cause} />
       {may && <Decide cause={cause} onChanged={onChanged} />}
-      <Section title="Blamed frames, innermost first">
+      <Section title="Call stack at fault">
         <ol class="stack">
           {cause.frames.map((frame, index) => <li key={index}><FunctionName name={frame.function || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>)}
         </ol>
@@ -102,7 +102,7 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
 }
 
 function Days({ days }: { days: CauseLife["days"] }) {
-  if (days.length === 0) return <p class="muted">No delay of it is kept any more.</p>;
+  if (days.length === 0) return <p class="muted">None of its delays is stored any more.</p>;
   const day_ns = 86400n * 1000000000n;
   const last = BigInt(Math.floor(Date.now() / 86400e3)) * day_ns;
   const fortnight = last - 13n * day_ns; // at least two weeks, because one day alone shows no trend
@@ -116,7 +116,7 @@ function Days({ days }: { days: CauseLife["days"] }) {
   return (
     <>
       <Sparkline values={values} split={0} />
-      <p class="muted">{plural(days.length, "day")} of {formatCount(count)} with delays, at most {formatCount(Math.max(...values))} on one.</p>
+      <p class="muted">Delays on {formatCount(days.length)} of {plural(count, "day")}, at most {formatCount(Math.max(...values))} a day.</p>
     </>
   );
 }
@@ -141,7 +141,7 @@ function Counts({ counts }: { counts: CauseCount[] }) {
 
 function Delays({ cause }: { cause: CauseLife }) {
   return (
-    <Section title="Its delays" id="delays" aside={cause.newest_delays.length < cause.delays && <span class="muted">the newest {formatCount(cause.newest_delays.length)} of {formatCount(cause.delays)}</span>}>
+    <Section title="Delays" id="delays" aside={cause.newest_delays.length < cause.delays && <span class="muted">the newest {formatCount(cause.newest_delays.length)} of {formatCount(cause.delays)}</span>}>
       <Scroll label="Newest delays of the cause">
         <table class="list compact">
           <thead><tr><th scope="col">Delay</th><th scope="col" class="number">Extra time</th><th scope="col">Host</th><th scope="col">Build</th></tr></thead>
@@ -177,7 +177,7 @@ function Decide({ cause, onChanged }: { cause: CauseLife; onChanged: () => void 
     }
   };
   return (
-    <Section title="What is known of it">
+    <Section title="Status and notes">
       {problem && <Failure error={problem} />}
       <form class="row-form" onSubmit={(event) => { event.preventDefault(); void put({ owner, note, link }); }}>
         <label class="field"><span>Owner</span><input name="owner" maxLength={64} value={owner} onInput={(event) => setOwner(event.currentTarget.value)} /></label>
@@ -186,17 +186,17 @@ function Decide({ cause, onChanged }: { cause: CauseLife; onChanged: () => void 
         <button type="submit">Save</button>
       </form>
       <form class="row-form" onSubmit={(event) => { event.preventDefault(); void put({ status: "resolved", resolved_build: build }); }}>
-        {cause.status !== "known" && <button type="button" onClick={() => void put({ status: "known" })}>{cause.status === "resolved" ? "Not resolved" : "Known"}</button>}
+        {cause.status !== "known" && <button type="button" onClick={() => void put({ status: "known" })}>{cause.status === "resolved" ? "Reopen" : "Mark as known"}</button>}
         {cause.status !== "resolved" && (
           <>
             <label class="field">
               <span>Resolved in</span>
               <select name="resolved_build" value={build} onChange={(event) => setBuild(event.currentTarget.value)}>
-                <option value="">whatever the build</option>
+                <option value="">any build</option>
                 {[...new Set([...names.keys(), ...cause.by_build.map((count) => count.build ?? "")])].filter((id) => id !== "").map((id) => <option key={id} value={id}>{names.get(id) ?? id}</option>)}
               </select>
             </label>
-            <button type="submit">Resolved</button>
+            <button type="submit">Mark as resolved</button>
           </>
         )}
       </form>
@@ -213,16 +213,16 @@ function Merge({ cause, onPut }: { cause: CauseLife; onPut: (change: Change) => 
     <div class="sub">
       {cause.parts.length > 0 && (
         <>
-          <h3>It has {plural(cause.parts.length, "part")}: found under other names, or merged by hand</h3>
+          <h3>Includes {plural(cause.parts.length, "other cause")}, found under other names or merged by hand</h3>
           <ul>{cause.parts.map((part) => <li key={part.id}><a href={`/cause/${part.id}`}><FunctionName name={part.title} still /></a> <span class="muted">{plural(part.delays, "delay")}</span></li>)}</ul>
         </>
       )}
       {cause.part_of !== null ? (
-        <button type="button" onClick={() => void onPut({ part_of: "" })}>Split off: a cause of its own again</button>
+        <button type="button" onClick={() => void onPut({ part_of: "" })}>Split off as a separate cause</button>
       ) : others.length > 0 && (
         <form class="row-form" onSubmit={(event) => { event.preventDefault(); if (into !== "") void onPut({ part_of: into }); }}>
           <label class="field grow">
-            <span>The same as</span>
+            <span>Same cause as</span>
             <select name="part_of" value={into} onChange={(event) => setInto(event.currentTarget.value)}>
               <option value="">choose a cause</option>
               {others.map((other) => <option key={other.id} value={other.id}>{other.title} ({plural(other.delays, "delay")})</option>)}

@@ -27,11 +27,11 @@ export function CauseList({ event, filters }: { event: string; filters: Filters 
         {(data) => (
           <>
             <p class="muted">
-              {plural(data.delayed_runs, "delayed run")} against {plural(data.normal_runs, "normal run")}, in {plural(data.bundles, "bundle")}. Tested run
-              by run; sorted by extra time times runs affected.{data.runs_left_out > 0 && ` ${plural(data.runs_left_out, "run")} beyond what is compared at once.`}
+              {plural(data.delayed_runs, "delayed run")} compared with {plural(data.normal_runs, "normal run")} from {plural(data.bundles, "bundle")}; ranked by total extra
+              time.{data.runs_left_out > 0 && ` ${plural(data.runs_left_out, "older run")} left out.`}
             </p>
             {data.causes.length === 0 ? (
-              <Empty title="No cause is named.">
+              <Empty title="No cause found.">
                 <p>{data.silent_because ?? "Nothing takes significantly more time in delayed runs than in normal ones."}</p>
               </Empty>
             ) : (
@@ -40,8 +40,7 @@ export function CauseList({ event, filters }: { event: string; filters: Filters 
                   {data.causes.map((cause, index) => <CauseItem key={cause.signature} cause={cause} first={index === 0} />)}
                 </ol>
                 <p class="unexplained">
-                  <strong>{formatShare(1 - data.unexplained_share)}</strong> of the extra time is explained, <strong>{formatShare(data.unexplained_share)}</strong> is not:
-                  it is in no place that stands out from what normal runs do, or was too rare to tell it from chance.
+                  <strong>{formatShare(1 - data.unexplained_share)}</strong> of the extra time is explained, <strong>{formatShare(data.unexplained_share)}</strong> unexplained.
                 </p>
                 <Help of={["extra", "q", "p", "signature"]} />
               </>
@@ -63,7 +62,7 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
           <span class="cause-title"><FunctionName name={cause.title} still /></span>
           <span class="cause-facts">
             <span><Swatch colour={colourOfState(cause.state, cause.reason)} /> {cause.state}{cause.reason === "" ? "" : `: ${cause.reason}`}</span>
-            <span><strong>+{formatDuration(cause.excess_ns)}</strong> a run{cause.normal_ns > 0 && ` on ${formatDuration(cause.normal_ns)} in normal ones`}</span>
+            <span><strong>+{formatDuration(cause.excess_ns)}</strong> per run{cause.normal_ns > 0 && `, normally ${formatDuration(cause.normal_ns)}`}</span>
             <span>{plural(cause.affected_runs, "run")}</span>
             <span>{plural(cause.hosts, "host")}{cause.users > 0 && `, ${plural(cause.users, "user")}`}</span>
             <span class="cause-share"><meter min={0} max={1} value={cause.share} aria-hidden="true" /> {formatShare(cause.share)} of the extra time</span>
@@ -74,15 +73,15 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
         {open && (
           <div class="cause-body">
             <div>
-              <h3>Blamed frames, innermost first</h3>
+              <h3>Call stack at fault</h3>
               <ol class="stack">
                 {cause.frames.map((frame, index) => (
                   <li key={index}><FunctionName name={frame.function || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>
                 ))}
               </ol>
               <p class="muted">q = {cause.q_value.toPrecision(2)} (p = {cause.p_value.toPrecision(2)}) · signature <span class="code">{shortId(cause.signature)}</span></p>
-              {address && <p><a href={address}>Open an example</a></p>}
-              {cause.record && <p><a href={`/cause/${cause.record.id}`}>Its delays, hosts and history</a></p>}
+              {address && <p><a href={address}>Open a typical delay</a></p>}
+              {cause.record && <p><a href={`/cause/${cause.record.id}`}>Details</a></p>}
             </div>
             <BuildHistory cause={cause} />
             {cause.example && <ExamplePicture cause={cause} />}
@@ -101,9 +100,9 @@ function BuildHistory({ cause }: { cause: Cause }) {
   const width = 22;
   return (
     <div class="history">
-      <h3>Runs affected, build by build</h3>
+      <h3>Recorded runs affected, by build</h3>
       {builds.length === 0 ? (
-        <p class="muted">No build is known.</p>
+        <p class="muted">No builds known.</p>
       ) : (
         <>
           <svg viewBox={`0 0 ${Math.max(builds.length, 6) * width} 62`} preserveAspectRatio="xMinYMax meet" role="img" aria-label={`Share of runs affected in ${builds.length} builds, the last ${formatShare(share(builds[builds.length - 1]))}`}>
@@ -139,7 +138,7 @@ function share(build: Cause["builds"][number]): number {
   return build.runs > 0 ? build.affected / build.runs : 0;
 }
 
-// The flame graph of an example against normal runs, with the blamed frame marked.
+// The flame graph of a typical delay against normal runs, with the function at fault marked.
 function ExamplePicture({ cause }: { cause: Cause }) {
   const [flame, setFlame] = useState<Flame | null>(null);
   const [problem, setProblem] = useState<ApiError | null>(null);
@@ -160,11 +159,11 @@ function ExamplePicture({ cause }: { cause: Cause }) {
   }, [tree, cause]);
   return (
     <div class="example">
-      <h3>Example, the blamed frame marked</h3>
+      <h3>Typical delay; the function at fault is highlighted</h3>
       {problem ? <Failure error={problem} /> : tree === null ? <p class="loading" role="status">Loading…</p> : (
         <FlameGraph
           tree={tree} width="value" difference={matches === null} matches={matches} zoomed={zoomed} onZoom={setZoomed} reveal={null} tallest={220}
-          label={`Flame graph of an example of ${cause.title}`}
+          label={`Flame graph of a typical delay: ${cause.title}`}
         />
       )}
     </div>

@@ -33,11 +33,11 @@ function Verdict({ data }: { data: Comparison }) {
       </p>
       <p class="verdict" data-testid="verdict">
         {data.low_ns === null ? (
-          <><strong>So few runs cannot tell.</strong> The median difference is {formatDifference(data.difference_ns)}, but even sets that do not overlap could be so by chance. Choose at least four runs for each set.</>
+          <><strong>Too few runs to tell.</strong> The median difference is {formatDifference(data.difference_ns)}, which may be chance. Choose at least four runs for each set.</>
         ) : data.evidence ? (
           <><strong>B takes {formatDuration(Math.abs(data.difference_ns))} {data.difference_ns > 0 ? "longer" : "less"} than A</strong> ({percent} interval {interval(data.low_ns, data.high_ns)}).</>
         ) : (
-          <><strong>There is no evidence of a difference</strong> (median difference {formatDifference(data.difference_ns)}, {percent} interval {interval(data.low_ns, data.high_ns)}). More runs would narrow the interval.</>
+          <><strong>No significant difference</strong> (median difference {formatDifference(data.difference_ns)}, {percent} interval {interval(data.low_ns, data.high_ns)}). More runs would narrow the interval.</>
         )}
       </p>
     </>
@@ -49,8 +49,8 @@ export function Compare({ a, b, slowest }: { a: string[]; b: string[]; slowest: 
   const comparison = usePost<Comparison>(ready ? "/api/v1/compare" : null, { a, b });
   return (
     <div class="sub" role="region" aria-label="Comparison of two sets">
-      <h3>Set A against set B</h3>
-      {slowest && <p class="note" data-testid="picked">The runs above are sorted by duration. Sets that are picked there differ because they were picked so, and the comparison cannot show anything else. To compare hosts, builds or times, sort by newest or use the filters.</p>}
+      <h3>Set A compared with set B</h3>
+      {slowest && <p class="note" data-testid="picked">The runs above are sorted by duration, so sets picked from them differ because of how they were picked. To compare hosts, builds or times, sort by newest or use the filters.</p>}
       {!ready ? (
         <p>
           {a.length > 0 ? `A has ${a.length} ${a.length === 1 ? "run" : "runs"}` : `B has ${b.length} ${b.length === 1 ? "run" : "runs"}`}. Now choose the other set: drag over its runs, or
@@ -65,7 +65,7 @@ export function Compare({ a, b, slowest }: { a: string[]; b: string[]; slowest: 
                 <Verdict data={data} />
                 {data.stages.length > 0 && (
                   <table class="list compact">
-                    <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Median difference</th><th scope="col">Interval</th><th scope="col" class="picture" aria-hidden="true">less ← 0 → more</th><th scope="col">Evidence</th></tr></thead>
+                    <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Median difference</th><th scope="col">Interval</th><th scope="col" class="picture" aria-hidden="true">less ← 0 → more</th><th scope="col">Significant</th></tr></thead>
                     <tbody>
                       {data.stages.map((stage) => (
                         <tr key={stage.name} class={stage.evidence ? "" : "faint"}>
@@ -73,7 +73,7 @@ export function Compare({ a, b, slowest }: { a: string[]; b: string[]; slowest: 
                           <td class="number">{formatDifference(stage.difference_ns)}</td>
                           <td>{interval(stage.low_ns, stage.high_ns)}</td>
                           <td class="picture">{stage.low_ns !== null && stage.high_ns !== null && <IntervalPicture low={stage.low_ns} middle={stage.difference_ns} high={stage.high_ns} reach={reach} evidence={stage.evidence} />}</td>
-                          <td>{stage.evidence ? "yes" : stage.low_ns === null ? "too few runs" : "none"}</td>
+                          <td>{stage.evidence ? "yes" : stage.low_ns === null ? "too few runs" : "no"}</td>
                         </tr>
                       ))}
                     </tbody>

@@ -46,8 +46,8 @@ export function ComparePage({ place }: { place: Place }) {
   return (
     <main id="main">
       <div class="title-row">
-        <Title text={event === "" ? "Two sets compared" : `${event}: two sets compared`} />
-        {event !== "" && <a href={eventAddress(event)}>The event</a>}
+        <Title text={event === "" ? "Compare two sets" : `Compare two sets of ${event}`} />
+        {event !== "" && <a href={eventAddress(event)}>Back to the event</a>}
       </div>
       <EventPicker event={event} />
       {event !== "" && (
@@ -57,7 +57,7 @@ export function ComparePage({ place }: { place: Place }) {
             <SetBar side="b" event={event} filters={b} />
           </div>
           {same ? (
-            <Empty title="A and B are the same runs."><p>Choose a build, a host or a time for one of them: the comparison then says what B does otherwise than A.</p></Empty>
+            <Empty title="A and B are the same runs."><p>Choose another build, host or time for one of them.</p></Empty>
           ) : <Compared event={event} a={a} b={b} place={place} />}
         </>
       )}
@@ -118,7 +118,7 @@ function SetBar({ side, event, filters }: { side: Side; event: string; filters: 
         >
           {span_names.map(([span, text]) => <option key={span} value={span}>{text}</option>)}
           <option value="all">All time</option>
-          {(filters.from !== undefined || filters.to !== undefined) && <option value="set" disabled>As set</option>}
+          {(filters.from !== undefined || filters.to !== undefined) && <option value="set" disabled>Custom</option>}
         </select>
       </label>
       {time("from", "From")}
@@ -146,9 +146,9 @@ function Compared({ event, a, b, place }: { event: string; a: Filters; b: Filter
           </div>
           <div class="columns">
             <Section title="Stages"><Stages stages={data.stages} /></Section>
-            <Section title="Where the time goes"><Times data={data} /></Section>
+            <Section title="Where the time went"><Times data={data} /></Section>
           </div>
-          <Section title="Causes that came and went"><CausesOf data={data} /></Section>
+          <Section title="New and resolved causes"><CausesOf data={data} /></Section>
           <SetFlame path={path} a={a} b={b} place={place} />
         </>
       )}
@@ -163,7 +163,7 @@ function Verdict({ data }: { data: SetComparison }) {
   if (data.delay_share.evidence) words.push(`there are ${data.delay_share.difference > 0 ? "more" : "fewer"} delays (${formatShare(data.delay_share.b)} instead of ${formatShare(data.delay_share.a)})`);
   return (
     <p class="verdict" data-testid="set-verdict">
-      {words.length === 0 ? <><strong>There is no evidence of a difference.</strong> The intervals below say what may still be.</> : <><strong>In B {words.join(", ")}</strong> than in A.</>}
+      {words.length === 0 ? <><strong>No significant difference.</strong> The intervals below show how large a difference is still possible.</> : <><strong>In B {words.join(", ")}</strong> than in A.</>}
     </p>
   );
 }
@@ -213,7 +213,7 @@ function Figures({ data }: { data: SetComparison }) {
           <tr><th scope="row">Longest</th><td class="number">{formatDuration(data.a.longest_ns)}</td><td class="number">{formatDuration(data.b.longest_ns)}</td><td /><td /><td /></tr>
         </tbody>
       </table>
-      <p class="muted">Intervals take runs as independent. Runs of one hour are alike, so that true intervals are wider where sets are of few hours.</p>
+      <p class="muted">The intervals assume independent runs. Runs of the same hour are alike, so true intervals are wider if a set covers only a few hours.</p>
     </Scroll>
   );
 }
@@ -267,7 +267,7 @@ function Stages({ stages }: { stages: { a_runs: number; b_runs: number; stages: 
           ))}
         </tbody>
       </table>
-      <p class="muted">Of the newest {formatCount(stages.a_runs)} runs of A and {formatCount(stages.b_runs)} of B whose stages were watched.</p>
+      <p class="muted">From the newest {formatCount(stages.a_runs)} runs of A and {formatCount(stages.b_runs)} of B with recorded stages.</p>
     </Scroll>
   );
 }
@@ -275,7 +275,7 @@ function Stages({ stages }: { stages: { a_runs: number; b_runs: number; stages: 
 function Times({ data }: { data: SetComparison }) {
   const { parts, a_runs, b_runs } = data.times;
   const reach = reachOf(parts);
-  if (parts.length === 0) return <p class="muted">Of these runs nobody counted where their time went.</p>;
+  if (parts.length === 0) return <p class="muted">No timing breakdown for these runs.</p>;
   return (
     <Scroll label="Table of times">
       <table class="list compact figures-table" data-testid="set-times">
@@ -289,20 +289,20 @@ function Times({ data }: { data: SetComparison }) {
           ))}
         </tbody>
       </table>
-      <p class="muted">Of the newest {formatCount(a_runs)} runs of A and {formatCount(b_runs)} of B whose time was counted.</p>
+      <p class="muted">From the newest {formatCount(a_runs)} runs of A and {formatCount(b_runs)} of B with a timing breakdown.</p>
     </Scroll>
   );
 }
 
-const change_words = { came: "in B alone", went: "in A alone", stays: "in both" };
+const change_words = { came: "only in B", went: "only in A", stays: "in both" };
 
 function CausesOf({ data }: { data: SetComparison }) {
   const { a, b, causes } = data.causes;
   const side = (cause: CauseSide | null) => (cause === null ? <span class="muted">not found</span> : `${plural(cause.affected_runs, "run")}, +${formatDuration(cause.excess_ns)}, ${formatShare(cause.share)}`);
   return (
     <>
-      <p class="muted">A has {plural(a.delayed_runs, "recorded delay")}, B {formatCount(b.delayed_runs)}. A cause is found where it takes significantly more time in delays than in normal runs; one that is rare may be there and not be found.</p>
-      {causes.length === 0 ? <p>No cause is named{a.silent_because && `: ${a.silent_because}`}</p> : (
+      <p class="muted">A has {plural(a.delayed_runs, "recorded delay")}, B has {formatCount(b.delayed_runs)}. Rare causes may be missing: only those are listed in which delays spend significantly more time than normal runs.</p>
+      {causes.length === 0 ? <p>No cause found{a.silent_because && `: ${a.silent_because}`}</p> : (
         <Scroll label="Table of causes">
           <table class="list compact" data-testid="set-causes">
             <thead><tr><th scope="col">Cause</th><th scope="col">Found</th><th scope="col">A: runs, extra time, share of it</th><th scope="col">B</th></tr></thead>
@@ -327,12 +327,12 @@ function SetFlame({ path, a, b, place }: { path: string; a: Filters; b: Filters;
   const zoom_text = place.query.get("zoom") ?? "0";
   return (
     <Section
-      title="Flame graph of the difference" id="flame"
+      title="Differential flame graph" id="flame"
       aside={<Choice label="Time shown" value={state} options={[["all", "all time"], ["on-cpu", "on CPU"], ["off-cpu", "off CPU"]]} onChoose={(value) => setQuery({ state: value === "all" ? undefined : value, zoom: undefined })} />}
     >
       <Ready of={loaded} height={300}>
         {(flame) => flame.nodes.length <= 1 || (flame.runs ?? 0) === 0 || flame.baseline_total === null ? (
-          <Empty title="There are no recordings of delays to compare."><p>Set A has {plural(flame.baseline_runs ?? 0, "recorded delay")}, set B {formatCount(flame.runs ?? 0)}.</p></Empty>
+          <Empty title="No recorded delays to compare."><p>Set A has {plural(flame.baseline_runs ?? 0, "recorded delay")}, set B has {formatCount(flame.runs ?? 0)}.</p></Empty>
         ) : <DifferencePicture flame={flame} zoomed={/^\d{1,5}$/.test(zoom_text) && Number(zoom_text) < flame.nodes.length ? Number(zoom_text) : 0} />}
       </Ready>
     </Section>
@@ -343,13 +343,13 @@ function DifferencePicture({ flame, zoomed }: { flame: Flame; zoomed: number }) 
   const tree = useMemo(() => readTree(flame), [flame]);
   return (
     <>
-      <p class="muted">Width: the mean of {plural(flame.runs ?? 0, "recorded delay")} of B, {formatDuration(flame.total)}. Colour: against the mean of {formatCount(flame.baseline_runs ?? 0)} of A, {formatDuration(flame.baseline_total ?? 0)}.</p>
+      <p class="muted">Width: mean of {plural(flame.runs ?? 0, "recorded delay")} of B ({formatDuration(flame.total)}). Colour: difference from the mean of {formatCount(flame.baseline_runs ?? 0)} of A ({formatDuration(flame.baseline_total ?? 0)}).</p>
       <FlameGraph tree={tree} width="value" difference matches={null} zoomed={zoomed} onZoom={(node) => setQuery({ zoom: node === 0 ? undefined : String(node) }, "replace")} reveal={null} against="in A" label={`Flame graph of set B against set A, ${formatCount(flame.nodes.length)} nodes`} />
       <div class="below-bars">
         <DifferenceLegend than="in A" /> {zoomed > 0 && <button type="button" onClick={() => setQuery({ zoom: undefined }, "replace")}>Whole graph</button>}
         <details class="keys">
           <summary>Keys</summary>
-          <p id="flame-keys">Arrows: caller, callee, neighbours. Enter: zoom. Backspace: one caller out. Escape: whole graph.</p>
+          <p id="flame-keys">Arrows: caller, callee, neighbours. Enter: zoom. Backspace: zoom out to the caller. Escape: whole graph.</p>
         </details>
       </div>
     </>

@@ -51,7 +51,7 @@ function Downloads({ digest }: { digest: string }) {
   return (
     <>
       <a class="button" href={`/api/v1/bundles/${digest}`} download="">Download bundle</a>{" "}
-      <a class="button" href={`/api/v1/bundles/${digest}/trace`} download="" title="For any viewer of Perfetto traces">Trace (.pftrace)</a>{" "}
+      <a class="button" href={`/api/v1/bundles/${digest}/trace`} download="" title="For any Perfetto trace viewer">Trace (.pftrace)</a>{" "}
       <a class="button" href={`/api/v1/bundles/${digest}/system`} target="_blank" rel="noopener">System file</a>
     </>
   );
@@ -63,7 +63,7 @@ function BadBundle({ digest, reason }: { digest: string; reason: string }) {
       <Title text={`Bundle ${shortId(digest)}`} />
       <Empty title="This bundle cannot be read.">
         <p class="problem">{reason}</p>
-        <p>It is kept as it came. Download it and look at it with <code>lagtrap report FILE</code>, or record again with a newer lagtrapd.</p>
+        <p>The server keeps it unchanged. Download it and try <code>lagtrap report FILE</code>, or record again with a newer lagtrapd.</p>
         <p><a class="button" href={`/api/v1/bundles/${digest}`} download="">Download bundle</a></p>
       </Empty>
     </main>
@@ -74,8 +74,8 @@ function NoDelay({ digest, any }: { digest: string; any: boolean }) {
   return (
     <>
       <Title text={`Bundle ${shortId(digest)}`} />
-      <Empty title={any ? "The bundle has no delay of this number." : "No run in this recording passed its threshold."}>
-        {any ? <p><a href={`/bundle/${digest}`}>Open the longest delay of the bundle</a>.</p> : <p>It may have been started by hand. The trace can still be read:</p>}
+      <Empty title={any ? "This bundle has no delay with this number." : "No run in this recording exceeded its threshold."}>
+        {any ? <p><a href={`/bundle/${digest}`}>Open the longest delay of the bundle</a>.</p> : <p>The recording may have been started by hand. You can still open the trace:</p>}
         <p><Downloads digest={digest} /></p>
       </Empty>
     </>
@@ -99,7 +99,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
         <Title text={`${delay.event} took ${formatDuration(delay.duration_ns)}${data.bundle ? ` on ${data.bundle.host}` : ""}`} />
         <div class="actions">
           <Downloads digest={digest} />{" "}
-          {viewer !== "" && <button type="button" class="primary" title={`In a window of ${viewer_name}; the trace goes there from this browser`} onClick={() => void perfetto()}>Open in Perfetto</button>}
+          {viewer !== "" && <button type="button" class="primary" title={`Opens ${viewer_name} in a new window and sends it the trace from this browser`} onClick={() => void perfetto()}>Open in Perfetto</button>}
         </div>
       </div>
       <p class="said" role="status">{said}</p>
@@ -111,7 +111,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
         {data.bundle && <Figure label="Host" value={data.bundle.host} note={formatBytes(data.bundle.bytes)} />}
         {userOf(delay) !== "" && <Figure label="User" value={userOf(delay)} />}
       </dl>
-      <p>Began <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open its run</a>}</p>
+      <p>Started <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open the run</a>}</p>
       {delay.cause && delay.cause.sentences.length > 0 && <Cause sentences={delay.cause.sentences} />}
       <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
       {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
@@ -123,7 +123,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       {delay.surroundings && <SurroundingsView delay={delay} around={delay.surroundings} />}
       <OtherTools digest={digest} delay={delay} place={place} />
       {(data.bundle?.delays ?? 0) > 1 && <Others digest={digest} count={data.bundle?.delays ?? 0} current={delay.number} />}
-      <Section title="Quality of the recording"><QualityList quality={data.quality} /></Section>
+      <Section title="Recording quality"><QualityList quality={data.quality} /></Section>
     </>
   );
 }
@@ -137,9 +137,9 @@ function Cause({ sentences }: { sentences: string[] }) {
 function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
   const loaded = useGet<Formats>("/api/v1/formats");
   const state = stateOf(place);
-  const words = { all: "all time", "on-cpu": "time on a CPU", "off-cpu": "time off a CPU" }[state];
+  const words = { all: "all time", "on-cpu": "on-CPU time", "off-cpu": "off-CPU time" }[state];
   return (
-    <Section title="In other tools" aside={<span class="muted">{words}, as in the flame graph</span>}>
+    <Section title="Export for other tools" aside={<span class="muted">{words}, as in the flame graph</span>}>
       <Ready of={loaded} height={120}>
         {({ formats }) => (
           <ul class="forms">
@@ -162,7 +162,7 @@ function TimeSplit({ delay }: { delay: Delay }) {
     { text: "runnable, waiting for a CPU", ns: delay.runnable_ns, colour: state_colours.runnable },
     ...delay.blocked.map((entry) => ({ text: `blocked: ${entry.reason || "reason unknown"}`, ns: entry.ns, colour: colourOfReason(entry.reason) })),
     { text: "blocked: other", ns: Math.max(0, delay.blocked_ns - named), colour: state_colours.blocked },
-    { text: "handed over between threads: which of them had it is not known", ns: delay.handed_over_ns, colour: state_colours["handed over"] },
+    { text: "handed over between threads (which one had it is unknown)", ns: delay.handed_over_ns, colour: state_colours["handed over"] },
     { text: "unknown", ns: delay.unknown_ns, colour: state_colours.unknown },
   ].filter((part) => part.ns > 0);
   return (
@@ -201,7 +201,7 @@ function Others({ digest, count, current }: { digest: string; count: number; cur
         </table>
       </Scroll>
       {list.problem && <Failure error={list.problem} again={list.more} />}
-      {list.next && <p><button type="button" onClick={list.more}>Show more delays</button> <span class="muted">{formatCount(delays.length)} of {formatCount(count)} are shown, the longest.</span></p>}
+      {list.next && <p><button type="button" onClick={list.more}>Show more delays</button> <span class="muted">Showing the {formatCount(delays.length)} longest of {formatCount(count)}.</span></p>}
     </Section>
   );
 }
@@ -209,11 +209,11 @@ function Others({ digest, count, current }: { digest: string; count: number; cur
 function QualityList({ quality }: { quality: Quality }) {
   const facts: string[] = [];
   if (quality.samples !== undefined) facts.push(`${formatCount(quality.samples)} samples, ${formatCount(quality.samples_lost ?? 0)} lost`);
-  if (typeof quality.stacks_complete === "number") facts.push(`${formatShare(quality.stacks_complete)} of the stacks reach their thread's first function`);
-  if (typeof quality.frames_named === "number") facts.push(`${formatShare(quality.frames_named)} of the frames have a name`);
+  if (typeof quality.stacks_complete === "number") facts.push(`${formatShare(quality.stacks_complete)} of call stacks are complete`);
+  if (typeof quality.frames_named === "number") facts.push(`${formatShare(quality.frames_named)} of frames have symbols`);
   if (quality.partial) facts.push("the recording was cut short");
-  if (quality.delays_left_out) facts.push(`${formatCount(quality.delays_left_out)} further delays are not listed`);
+  if (quality.delays_left_out) facts.push(`${formatCount(quality.delays_left_out)} more delays are not listed`);
   facts.push(...(quality.notes ?? []));
-  if (facts.length === 0) return <p class="muted">Nothing is known; the system file may say more.</p>;
+  if (facts.length === 0) return <p class="muted">No information; see the system file.</p>;
   return <ul>{facts.map((fact) => <li key={fact}>{fact}</li>)}</ul>;
 }

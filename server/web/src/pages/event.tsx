@@ -65,11 +65,11 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
               </div>
             </DelaysOnly>
           ) : none ? (
-            <Empty title={narrowed ? "No run of this event matches these filters." : "No run of this event is known."}>
+            <Empty title={narrowed ? "No run of this event matches these filters." : "No runs of this event."}>
               <p>
                 {narrowed
-                  ? "Widen the span of time, or clear a filter above."
-                  : "Runs are reported where the settings give the event record=\"runs\"; they are kept as long as the server's retention says."}
+                  ? "Choose a longer time span or clear a filter."
+                  : "Machines report runs if their settings give the event record=\"runs\". The server's retention may have removed older ones."}
               </p>
             </Empty>
           ) : (
@@ -98,7 +98,7 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
 function Key() {
   return (
     <span class="key">
-      <span class="swatch in-time" aria-hidden="true" /> in time <span class="swatch late" aria-hidden="true" /> delay
+      <span class="swatch in-time" aria-hidden="true" /> on time <span class="swatch late" aria-hidden="true" /> delay
     </span>
   );
 }

@@ -15,9 +15,9 @@ export function DelaysOnly({ event, filters, place, summary, trend, narrowed, ch
   return (
     <>
       <p class="muted" data-testid="delays-only">
-        No run of this event is recorded{narrowed && " that matches these filters"}, so it is not known how many were in time. All figures here are of its delays
+        Only delays of this event are recorded{narrowed && " that match these filters"}, so the share of runs on time is unknown. All figures below are for delays
         {summary.delays_read < summary.delays && `, the newest ${formatCount(summary.delays_read)} of ${formatCount(summary.delays)}`}.
-        {!narrowed && ' For figures of all runs, give the event record="runs" in the settings.'}
+        {!narrowed && ' To record all runs, give the event record="runs" in the settings.'}
       </p>
       <TrendVerdict trend={trend} />
       <dl class="figures">
@@ -52,7 +52,7 @@ function Counts({ what, filters, rows }: { what: "host" | "build" | "unit"; filt
         <tbody>
           {rows.slice(0, 12).map((row) => (
             <tr key={row.name}>
-              <th scope="row">{row.name === "" ? <span class="muted">not known</span> : <a href={addressQuery({ ...filters, [what]: [row.name] }) || "?"} title={row.name}>{what === "build" ? <BuildName id={row.name} /> : row.name}</a>}</th>
+              <th scope="row">{row.name === "" ? <span class="muted">unknown</span> : <a href={addressQuery({ ...filters, [what]: [row.name] }) || "?"} title={row.name}>{what === "build" ? <BuildName id={row.name} /> : row.name}</a>}</th>
               <td class="number">{formatCount(row.delays)}</td>
               <td class="number">{formatDuration(row.longest_ns)}</td>
             </tr>
@@ -70,11 +70,11 @@ function DelayTable({ event, filters, place, count }: { event: string; filters: 
   const list = useMore<DelayList>(`/api/v1/delays${apiQuery({ ...rest, event }, { order, limit: 100 })}`);
   const rows = list.parts.flatMap((part) => part.delays);
   return (
-    <Section title="Delays" id="delays" aside={<><Choice<"newest" | "slowest"> label="Order" value={order} options={[["newest", "newest"], ["slowest", "slowest"]]} onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })} /> <span>all as <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "csv" })}`} download="">CSV</a> or <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "ndjson" })}`} download="">NDJSON</a></span></>}>
+    <Section title="Delays" id="delays" aside={<><Choice<"newest" | "slowest"> label="Order" value={order} options={[["newest", "newest"], ["slowest", "slowest"]]} onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })} /> <span>Download: <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "csv" })}`} download="">CSV</a> <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "ndjson" })}`} download="">NDJSON</a></span></>}>
       <Scroll label="Delays">
         <table class="list compact" data-testid="delays">
           <thead>
-            <tr><th scope="col">Delay</th><th scope="col" class="number">Duration</th><th scope="col">Host</th><th scope="col">Process</th><th scope="col">Unit</th><th scope="col">Thread</th><th scope="col">Build</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">For a CPU</th><th scope="col" class="number">Blocked</th></tr>
+            <tr><th scope="col">Delay</th><th scope="col" class="number">Duration</th><th scope="col">Host</th><th scope="col">Process</th><th scope="col">Unit</th><th scope="col">Thread</th><th scope="col">Build</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">Waiting for CPU</th><th scope="col" class="number">Blocked</th></tr>
           </thead>
           <tbody>
             {rows.map((row) => (
@@ -90,7 +90,7 @@ function DelayTable({ event, filters, place, count }: { event: string; filters: 
         </table>
       </Scroll>
       {list.problem && <Failure error={list.problem} again={list.more} />}
-      {list.next && <p><button type="button" onClick={list.more}>Show more delays</button> <span class="muted">{formatCount(rows.length)} of {formatCount(count)} are shown.</span></p>}
+      {list.next && <p><button type="button" onClick={list.more}>Show more delays</button> <span class="muted">Showing {formatCount(rows.length)} of {formatCount(count)}.</span></p>}
     </Section>
   );
 }

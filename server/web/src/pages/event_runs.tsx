@@ -5,7 +5,7 @@ import { RunBars } from "../charts/run_bars";
 import { arrange, stageColours } from "../charts/run_order";
 import { byTime, timeColours } from "../charts/run_times";
 import { type Filters, apiQuery } from "../filters";
-import { formatCount, formatDuration } from "../format";
+import { formatCount, formatDuration, plural } from "../format";
 import { useGet } from "../load";
 import { Help } from "../help";
 import { Choice, Empty, Failure, Ready, Section, Swatch, Time, Scroll } from "../parts";
@@ -62,7 +62,7 @@ export function Runs({ event, filters, place, session }: { event: string; filter
               {counts.map((value) => <option key={value} value={value}>{formatCount(Number(value))}</option>)}
             </select>
           </label>
-          <span>all as <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "csv" })}`} download="">CSV</a> or <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "ndjson" })}`} download="">NDJSON</a></span>
+          <span>Download: <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "csv" })}`} download="">CSV</a> <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "ndjson" })}`} download="">NDJSON</a></span>
         </>
       }
     >
@@ -72,8 +72,8 @@ export function Runs({ event, filters, place, session }: { event: string; filter
             <DirtyLine list={data} shown={filters.dirty === true} />
             <OutlierLine list={data} shown={filters.outliers !== false} />
             {data.runs.length === 0 ? (
-              <Empty title="No run to show here.">
-                {data.hidden > 0 ? <p>All others that match are hidden as dirty; show them with the button above.</p> : <p>Change the filters above.</p>}
+              <Empty title="No runs to show.">
+                {data.hidden > 0 ? <p>All matching runs are hidden as dirty. Use the button above to show them.</p> : <p>Change the filters above.</p>}
               </Empty>
             ) : (
               <Bars
@@ -132,21 +132,21 @@ function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear
       />
       <div class="below-bars">
         <span>
-          Dragging chooses set{" "}
-          <Choice<"a" | "b"> label="Set that dragging chooses" value={target} options={[["a", `A (${sets.a.length})`], ["b", `B (${sets.b.length})`]]} onChoose={onTarget} />{" "}
+          Drag to select set{" "}
+          <Choice<"a" | "b"> label="Set that dragging selects" value={target} options={[["a", `A (${sets.a.length})`], ["b", `B (${sets.b.length})`]]} onChoose={onTarget} />{" "}
           {chosen > 0 && <button type="button" class="quiet" onClick={onClear}>Clear sets</button>}
         </span>
-        {list.runs.length < visible && <span class="muted">{formatCount(list.runs.length)} of {formatCount(visible)} runs are shown, the {order} ones.</span>}
+        {list.runs.length < visible && <span class="muted">Showing the {order} {formatCount(list.runs.length)} of {formatCount(visible)} runs.</span>}
         {made === "stage" && unwatched > 0 && (
           <span class="muted" data-testid="without-stages">
-            The stages of {formatCount(unwatched)} of these runs were not watched all the while, as they cost more than the budget; <code>lagtrap status</code> on the machine says so.
+            Stages of {formatCount(unwatched)} of these runs were not recorded because they exceeded the overhead budget; see <code>lagtrap status</code> on the machine.
           </span>
         )}
         <details class="keys">
           <summary>Keys</summary>
           <p id="run-keys">
-            Left and right: from run to run; with Shift: choose several. A, B: make them set A or B. Up and down: from stage to stage.
-            Enter: the stacks of the stage, or the run. O: open the run. Escape: clear the sets.
+            Left/right: move between runs; with Shift, select several. A, B: make the selection set A or B. Up/down: move between stages.
+            Enter: open the stage's call stacks, or the run. O: open the run. Escape: clear the sets.
           </p>
         </details>
       </div>
@@ -176,12 +176,10 @@ function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
 // Slow runs are what people look for, so outliers are marked but shown unless the user hides them.
 function OutlierLine({ list, shown }: { list: RunList; shown: boolean }) {
   if (list.outliers === 0) return null;
-  const outliers = list.outliers ?? 0;
-  const differ = outliers === 1 ? "1 run differs" : `${formatCount(outliers)} runs differ`;
   return (
     <p class="dirty-line" data-testid="outlier-line">
-      <span>{differ} plainly in duration from the others{shown ? "; marked as outliers in the list" : " and are left out"}.</span>{" "}
-      <button type="button" onClick={() => setQuery({ outliers: shown ? "0" : undefined })}>{shown ? "Leave them out" : "Show them"}</button>
+      <span>{plural(list.outliers ?? 0, "outlier")}, {shown ? "marked in the list of runs" : "excluded"}.</span>{" "}
+      <button type="button" onClick={() => setQuery({ outliers: shown ? "0" : undefined })}>{shown ? "Exclude" : "Include"}</button>
     </p>
   );
 }
@@ -190,10 +188,10 @@ function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session
   const [problem, setProblem] = useState<ApiError | null>(null);
   const dirty = runs.filter((run) => run.dirty !== null);
   if (dirty.length === 0) return null;
-  const putBack = async (run: Run) => {
+  const include = async (run: Run) => {
     setProblem(null);
     try {
-      await send("PUT", `/api/v1/runs/${run.id}/dirty`, { dirty: false, reason: "put back by hand" });
+      await send("PUT", `/api/v1/runs/${run.id}/dirty`, { dirty: false, reason: "included by hand" });
       onChanged();
     } catch (error) {
       setProblem(error as ApiError);
@@ -205,7 +203,7 @@ function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session
       {problem && <Failure error={problem} />}
       <Scroll label="Dirty runs">
         <table class="list compact" data-testid="dirty-runs">
-          <thead><tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Rule</th><th scope="col">Why</th><th scope="col">By</th><th scope="col">Action</th></tr></thead>
+          <thead><tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Rule</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">Action</th></tr></thead>
           <tbody>
             {dirty.map((run) => (
               <tr key={run.id}>
@@ -214,7 +212,7 @@ function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session
                 <td>{run.dirty?.rule}</td>
                 <td>{run.dirty?.reason}</td>
                 <td>{run.dirty?.by ?? "rule"}</td>
-                <td>{session.role === "reader" ? <span class="muted">needs role uploader</span> : <button type="button" onClick={() => void putBack(run)}>Put back</button>}</td>
+                <td>{session.role === "reader" ? <span class="muted">needs the uploader role</span> : <button type="button" onClick={() => void include(run)}>Include</button>}</td>
               </tr>
             ))}
           </tbody>
@@ -234,7 +232,7 @@ function RunTable({ runs }: { runs: Run[] }) {
         <Scroll label="Runs">
           <table class="list compact">
             <thead>
-              <tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Start</th><th scope="col">Host</th><th scope="col">User</th><th scope="col">Stages</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">For a CPU</th><th scope="col" class="number">Blocked</th><th scope="col">Bundle</th></tr>
+              <tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Start</th><th scope="col">Host</th><th scope="col">User</th><th scope="col">Stages</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">Waiting for CPU</th><th scope="col" class="number">Blocked</th><th scope="col">Bundle</th></tr>
             </thead>
             <tbody>
               {runs.map((run) => (
@@ -242,7 +240,7 @@ function RunTable({ runs }: { runs: Run[] }) {
                   <th scope="row"><a href={`/run/${run.id}`}><Time ns={run.begin_ns} /></a></th>
                   <td class={run.delay ? "number late" : "number"}>{formatDuration(run.duration_ns)}{run.delay && <span class="visually-hidden"> delay</span>}{run.outlier && <span class="tag" title={run.outlier.reason}>outlier</span>}</td>
                   <td>{run.start}</td><td>{run.host}</td><td>{run.user}</td>
-                  <td>{run.without_stages ? <span class="muted">not watched</span> : run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`).join(", ")}</td>
+                  <td>{run.without_stages ? <span class="muted">not recorded</span> : run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`).join(", ")}</td>
                   <td class="number">{run.times ? formatDuration(run.times.on_cpu_ns) : ""}</td>
                   <td class="number">{run.times ? formatDuration(run.times.runnable_ns) : ""}</td>
                   <td class="number" title={run.times?.blocked.map((one) => `${one.reason} ${formatDuration(one.ns)}`).join(", ")}>{run.times ? formatDuration(run.times.blocked_ns) : ""}</td>

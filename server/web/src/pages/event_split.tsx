@@ -22,11 +22,11 @@ export function SplitSection({ event, filters, place }: { event: string; filters
   const loaded = useGet<Split>(`/api/v1/events/${encodeURIComponent(event)}/split${apiQuery(shown, { by })}`);
   return (
     <Section
-      title={`By ${words[by]}${all_time ? ", the last 30 days" : ""}`} id="split"
-      aside={<Choice<By> label="Told apart by" value={by} options={[["host", "host"], ["build", "build"], ["unit", "unit"]]} onChoose={(value) => setQuery({ by: value === "host" ? undefined : value })} />}
+      title={`By ${words[by]}${all_time ? ", last 30 days" : ""}`} id="split"
+      aside={<Choice<By> label="Split by" value={by} options={[["host", "host"], ["build", "build"], ["unit", "unit"]]} onChoose={(value) => setQuery({ by: value === "host" ? undefined : value })} />}
     >
       <Ready of={loaded} height={180}>
-        {(split) => split.parts.length === 0 ? <p class="muted">There are no runs in this time.</p> : <Pictures split={split} by={by} filters={filters} />}
+        {(split) => split.parts.length === 0 ? <p class="muted">No runs in this period.</p> : <Pictures split={split} by={by} filters={filters} />}
       </Ready>
     </Section>
   );
@@ -38,14 +38,14 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
   const scale = trendScale(all.flatMap((part) => [...part.units.p50, ...part.units.p99]));
   const title = (part: SplitPart) => {
     if (part === split.others) return `${formatCount(split.other_names)} other ${by}s`;
-    return part.name === "" ? "not known" : by === "build" ? (names.get(part.name) ?? part.name) : part.name;
+    return part.name === "" ? "unknown" : by === "build" ? (names.get(part.name) ?? part.name) : part.name;
   };
   const cut = split.read_from_ns !== null && split.runs_read === split.runs_read_most;
   return (
     <>
       <p class="muted">
-        Most delays first, all on one scale: {scale.ticks.length > 0 ? `${formatDuration(scale.low)} to ${formatDuration(scale.high)}` : "no durations"}, from {formatTime(split.from_ns).slice(0, 16)} by {split.unit_ns < 80000e9 ? "hours" : "days"}.
-        {cut && ` Only the newest ${plural(split.runs_read, "run")} were read, back to ${formatTime(split.read_from_ns as string).slice(0, 16)}; choose less time for all of them.`}
+        Most delays first; by {split.unit_ns < 80000e9 ? "hour" : "day"} since {formatTime(split.from_ns).slice(0, 16)}{scale.ticks.length > 0 && `; same scale for all (${formatDuration(scale.low)} to ${formatDuration(scale.high)})`}.
+        {cut && ` Only the newest ${plural(split.runs_read, "run")} are included, back to ${formatTime(split.read_from_ns as string).slice(0, 16)}; choose a shorter span to include all.`}
       </p>
       <ul class="multiples" data-testid="split">
         {all.map((part, index) => (
@@ -59,7 +59,7 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
       </ul>
       <ul class="legend trend-legend trend">{series.map((name) => <li key={name}><span class={`stroke ${name}`} aria-hidden="true" /> {name}</li>)}</ul>
       <details class="sub">
-        <summary>Figures as a table</summary>
+        <summary>Show as a table</summary>
         <Scroll label={`Figures by ${words[by]}`}>
           <table class="list compact">
             <thead><tr><th scope="col">{words[by]}</th><th scope="col" class="number">Runs</th><th scope="col" class="number">Delays</th><th scope="col" class="number">p50</th><th scope="col" class="number">p90</th><th scope="col" class="number">p99</th></tr></thead>

@@ -1,12 +1,11 @@
 // The event's percentiles over time, and whether they got worse.
-import { BuildName } from "../builds";
 import { TrendChart } from "../charts/trend_chart";
 import { type Filters, apiQuery } from "../filters";
 import { type Loaded, useClock, useGet } from "../load";
 import { Help } from "../help";
 import { Ready, Section } from "../parts";
 import type { Trend } from "../types";
-import { VerdictTag, lastChange, verdictSentence } from "../verdict";
+import { VerdictSentence, VerdictTag } from "../verdict";
 
 function isAllTime(filters: Filters): boolean {
   return filters.span === undefined && filters.from === undefined && filters.to === undefined;
@@ -22,19 +21,18 @@ export function useTrend(event: string, filters: Filters): Loaded<Trend> {
 export function TrendVerdict({ trend: loaded }: { trend: Loaded<Trend> }) {
   const trend = loaded.data;
   if (trend === null || trend.units.runs.every((runs) => runs === 0)) return <p class="verdict">&nbsp;</p>;
-  const build = trend.verdict === "untested" || trend.verdict === "unchanged" ? null : lastChange(trend)?.build;
   return (
     <p class="verdict" data-testid="trend-verdict">
-      {trend.verdict !== "untested" && <><VerdictTag trend={trend} brief />{" "}</>}<strong>{verdictSentence(trend)}</strong>{build && <> It came with build <BuildName id={build} />.</>}
+      {trend.verdict !== "untested" && <><VerdictTag trend={trend} brief />{" "}</>}<strong><VerdictSentence trend={trend} /></strong>
     </p>
   );
 }
 
 export function TrendSection({ trend: loaded, filters }: { trend: Loaded<Trend>; filters: Filters }) {
   return (
-    <Section title={isAllTime(filters) ? "Over time: the last 30 days against those before" : "Over time, against the time before"} id="trend">
+    <Section title={isAllTime(filters) ? "Trend, last 30 days" : "Trend"} id="trend">
       <Ready of={loaded} height={260}>
-        {(trend) => trend.units.runs.every((runs) => runs === 0) ? <p class="muted">There are no runs in this time, nor in the time before.</p> : <><TrendChart trend={trend} /><Help of={["level", "p"]} /></>}
+        {(trend) => trend.units.runs.every((runs) => runs === 0) ? <p class="muted">No runs in this period or the one before.</p> : <><TrendChart trend={trend} /><Help of={["level", "p"]} /></>}
       </Ready>
     </Section>
   );

@@ -5,9 +5,10 @@ import { formatAge, formatCount, formatShare, plural } from "../format";
 import { useFurther, useGet } from "../load";
 import { Empty, Failure, Ready, Time, Title } from "../parts";
 import type { Place } from "../router";
-import type { EventList, Losses } from "../types";
+import type { EventList, Losses, Session } from "../types";
+import { FirstSteps } from "./first_steps";
 
-export function Events({ place }: { place: Place }) {
+export function Events({ place, session }: { place: Place; session: Session }) {
   const filters = parseFilters(place.query);
   const query = apiQuery(filters, { limit: 100 });
   const address = `/api/v1/events${query}`;
@@ -20,15 +21,15 @@ export function Events({ place }: { place: Place }) {
       <Ready of={first} height={400}>
         {(list) => {
           const rows = parts.flatMap((part) => part.events);
-          if (rows.length === 0) return <><NoEvents narrowed={narrowing(filters).length > 0} /><Lost losses={list.lost} /></>;
+          if (rows.length === 0) return <>{narrowing(filters).length > 0 ? <NoEvents /> : <FirstSteps session={session} />}<Lost losses={list.lost} /></>;
           return (
             <>
               <Lost losses={list.lost} />
               <table class="list">
                 <thead>
                   <tr>
-                    <th scope="col">Event</th><th scope="col">Last record</th><th scope="col" class="number">Runs</th>
-                    <th scope="col" class="number">Delays</th><th scope="col">Share delayed</th>
+                    <th scope="col">Event</th><th scope="col">Last data</th><th scope="col" class="number">Runs</th>
+                    <th scope="col" class="number">Delays</th><th scope="col">Delayed</th>
                     <th scope="col" class="number">Hosts</th><th scope="col" class="number">Bundles</th>
                   </tr>
                 </thead>
@@ -67,35 +68,23 @@ export function Lost({ losses }: { losses: Losses }) {
   return (
     <div class="notice" id="lost">
       <p>
-        <strong>{plural(losses.runs, "run was", "runs were")} lost before they were sent.</strong> No room was left for them, or a daemon was
-        killed: <code>lagtrap status</code> on the machine says which.
+        <strong>{plural(losses.runs, "run was", "runs were")} lost before upload.</strong> The spool was full or lagtrapd was killed; run{" "}
+        <code>lagtrap status</code> on the machine to find out.
       </p>
       <p>
         {losses.hosts.map((host, index) => (
-          <span key={host.host}>{index > 0 && ", "}{formatCount(host.runs)} of {host.host} ({formatAge(host.last_ns, Date.now())})</span>
+          <span key={host.host}>{index > 0 && ", "}{formatCount(host.runs)} on {host.host} ({formatAge(host.last_ns, Date.now())})</span>
         ))}
-        {named < losses.runs && <>, {formatCount(losses.runs - named)} of others</>}
+        {named < losses.runs && <>, {formatCount(losses.runs - named)} on other hosts</>}
       </p>
     </div>
   );
 }
 
-export function NoEvents({ narrowed }: { narrowed: boolean }) {
-  if (narrowed) {
-    return (
-      <Empty title="No event matches these filters.">
-        <p>Widen the span of time, or clear a filter above.</p>
-      </Empty>
-    );
-  }
+export function NoEvents() {
   return (
-    <Empty title="Nothing has been received yet.">
-      <ol>
-        <li>Make an account for yourself, if you have none: under <a href="/accounts">Accounts</a>, or with <code>lagtrap-server user add NAME --role admin</code>. Sign in with it.</li>
-        <li>Make a token for uploads, at the same place or with <code>lagtrap-server token add NAME --scope upload</code>.</li>
-        <li>On a machine to be watched, give <code>lagtrap-uploader</code> this server's address and the token.</li>
-        <li>Set <code>record="runs"</code> on an event of <code>/etc/lagtrap/settings.xml</code> to have every run reported, not only delays.</li>
-      </ol>
+    <Empty title="No event matches these filters.">
+      <p>Choose a longer time span or clear a filter.</p>
     </Empty>
   );
 }

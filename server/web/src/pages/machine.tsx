@@ -19,7 +19,7 @@ export function MachinePage({ digest, number, place }: { digest: string; number:
   return (
     <main id="main" class="wide">
       <Ready of={loaded} height={400}>
-        {({ delays: [delay] }) => delay ? <OfDelay digest={digest} delay={delay} place={place} /> : <p>The bundle has no delay of this number.</p>}
+        {({ delays: [delay], bundle }) => delay ? <OfDelay digest={digest} delay={delay} host={bundle?.host ?? ""} place={place} /> : <p>This bundle has no delay with this number.</p>}
       </Ready>
     </main>
   );
@@ -32,7 +32,7 @@ function viewOf(query: URLSearchParams, delay_ns: number): View {
   return from !== null && to !== null && to > from ? { from, to } : { from: -0.05 * delay_ns, to: 1.05 * delay_ns };
 }
 
-function OfDelay({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
+function OfDelay({ digest, delay, host, place }: { digest: string; delay: Delay; host: string; place: Place }) {
   const [view, setView] = useState(() => viewOf(place.query, Math.max(1000, delay.duration_ns)));
   const [text, setText] = useState(place.query.get("search") ?? "");
   const [width, setWidth] = useState(0);
@@ -74,7 +74,7 @@ function OfDelay({ digest, delay, place }: { digest: string; delay: Delay; place
         (problem) => {
           if (abort.signal.aborted) return;
           setLoading(false);
-          setError(problem instanceof ApiError ? problem : new ApiError(0, `the answer could not be understood: ${(problem as Error).message}`, "Load the page again."));
+          setError(problem instanceof ApiError ? problem : new ApiError(0, `the server's answer is invalid: ${(problem as Error).message}`, "Reload the page."));
         },
       );
     }, machine === null ? 0 : 200);
@@ -87,14 +87,14 @@ function OfDelay({ digest, delay, place }: { digest: string; delay: Delay; place
 
   return (
     <>
-      <p class="crumbs"><a href={`/bundle/${digest}/${delay.number}`}>Delay {delay.number} of {delay.event}</a> › bundle <span class="code">{shortId(digest)}</span></p>
+      <p class="crumbs"><a href={`/bundle/${digest}/${delay.number}`}>{delay.event} took {formatDuration(delay.duration_ns)}{host !== "" && ` on ${host}`}</a> › bundle <span class="code">{shortId(digest)}</span></p>
       <Title text="The machine around the delay" />
       <p>
-        {formatDuration(delay.duration_ns)} of {delay.event} in {delay.process}, shaded. Times count from its begin.{" "}
-        <span role="status" data-testid="machine-part">{machine ? `Shown: ${timeWords(view.from)} to ${timeWords(view.to)}${loading ? ", finer soon" : ""}.` : ""}</span>
+        The delay in {delay.process} is shaded. Times are relative to its start.{" "}
+        <span role="status" data-testid="machine-part">{machine ? `Shown: ${timeWords(view.from)} to ${timeWords(view.to)}${loading ? ", loading details" : ""}.` : ""}</span>
       </p>
       {error && <Failure error={error} again={() => setTurn(turn + 1)} />}
-      {machine === null && !error && <div class="loading" role="status" style={{ minHeight: "400px" }}>The recording is being read; a long one takes some seconds…</div>}
+      {machine === null && !error && <div class="loading" role="status" style={{ minHeight: "400px" }}>Reading the recording; a long one takes a few seconds…</div>}
       {machine && (
         <Section title="CPUs and threads">
           <MachineView machine={machine} delay_ns={Math.max(1000, delay.duration_ns)} view={view} loading={loading} text={text} onText={setText} onView={setView} onWidth={setWidth} />
@@ -124,12 +124,12 @@ function Legend({ machine }: { machine: Machine }) {
         {reasons.map(([beginning, colour]) => <span key={beginning}><Swatch colour={colour} /> blocked: {beginning} </span>)}
         <span><Swatch colour={state_colours.blocked} /> blocked: other </span>
         <span><Swatch colour={run_colours.late} /> delayed run </span>
-        <span><Swatch colour={run_colours.in_time} /> run in time</span>
+        <span><Swatch colour={run_colours.in_time} /> run on time</span>
       </span>
       <details class="keys">
         <summary>Keys</summary>
-        <p id="machine-keys">Up and down: rows. Left and right: from stretch to stretch. Enter: opens or closes a process, looks closer at a stretch. w: to the waker. + and −: closer and further. a and d: earlier and later. Escape: the whole delay. / : search; Enter there: next match. Wheel with Ctrl: closer; with Shift: sideways.</p>
-        <p>Stretches too short to draw apart are one: green as high as they ran, orange as they waited for a CPU. White space is not known, or the thread did not live. On the CPUs the delay's own threads are strong, others pale. Arrows lead from wakers to the woken, as long as there are few.</p>
+        <p id="machine-keys">Up/down: move between rows. Left/right: move between intervals. Enter: open or close a process, zoom to an interval. w: go to the waker. +/−: zoom in or out. a/d: earlier or later. Escape: whole delay. /: search; Enter there: next match. Ctrl+wheel: zoom; Shift+wheel: pan.</p>
+        <p>Intervals too short to draw are merged: the height of green is the share on CPU, that of orange the share waiting for a CPU. White means unknown, or that the thread did not exist. On CPU rows, the delay's own threads have strong colours. Arrows lead from wakers to woken threads if there are few of them.</p>
       </details>
     </div>
   );
@@ -148,7 +148,7 @@ function Shortened({ machine }: { machine: Machine }) {
   return (
     <p class="muted">
       {parts.length > 0 && <>Not shown: {parts.join("; ")}. </>}
-      {machine.finest > 1 && <>Stretches shorter than {formatDuration(machine.finest)} may be joined; look closer to see them apart.</>}
+      {machine.finest > 1 && <>Intervals shorter than {formatDuration(machine.finest)} may be merged; zoom in to see them.</>}
     </p>
   );
 }
@@ -163,7 +163,7 @@ function Table({ machine }: { machine: Machine }) {
   };
   return (
     <details>
-      <summary>The threads as a table</summary>
+      <summary>Show threads as a table</summary>
       <p class="muted">From {timeWords(machine.from)} to {timeWords(machine.to)}{machine.threads.length > table_rows && `; the first ${formatCount(table_rows)} of ${formatCount(machine.threads.length)}`}.</p>
       <Scroll label="Threads of the machine">
         <table class="list compact" data-testid="machine-table">

@@ -20,7 +20,7 @@ export function ObjectsView({ objects }: { objects: FollowedObjects }) {
 export function ObjectPages({ current }: { current: "delays" | "watches" | "watch" }) {
   return (
     <nav class="subpages" aria-label="Pages of objects">
-      <a href="/objects" aria-current={current === "delays" ? "page" : undefined}>Of delays</a>
+      <a href="/objects" aria-current={current === "delays" ? "page" : undefined}>In delays</a>
       <a href="/watches" aria-current={current === "watches" ? "page" : undefined}>Watched live</a>
     </nav>
   );
@@ -50,7 +50,7 @@ export function ObjectsFigures({ objects, latest }: { objects: FollowedObjects; 
       <h3>Calls</h3>
       <Scroll label="Figures of objects">
         <table class="list">
-          <thead><tr><th>Function</th><th>What it does</th><th class="number">Time</th><th class="number">Calls</th><th class="number">Failures</th></tr></thead>
+          <thead><tr><th>Function</th><th>Role</th><th class="number">Time</th><th class="number">Calls</th><th class="number">Failures</th></tr></thead>
           <tbody>{functions.map((one) => (
             <tr key={`${one.module} ${one.name} ${one.role}`}>
               <td class="code" title={one.module}><FunctionName name={one.name} /></td><td>{roles[one.role] ?? one.role}</td><td class="number">{formatDuration(one.elapsed_ns)}</td>
@@ -58,7 +58,7 @@ export function ObjectsFigures({ objects, latest }: { objects: FollowedObjects; 
             </tr>))}</tbody>
         </table>
       </Scroll>
-      {latest && <CallTree title="Latest calls, the newest first" calls={shownCalls(latest.calls, wanted, failedOnly)} when={latest.when} marked_ns={marked_ns} />}
+      {latest && <CallTree title="Latest calls, newest first" calls={shownCalls(latest.calls, wanted, failedOnly)} when={latest.when} marked_ns={marked_ns} />}
       <CallTree calls={shownCalls(objects.longest, wanted, failedOnly)} marked_ns={marked_ns} />
       {!failedOnly && <OldestTable objects={objects} wanted={wanted} />}
       <p class="muted">{losses(objects)}</p>
@@ -76,7 +76,7 @@ export function matcher(filter: string): (text: string) => boolean {
 }
 
 export function span(objects: FollowedObjects): string {
-  const memory = objects.memory === "" ? "" : `; memory is not counted: ${objects.memory}`;
+  const memory = objects.memory === "" ? "" : `; memory is not tracked: ${objects.memory}`;
   return `of ${objects.process}, followed for ${formatDuration(objects.length_ns)}${memory}`;
 }
 
@@ -105,7 +105,7 @@ function ClassesTable({ objects, wanted }: { objects: FollowedObjects; wanted: (
       <h3>Objects by class</h3>
       <Scroll label="Objects by class">
         <table class="list" data-testid="object-classes">
-          <thead><tr><th>Class</th><th class="number">Created</th><th class="number">Released</th><th class="number">Alive</th><th class="number">Failed calls</th><th>What is wrong</th></tr></thead>
+          <thead><tr><th>Class</th><th class="number">Created</th><th class="number">Released</th><th class="number">Alive</th><th class="number">Failed calls</th><th>Problems</th></tr></thead>
           <tbody>{objects.classes.filter((one) => wanted(one.name)).map((one) => (
             <tr key={one.name}>
               <td><FunctionName name={one.name} /></td><td class="number">{formatCount(one.created)}</td><td class="number">{formatCount(one.released)}</td>
@@ -121,9 +121,9 @@ export function wrongs(one: FollowedObjects["classes"][number]): string {
   const said: string[] = [];
   if (one.released_twice > 0) said.push(`${formatCount(one.released_twice)} released twice`);
   if (one.used_after > 0) said.push(`${plural(one.used_after, "call")} after release`);
-  if (one.replaced > 0) said.push(`${formatCount(one.replaced)} gone without a release that was seen`);
-  if (one.unknown > 0) said.push(`${plural(one.unknown, "call")} on what nobody saw created`);
-  if (one.not_followed > 0) said.push(`${formatCount(one.not_followed)} not followed`);
+  if (one.replaced > 0) said.push(`${formatCount(one.replaced)} replaced without a recorded release`);
+  if (one.unknown > 0) said.push(`${plural(one.unknown, "call")} on objects whose creation was not recorded`);
+  if (one.not_followed > 0) said.push(`${formatCount(one.not_followed)} not tracked`);
   return said.join("; ");
 }
 
@@ -177,7 +177,7 @@ function OldestTable({ objects, wanted }: { objects: FollowedObjects; wanted: (t
   if (oldest.length === 0) return null;
   return (
     <>
-      <h3>Alive the longest</h3>
+      <h3>Longest-lived objects</h3>
       <Scroll label="Figures of objects">
         <table class="list">
           <thead><tr><th>Class</th><th>Object</th><th class="number">Age</th><th class="number">Calls</th><th class="number">Memory</th><th>Created by</th></tr></thead>
@@ -199,9 +199,9 @@ function Creation({ caller, stack, shared }: { caller: string; stack: CreationSt
     <details data-testid="object-stack">
       <summary>{caller || "?"}</summary>
       {stack.frames.map((frame, at) => <div key={at}>{frame || "?"}</div>)}
-      {stack.cut && <div class="muted">what called that is not known</div>}
-      {shared && <div class="muted">of another object that the same call created</div>}
-      {stack.alive > 1 && <div class="muted">{formatCount(stack.alive)} objects from here are alive</div>}
+      {stack.cut && <div class="muted">its callers are unknown</div>}
+      {shared && <div class="muted">from another object created by the same call</div>}
+      {stack.alive > 1 && <div class="muted">{formatCount(stack.alive)} objects created here are alive</div>}
     </details>
   );
 }
@@ -211,7 +211,7 @@ function look(call: Call): string {
   return call.role === "create" ? "object-created" : call.role === "release" ? "object-released" : "";
 }
 
-const roles: Record<string, string> = { create: "creates", use: "uses", release: "releases", message: "tells an error" };
+const roles: Record<string, string> = { create: "creates", use: "uses", release: "releases", message: "reports an error" };
 
 function sign(role: string): string {
   return role === "create" ? "+ " : role === "release" ? "− " : "";
@@ -233,8 +233,8 @@ export function fileName(path: string): string {
 }
 
 function losses(objects: FollowedObjects): string {
-  const said = [`Calls looked at one by one: ${formatCount(objects.told)}.`];
+  const said = [`Calls recorded individually: ${formatCount(objects.told)}.`];
   if (objects.not_told > 0) said.push(`${formatCount(objects.not_told)} more were only counted.`);
-  if (objects.taken_out > 0) said.push(`Functions that were called too often and taken out: ${formatCount(objects.taken_out)}; what they did from then on is not counted.`);
+  if (objects.taken_out > 0) said.push(`Functions detached because they were called too often: ${formatCount(objects.taken_out)}; their later calls are not counted.`);
   return said.join(" ");
 }

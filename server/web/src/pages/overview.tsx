@@ -3,14 +3,15 @@ import type { ComponentChildren } from "preact";
 import { Sparkline } from "../charts/sparkline";
 import { FilterBar } from "../filter_bar";
 import { type Filters, apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
-import { formatCount, formatDuration, formatShare, formatTime, plural } from "../format";
+import { formatCount, formatDuration, formatMoment, formatShare, formatTime, plural } from "../format";
 import { useClock, useGet } from "../load";
 import { Help } from "../help";
-import { FunctionName, CauseStatusTag, Ready, Time, Title } from "../parts";
+import { CauseStatusTag, Empty, FunctionName, Ready, Time, Title } from "../parts";
 import { type Place, setQuery } from "../router";
-import type { OverviewAnswer } from "../types";
+import type { EventList, OverviewAnswer, Session } from "../types";
 import { VerdictTag, changeText } from "../verdict";
 import { Lost, NoEvents } from "./events";
+import { FirstSteps } from "./first_steps";
 
 const columns: [order: string, title: string, number: boolean][] = [
   ["name", "Event", false],
@@ -22,7 +23,7 @@ const columns: [order: string, title: string, number: boolean][] = [
   ["hosts", "Hosts", true],
 ];
 
-export function Overview({ place }: { place: Place }) {
+export function Overview({ place, session }: { place: Place; session: Session }) {
   const now = useClock(60e3);
   const asked = parseFilters(place.query);
   const filters: Filters = asked.span || asked.from !== undefined || asked.to !== undefined ? asked : { ...asked, span: "24h" };
@@ -33,14 +34,14 @@ export function Overview({ place }: { place: Place }) {
     <main id="main">
       <div class="title-row">
         <Title text="What is slow, and what got worse" />
-        <span class="muted" data-testid="as-of">{filters.span ? `As of ${formatTime(`${BigInt(now) * 1000000n}`).slice(11, 16)}, anew every minute` : "As of the times that are set"}</span>
+        <span class="muted" data-testid="as-of">{filters.span ? `Updated ${formatTime(`${BigInt(now) * 1000000n}`).slice(11, 16)}, refreshes every minute` : "Fixed period"}</span>
       </div>
       <FilterBar filters={filters} search always_span={filters.span !== undefined} />
       <Ready of={loaded} height={400}>
         {(data) => (
           <>
             <Lost losses={data.lost} />
-            {data.events.length === 0 ? <NothingHere filters={filters} /> : <Ranking data={data} filters={filters} order={order} />}
+            {data.events.length === 0 ? <NothingHere filters={filters} session={session} /> : <Ranking data={data} filters={filters} order={order} />}
           </>
         )}
       </Ready>
@@ -48,14 +49,14 @@ export function Overview({ place }: { place: Place }) {
   );
 }
 
-function NothingHere({ filters }: { filters: Filters }) {
+function NothingHere({ filters, session }: { filters: Filters; session: Session }) {
   const { span: _span, ...rest } = filters;
-  return (
-    <>
-      <NoEvents narrowed />
-      {narrowing(rest).length === 0 && <p>The <a href="/events">list of events</a> has those of all time, and says how a machine is set up to send.</p>}
-    </>
-  );
+  const narrowed = narrowing(rest).length > 0;
+  const all = useGet<EventList>(narrowed ? null : "/api/v1/events?limit=1");
+  if (narrowed) return <NoEvents />;
+  if (all.data === null) return null;
+  if (all.data.events.length === 0) return <FirstSteps session={session} />;
+  return <Empty title="No data in this period."><p>Choose a longer time span, or open the <a href="/events">list of events</a> of all time.</p></Empty>;
 }
 
 function Ranking({ data, filters, order }: { data: OverviewAnswer; filters: Filters; order: string }) {
@@ -64,9 +65,9 @@ function Ranking({ data, filters, order }: { data: OverviewAnswer; filters: Filt
   return (
     <>
       <p class="verdict" data-testid="verdict">
-        <strong>{worse === 0 ? "Nothing got worse for certain." : `${plural(worse, "event")} got worse.`}</strong>{" "}
+        <strong>{worse === 0 ? "No regressions found." : `${plural(worse, "event")} got worse.`}</strong>{" "}
         <span class="muted">
-          {formatTime(data.from_ns).slice(0, 16)} to {formatTime(data.to_ns).slice(0, 16)} against as long before, by {data.unit_ns < 80000e9 ? "hours" : "days"}. Figures in bold differ by more than chance.
+          {formatMoment(data.from_ns)} to {formatMoment(data.to_ns)}, compared with the {periodWords(data)} before; bold = significant.
         </span>
       </p>
       <table class="list ranking">
@@ -84,9 +85,15 @@ function Ranking({ data, filters, order }: { data: OverviewAnswer; filters: Filt
         <tbody>{data.events.map((event) => <Row key={event.event} trend={event} split={split} filters={filters} />)}</tbody>
       </table>
       <Help of={["certain", "q", "level"]} />
-      {data.total > data.events.length && <p class="muted">The first {formatCount(data.events.length)} of {plural(data.total, "event")} are shown; search for others.</p>}
+      {data.total > data.events.length && <p class="muted">Showing {formatCount(data.events.length)} of {plural(data.total, "event")}; use the search to find others.</p>}
     </>
   );
+}
+
+// "7 days", "24 hours".
+function periodWords(data: OverviewAnswer): string {
+  const hours = Math.round(Number(BigInt(data.to_ns) - BigInt(data.from_ns)) / 3600e9);
+  return hours >= 48 && hours % 24 === 0 ? plural(hours / 24, "day") : plural(hours, "hour");
 }
 
 function Cell({ value, change, children }: { value: string; change?: ComponentChildren; children?: ComponentChildren }) {
@@ -107,7 +114,7 @@ function Row({ trend, split, filters }: { trend: OverviewAnswer["events"][number
     <tr>
       <th scope="row">
         <a href={eventAddress(trend.event, filters)}>{trend.event}</a>
-        {!runs_recorded && <span class="tag" title={'Runs are not recorded (record="delays"): durations are those of delays'}>delays only</span>}
+        {!runs_recorded && <span class="tag" title={'Only delays are recorded (record="delays"); durations are those of delays'}>delays only</span>}
       </th>
       <td><VerdictTag trend={trend} /></td>
       <Cell value={formatDuration(trend.p50.now_ns)} change={changeText(trend.p50.before_ns, trend.p50.now_ns, trend.p50.q_value)}><Sparkline values={units.p50} split={split} gaps /></Cell>

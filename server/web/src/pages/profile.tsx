@@ -40,8 +40,8 @@ export function Profile({ digest, delay, place }: { digest: string; delay: Delay
     >
       <Ready of={loaded} height={420}>
         {(flame) => flame.nodes.length <= 1 ? (
-          <Empty title="There are no stacks for this part of the time.">
-            <p>{state === "all" ? "The quality of the recording below says why." : "Choose \"all time\" to see the rest."}</p>
+          <Empty title="No call stacks for this part of the time.">
+            <p>{state === "all" ? "See \"Recording quality\" below." : "Choose \"all time\" to see the rest."}</p>
           </Empty>
         ) : <Graph flame={flame} against={against} place={place} />}
       </Ready>
@@ -96,7 +96,7 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
           />
         </label>
         <span class="found" data-testid="flame-found" role="status">
-          {typeof found === "string" ? <span class="problem">{found}</span> : matches ? `${formatShare(Math.min(1, matches.value / Math.max(1, tree.total)))} in ${plural(matches.nodes.length, "place")}${reveal ? `, at ${reveal.index + 1}` : ""}` : ""}
+          {typeof found === "string" ? <span class="problem">{found}</span> : matches ? `${formatShare(Math.min(1, matches.value / Math.max(1, tree.total)))} in ${plural(matches.nodes.length, "match", "matches")}${reveal ? `, at ${reveal.index + 1}` : ""}` : ""}
         </span>
         <button type="button" disabled={!matches || matches.nodes.length === 0} onClick={() => step(-1)} aria-label="Previous match">↑</button>
         <button type="button" disabled={!matches || matches.nodes.length === 0} onClick={() => step(1)} aria-label="Next match">↓</button>
@@ -106,17 +106,17 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
         )}
         <button type="button" disabled={zoomed === 0} onClick={() => zoom(0)}>Whole graph</button>
       </div>
-      {against && flame.baseline_total === null && <p class="muted">There is no normal run of this event with a recording to compare with. Its runs under the threshold that lie in any bundle's recording would count.</p>}
+      {against && flame.baseline_total === null && <p class="muted">No normal run of this event was recorded, so there is nothing to compare with. Runs within the threshold count if they fall into any recording.</p>}
       <FlameGraph
         tree={tree} width={width} difference={against && flame.baseline_total !== null} matches={matches} zoomed={zoomed} onZoom={zoom} reveal={reveal}
         label={`Flame graph, ${formatCount(tree.parent.length)} nodes${inverted ? ", inverted" : ""}`}
       />
       <div class="below-bars">
         <Legend difference={against && flame.baseline_total !== null} runs={flame.baseline_runs} />
-        {flame.dropped > 0 && <span class="muted">{plural(flame.dropped, "node")} too small to show; their time is in their callers.</span>}
+        {flame.dropped > 0 && <span class="muted">{plural(flame.dropped, "node")} too small to show; their time is included in their callers.</span>}
         <details class="keys">
           <summary>Keys</summary>
-          <p id="flame-keys">Arrows: caller, callee, neighbours. Enter: zoom. Backspace: one caller out. Escape: whole graph. / : search; Enter there: next match.</p>
+          <p id="flame-keys">Arrows: caller, callee, neighbours. Enter: zoom. Backspace: zoom out to the caller. Escape: whole graph. /: search; Enter there: next match.</p>
         </details>
       </div>
       <TopStacks tree={useTree(flame, false)} />
@@ -140,7 +140,7 @@ function Legend({ difference, runs }: { difference: boolean; runs?: number }) {
   if (difference) return <DifferenceLegend than={`in ${runs === undefined ? "normal runs" : plural(runs, "normal run")}`} />;
   return (
     <span class="key">
-      <Swatch colour={colours.user} /> user code, a tint a module <Swatch colour={colours.kernel} /> kernel <Swatch colour={colours.run_time} /> made at run time{" "}
+      <Swatch colour={colours.user} /> user code (one tint per module) <Swatch colour={colours.kernel} /> kernel <Swatch colour={colours.run_time} /> JIT code{" "}
       <Swatch colour={colours.state} /> waiting or unknown
     </span>
   );
@@ -153,7 +153,7 @@ function TopStacks({ tree }: { tree: FlameTree }) {
     <div class="sub" role="region" aria-label="Top stacks">
       <h3>Top stacks</h3>
       <table class="list compact stacks" data-testid="top-stacks">
-        <thead><tr><th scope="col" class="number">Time</th><th scope="col" class="number">Share</th><th scope="col">Stack, innermost first</th></tr></thead>
+        <thead><tr><th scope="col" class="number">Time</th><th scope="col" class="number">Share</th><th scope="col">Call stack, innermost first</th></tr></thead>
         <tbody>
           {stacks.map((stack) => (
             <tr key={stack.node}>

@@ -1,4 +1,4 @@
-// The form to create and change a rule. It shows only what applies to the chosen condition and way.
+// The form to create and change an alert rule. It shows only what applies to the chosen condition and way.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../api";
@@ -6,20 +6,20 @@ import { useGet } from "../load";
 import { Failure } from "../parts";
 import type { Choices, EventList, NewRule, Rule, RuleCondition, RuleWay } from "../types";
 
-export const way_names: Record<RuleWay, string> = { webhook: "webhook", email: "mail", slack: "Slack", alertmanager: "Alertmanager" };
+export const way_names: Record<RuleWay, string> = { webhook: "webhook", email: "e-mail", slack: "Slack", alertmanager: "Alertmanager" };
 
 const conditions: [RuleCondition, string][] = [
   ["new_cause", "A new cause of delays is found"],
   ["cause_came_back", "A resolved cause comes back"],
   ["p99", "The p99 of an event is too high"],
   ["delay_share", "Too many runs are delays"],
-  ["host_silent", "Nothing comes from a host"],
+  ["host_silent", "A host stops sending"],
   ["runs_lost", "Runs are lost on a host"],
 ];
 const addresses: Record<RuleWay, [label: string, placeholder: string]> = {
   webhook: ["Address", "https://example.org/hook"],
-  email: ["Mail server", "smtp://mail.example.org:587"],
-  slack: ["Address (it is the secret)", "https://hooks.slack.com/services/..."],
+  email: ["SMTP server", "smtp://mail.example.org:587"],
+  slack: ["Address (contains the secret)", "https://hooks.slack.com/services/..."],
   alertmanager: ["Address", "http://alertmanager.example.org:9093"],
 };
 
@@ -99,7 +99,7 @@ export function RuleForm({ rule, button, onSend }: { rule?: Rule; button: string
   return (
     <form onSubmit={(event) => void submit(event)} aria-label={button}>
       {problem && <Failure error={problem} />}
-      <Group title="When">
+      <Group title="Condition">
         <label class="field"><span>Name</span><input name="name" required maxLength={64} value={fields.name} onInput={change("name")} /></label>
         <label class="field"><span>Condition</span>
           <select name="condition" value={fields.condition} onChange={change("condition")}>{conditions.map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
@@ -107,40 +107,40 @@ export function RuleForm({ rule, button, onSend }: { rule?: Rule; button: string
         {of_host ? <OneOf name="host" label="Host" none="any host" value={fields.host} options={choices.data?.hosts ?? []} onChange={change("host")} />
           : <OneOf name="event" label="Event" none="any event" value={fields.event} options={events.data?.events.map((row) => row.event) ?? []} onChange={change("event")} />}
         {measured && (
-          <label class="field"><span>Over</span>
-            <select name="measure" value={fields.measure} onChange={change("measure")}><option value="bound">a bound</option><option value="factor">a factor of last week's</option></select>
+          <label class="field"><span>Compare with</span>
+            <select name="measure" value={fields.measure} onChange={change("measure")}><option value="bound">a fixed limit</option><option value="factor">the week before</option></select>
           </label>
         )}
-        {measured && fields.measure === "factor" && number("factor", "Times last week's", 1.01, "any")}
-        {fields.condition === "p99" && fields.measure === "bound" && number("over_ms", "Bound, in ms", 0.001, "any")}
-        {fields.condition === "delay_share" && fields.measure === "bound" && number("over_percent", "Bound, in % of runs", 0.001, "any")}
-        {(measured || fields.condition === "runs_lost") && number("hours", "In the last hours", 1, "1")}
-        {measured && number("least_runs", "If there are runs, at least", 1, "1")}
-        {fields.condition === "host_silent" && number("silent_minutes", "For minutes", 1, "any")}
-        {fields.condition === "runs_lost" && number("over_runs", "More than so many runs", 0, "1")}
+        {measured && fields.measure === "factor" && number("factor", "Limit (times the week before)", 1.01, "any")}
+        {fields.condition === "p99" && fields.measure === "bound" && number("over_ms", "Limit (ms)", 0.001, "any")}
+        {fields.condition === "delay_share" && fields.measure === "bound" && number("over_percent", "Limit (% of runs)", 0.001, "any")}
+        {(measured || fields.condition === "runs_lost") && number("hours", "Over the last (hours)", 1, "1")}
+        {measured && number("least_runs", "Minimum number of runs", 1, "1")}
+        {fields.condition === "host_silent" && number("silent_minutes", "For (minutes)", 1, "any")}
+        {fields.condition === "runs_lost" && number("over_runs", "More than (runs)", 0, "1")}
       </Group>
-      <Group title="Tell">
-        <label class="field"><span>By</span>
+      <Group title="Notify">
+        <label class="field"><span>Send by</span>
           <select name="way" value={way} onChange={change("way")}>{Object.entries(way_names).map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
         </label>
         <label class="field grow"><span>{addresses[way][0]}</span><input name="address" required maxLength={500} autocomplete="off" placeholder={addresses[way][1]} value={fields.address} onInput={change("address")} /></label>
         {way === "email" && <label class="field"><span>From</span><input name="from" type="email" required value={fields.from} onInput={change("from")} /></label>}
-        {way === "email" && <label class="field grow"><span>To, with commas between</span><input name="to" type="email" multiple required value={fields.to} onInput={change("to")} /></label>}
-        {(way === "email" || way === "alertmanager") && <label class="field"><span>User, if it wants one</span><input name="user" autocomplete="off" value={fields.user} onInput={change("user")} /></label>}
-        {way !== "slack" && <label class="field"><span>{way === "webhook" ? "Secret of signatures" : "Password"}{rule?.has_secret ? " (empty: as it is)" : way === "webhook" ? " (empty: a new one)" : ""}</span><input name="secret" type="password" autocomplete="new-password" value={fields.secret} onInput={change("secret")} /></label>}
+        {way === "email" && <label class="field grow"><span>To (comma-separated)</span><input name="to" type="email" multiple required value={fields.to} onInput={change("to")} /></label>}
+        {(way === "email" || way === "alertmanager") && <label class="field"><span>User (optional)</span><input name="user" autocomplete="off" value={fields.user} onInput={change("user")} /></label>}
+        {way !== "slack" && <label class="field"><span>{way === "webhook" ? "Signing secret" : "Password"}{rule?.has_secret ? " (empty: unchanged)" : way === "webhook" ? " (empty: generated)" : ""}</span><input name="secret" type="password" autocomplete="new-password" value={fields.secret} onInput={change("secret")} /></label>}
       </Group>
-      <Group title="How">
-        {way === "alertmanager" ? <p class="muted">Alertmanager groups, silences and repeats by its own settings; it hears of ends too.</p> : (
+      <Group title="Options">
+        {way === "alertmanager" ? <p class="muted">Alertmanager groups, silences and repeats by itself. It is also notified when a finding is resolved.</p> : (
           <>
             <label class="field"><span>Quiet from</span><input name="quiet_from" type="time" value={fields.quiet_from} onInput={change("quiet_from")} /></label>
             <label class="field"><span>Quiet to</span><input name="quiet_to" type="time" value={fields.quiet_to} onInput={change("quiet_to")} /></label>
             <label class="field"><span>Time zone</span><input name="quiet_zone" required maxLength={64} list="zones" autocomplete="off" value={fields.quiet_zone} onInput={change("quiet_zone")} /></label>
             <datalist id="zones">{zones.map((zone) => <option key={zone} value={zone} />)}</datalist>
-            <label class="field"><span>Repeat after hours (empty: never)</span><input name="repeat_hours" type="number" min={0.02} step="any" value={fields.repeat_hours} onInput={change("repeat_hours")} /></label>
-            <label class="check"><input type="checkbox" name="tell_ends" checked={ends} onChange={(event) => setEnds(event.currentTarget.checked)} /> Tell when it is over</label>
+            <label class="field"><span>Repeat after (hours; empty: never)</span><input name="repeat_hours" type="number" min={0.02} step="any" value={fields.repeat_hours} onInput={change("repeat_hours")} /></label>
+            <label class="check"><input type="checkbox" name="tell_ends" checked={ends} onChange={(event) => setEnds(event.currentTarget.checked)} /> Also notify when resolved</label>
           </>
         )}
-        <label class="check"><input type="checkbox" name="enabled" checked={enabled} onChange={(event) => setEnabled(event.currentTarget.checked)} /> On</label>
+        <label class="check"><input type="checkbox" name="enabled" checked={enabled} onChange={(event) => setEnabled(event.currentTarget.checked)} /> Enabled</label>
         <button type="submit" class="primary">{button}</button>
       </Group>
     </form>

@@ -9,7 +9,7 @@ import type { MadeRule, Rule, RuleDetail, RuleMessage, Session } from "../types"
 import { RuleForm, way_names } from "./rule_form";
 
 function OnlyAdmins({ session }: { session: Session }) {
-  return <Empty title="Only admins may see rules."><p>You are signed in as {session.account}, a {session.role}. Ask an admin of this server.</p></Empty>;
+  return <Empty title="Only admins may see alerts."><p>You are signed in as {session.account} (role: {session.role}). Ask an admin of this server.</p></Empty>;
 }
 
 // Describes a rule's condition in words.
@@ -20,20 +20,20 @@ export function conditionText(rule: Rule): string {
   switch (rule.condition) {
     case "new_cause": return `a new cause of delays of ${event}`;
     case "cause_came_back": return `a resolved cause of delays of ${event} came back`;
-    case "p99": return `p99 of ${event} over ${rule.over_ns != null ? formatDuration(rule.over_ns) : `${rule.factor} times last week's`}, in ${hours}`;
-    case "delay_share": return `share of delays of ${event} over ${rule.over_share != null ? formatShare(rule.over_share) : `${rule.factor} times last week's`}, in ${hours}`;
-    case "host_silent": return `nothing came from ${host} for ${formatDuration(rule.silent_ns ?? 0)}`;
-    case "runs_lost": return `more than ${plural(rule.over_runs ?? 0, "run")} lost on ${host}, in ${hours}`;
+    case "p99": return `p99 of ${event} over ${hours} above ${rule.over_ns != null ? formatDuration(rule.over_ns) : `${rule.factor} times that of the week before`}`;
+    case "delay_share": return `share of delays of ${event} over ${hours} above ${rule.over_share != null ? formatShare(rule.over_share) : `${rule.factor} times that of the week before`}`;
+    case "host_silent": return `no data from ${host} for ${formatDuration(rule.silent_ns ?? 0)}`;
+    case "runs_lost": return `more than ${plural(rule.over_runs ?? 0, "run")} lost on ${host} within ${hours}`;
   }
 }
 
 function RuleState({ rule }: { rule: Rule }) {
   const { state } = rule;
   if (!rule.enabled) return <span class="state">off</span>;
-  if (state.look_failure !== null) return <><span class="state worse">cannot be looked at</span> {state.look_failure}</>;
+  if (state.look_failure !== null) return <><span class="state worse">check failed</span> {state.look_failure}</>;
   if (state.failure !== null) return <><span class="state worse">not delivered</span> {state.failure}</>;
-  if (state.looked_ns === null) return <span class="state">not looked at yet</span>;
-  return <><span class="state">on</span> looked at <Time ns={state.looked_ns} age /></>;
+  if (state.looked_ns === null) return <span class="state">not checked yet</span>;
+  return <><span class="state">on</span> checked <Time ns={state.looked_ns} age /></>;
 }
 
 export function Rules({ session }: { session: Session }) {
@@ -42,24 +42,24 @@ export function Rules({ session }: { session: Session }) {
   const [made, setMade] = useState<MadeRule | null>(null);
   return (
     <main id="main">
-      <Title text="Rules: whom to tell of what" />
+      <Title text="Alerts" />
       {!admin ? <OnlyAdmins session={session} /> : (
         <>
           {made?.secret && (
             <div class="notice" role="status" data-testid="made-rule">
-              <p><strong>The rule {made.name} is made. Its receiver checks the signature with this secret, which is shown this once:</strong></p>
+              <p><strong>Rule {made.name} created. Its receiver verifies signatures with this secret. Copy it now: it is shown only once.</strong></p>
               <p><code class="secret">{made.secret}</code></p>
-              <p>Then <a href={`/rule/${made.id}`}>send a test</a>. <button type="button" onClick={() => setMade(null)}>I have it</button></p>
+              <p>Next, <a href={`/rule/${made.id}`}>send a test</a>. <button type="button" onClick={() => setMade(null)}>I copied it</button></p>
             </div>
           )}
-          <Section title="Rules">
+          <Section title="Alert rules">
             <Ready of={list}>
               {(data) => data.rules.length === 0 ? (
-                <Empty title="There is no rule yet."><p>Make one below: the server then tells you by webhook, mail, Slack or Alertmanager.</p></Empty>
+                <Empty title="No alert rules yet."><p>Create one below. The server then notifies you by webhook, e-mail, Slack or Alertmanager.</p></Empty>
               ) : (
                 <Scroll label="List of rules">
                   <table class="list" data-testid="rules">
-                    <thead><tr><th scope="col">Rule</th><th scope="col">When</th><th scope="col">Tells</th><th scope="col">State</th><th scope="col">Last told</th><th scope="col">Last failure</th></tr></thead>
+                    <thead><tr><th scope="col">Rule</th><th scope="col">Condition</th><th scope="col">Notifies</th><th scope="col">State</th><th scope="col">Last notified</th><th scope="col">Last failure</th></tr></thead>
                     <tbody>
                       {data.rules.map((rule) => (
                         <tr key={rule.id}>
@@ -79,7 +79,7 @@ export function Rules({ session }: { session: Session }) {
           </Section>
           <Section title="New rule">
             <RuleForm
-              button="Make rule"
+              button="Create rule"
               onSend={async (rule) => {
                 setMade(await send<MadeRule>("POST", "/api/v1/rules", rule));
                 list.reload();
@@ -104,7 +104,7 @@ export function RulePage({ id, session }: { id: string; session: Session }) {
   }, [under_way, loaded.loading]);
   return (
     <main id="main">
-      {!admin ? <><Title text="Rule" /><OnlyAdmins session={session} /></> : (
+      {!admin ? <><Title text="Alert rule" /><OnlyAdmins session={session} /></> : (
         <Ready of={loaded} height={400}>{(rule) => <Detail rule={rule} onChanged={loaded.reload} />}</Ready>
       )}
     </main>
@@ -131,17 +131,17 @@ function Detail({ rule, onChanged }: { rule: RuleDetail; onChanged: () => void }
   });
   return (
     <>
-      <p class="crumbs"><a href="/rules">Rules</a></p>
+      <p class="crumbs"><a href="/rules">Alerts</a></p>
       <Title text={rule.name} />
-      <p data-testid="rule-state"><RuleState rule={rule} />. It tells of {conditionText(rule)}; by {way_names[rule.way]}, {rule.address}. {plural(rule.state.delivered, "message")} delivered{rule.state.given_up > 0 && `, ${formatCount(rule.state.given_up)} given up`}.</p>
+      <p data-testid="rule-state"><RuleState rule={rule} />. Condition: {conditionText(rule)}. Notifies by {way_names[rule.way]}, {rule.address}. {plural(rule.state.delivered, "message")} delivered{rule.state.given_up > 0 && `, ${formatCount(rule.state.given_up)} failed`}.</p>
       {problem && <Failure error={problem} />}
       <p class="actions">
         <button type="button" class="primary" onClick={() => void test()}>Send a test</button>{" "}
         <Confirm text="Remove" question={`Remove ${rule.name}`} onConfirm={() => void remove()} />
       </p>
       <Section title="Messages"><Messages messages={rule.messages} /></Section>
-      <Section title="What it finds"><Findings rule={rule} /></Section>
-      <Section title="Change the rule">
+      <Section title="Findings"><Findings rule={rule} /></Section>
+      <Section title="Edit rule">
         <RuleForm
           key={rule.changed_ns} rule={rule} button="Save"
           onSend={async (changed) => {
@@ -155,19 +155,19 @@ function Detail({ rule, onChanged }: { rule: RuleDetail; onChanged: () => void }
 }
 
 function Outcome({ message }: { message: RuleMessage }) {
-  const attempts = message.attempts > 1 ? ` at attempt ${message.attempts}` : "";
+  const attempts = message.attempts > 1 ? ` after ${message.attempts} attempts` : "";
   if (message.state === "delivered") return <><span class="state">delivered</span>{attempts}</>;
   if (message.state === "given_up") return <><span class="state worse">not delivered</span> {message.reason}</>;
-  if (message.reason !== null) return <><span class="state worse">waits</span> after {plural(message.attempts, "attempt")}: {message.reason}{message.next_ns && <>; the next <Time ns={message.next_ns} /></>}</>;
-  return <span class="state">on its way</span>;
+  if (message.reason !== null) return <><span class="state worse">retrying</span> after {plural(message.attempts, "attempt")}: {message.reason}{message.next_ns && <>; next attempt <Time ns={message.next_ns} /></>}</>;
+  return <span class="state">sending</span>;
 }
 
 function Messages({ messages }: { messages: RuleMessage[] }) {
-  if (messages.length === 0) return <p class="muted">None yet. A test shows whether messages arrive.</p>;
+  if (messages.length === 0) return <p class="muted">No messages yet. Send a test to see whether they arrive.</p>;
   return (
     <Scroll label="List of messages">
       <table class="list" data-testid="messages">
-        <thead><tr><th scope="col">Made</th><th scope="col">Message</th><th scope="col">Outcome</th></tr></thead>
+        <thead><tr><th scope="col">Created</th><th scope="col">Message</th><th scope="col">Outcome</th></tr></thead>
         <tbody>
           {messages.map((message) => (
             <tr key={message.id}>
@@ -183,11 +183,11 @@ function Messages({ messages }: { messages: RuleMessage[] }) {
 }
 
 function Findings({ rule }: { rule: RuleDetail }) {
-  if (rule.findings.length === 0) return <p class="muted">Nothing so far.</p>;
+  if (rule.findings.length === 0) return <p class="muted">No findings yet.</p>;
   return (
     <Scroll label="List of findings">
       <table class="list">
-        <thead><tr><th scope="col">Since</th><th scope="col">Finding</th><th scope="col">Over</th><th scope="col">Told</th></tr></thead>
+        <thead><tr><th scope="col">Since</th><th scope="col">Finding</th><th scope="col">Resolved</th><th scope="col">Notified</th></tr></thead>
         <tbody>
           {rule.findings.map((finding) => (
             <tr key={finding.subject}>

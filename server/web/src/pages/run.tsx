@@ -18,7 +18,7 @@ import type { Run, RunDetail, Session } from "../types";
 export function StageLine({ stages, unwatched, whole_ns, runs }: { stages: Run["stages"]; unwatched: boolean; whole_ns: number; runs: Run[] }) {
   const colours = useMemo(() => stageColours(runs), [runs]);
   const colourOf = (name: string) => (colours.find((entry) => entry.name === name) ?? colours[colours.length - 1])?.colour ?? other_stages_colour;
-  if (unwatched) return <p class="muted" data-testid="without-stages">Its stages were not watched all the while: they cost more than the budget (<code>lagtrap status</code> on the machine). None is missing.</p>;
+  if (unwatched) return <p class="muted" data-testid="without-stages">The stages of this run were not recorded because they exceeded the overhead budget; see <code>lagtrap status</code> on the machine.</p>;
   if (stages.length === 0) return <p class="muted">This run has no stages.</p>;
   return (
     <>
@@ -31,7 +31,7 @@ export function StageLine({ stages, unwatched, whole_ns, runs }: { stages: Run["
         ))}
       </div>
       <table class="list compact stage-table">
-        <thead><tr><th scope="col">Stage</th><th scope="col" class="number">After</th><th scope="col" class="number">Took</th><th scope="col" class="number">Share</th></tr></thead>
+        <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Start</th><th scope="col" class="number">Duration</th><th scope="col" class="number">Share</th></tr></thead>
         <tbody>
           {stages.map((stage, index) => (
             <tr key={index}>
@@ -49,7 +49,7 @@ export function StageLine({ stages, unwatched, whole_ns, runs }: { stages: Run["
 
 // The parts of the run's time, as wide as their durations, in no order of time.
 function TimeLine({ run }: { run: Run }) {
-  if (!run.times) return <p class="muted">The time of this run was not counted.</p>;
+  if (!run.times) return <p class="muted">No timing breakdown for this run.</p>;
   const { stages } = byTime(run);
   const colours = timeColours([{ ...run, stages }]);
   const colourOf = (name: string) => colours.find((entry) => entry.name === name)?.colour ?? other_stages_colour;
@@ -59,7 +59,7 @@ function TimeLine({ run }: { run: Run }) {
         {stages.map((part) => <span key={part.name} title={`${part.name}: ${formatDuration(part.duration_ns)}`} style={{ flexGrow: part.duration_ns, backgroundColor: colourOf(part.name) }} />)}
       </div>
       <table class="list compact stage-table" data-testid="run-times">
-        <thead><tr><th scope="col">Part</th><th scope="col" class="number">Took</th><th scope="col" class="number">Share</th></tr></thead>
+        <thead><tr><th scope="col">Part</th><th scope="col" class="number">Duration</th><th scope="col" class="number">Share</th></tr></thead>
         <tbody>
           {stages.map((part) => (
             <tr key={part.name}>
@@ -81,7 +81,7 @@ function DirtyBox({ run, session, onChanged }: { run: Run; session: Session; onC
   const change = async (dirty: boolean) => {
     setProblem(null);
     try {
-      await send("PUT", `/api/v1/runs/${run.id}/dirty`, { dirty, reason: dirty ? reason : "put back by hand" });
+      await send("PUT", `/api/v1/runs/${run.id}/dirty`, { dirty, reason: dirty ? reason : "included by hand" });
       setReason("");
       onChanged();
     } catch (error) {
@@ -89,22 +89,22 @@ function DirtyBox({ run, session, onChanged }: { run: Run; session: Session; onC
     }
   };
   return (
-    <Section title="In or out">
+    <Section title="Exclude or include">
       {problem && <Failure error={problem} />}
-      {run.outlier && <p class="muted" data-testid="outlier">Outlier: {run.outlier.reason} It counts in all figures.</p>}
+      {run.outlier && <p class="muted" data-testid="outlier">Outlier: {run.outlier.reason} It is included in all figures.</p>}
       {run.dirty ? (
         <p data-testid="dirty-state">
-          <strong>This run is dirty</strong> and hidden from figures and lists: {run.dirty.reason || run.dirty.rule} (rule: {run.dirty.rule}
+          <strong>This run is dirty</strong> and excluded from figures and lists: {run.dirty.reason || run.dirty.rule} (rule: {run.dirty.rule}
           {run.dirty.by ? `, by ${run.dirty.by}` : ""}, <Time ns={run.dirty.at_ns} />).{" "}
-          {may && <button type="button" onClick={() => void change(false)}>Put it back</button>}
+          {may && <button type="button" onClick={() => void change(false)}>Include</button>}
         </p>
       ) : (
         <div data-testid="dirty-state">
-          <p>This run counts. {may ? "Take it out if it says nothing of the event, for example because the machine was disturbed." : ""}</p>
+          <p>This run is included in all figures. {may ? "Exclude it if it is not representative, for example because the machine was disturbed." : ""}</p>
           {may && (
             <form class="row-form" onSubmit={(event) => { event.preventDefault(); void change(true); }}>
               <label class="field grow"><span>Reason</span><input name="reason" required maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} /></label>
-              <button type="submit">Take it out</button>
+              <button type="submit">Exclude</button>
             </form>
           )}
         </div>
@@ -121,8 +121,8 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
       <Ready of={loaded} height={400}>
         {(run) => (
           <>
-            <p class="crumbs"><a href={eventAddress(run.event)}>{run.event}</a></p>
-            <Title text={`Run of ${run.event}`} />
+            <p class="crumbs"><a href={eventAddress(run.event)}>{run.event}</a> › run</p>
+            <Title text={`${run.event} took ${formatDuration(run.duration_ns)} on ${run.host}`} />
             <dl class="figures">
               <Figure label="Duration" value={formatDuration(run.duration_ns)} tone={run.delay ? "bad" : undefined} note={run.delay ? `delay, over ${formatDuration(run.threshold_ns)}` : run.threshold_ns > 0 ? `threshold ${formatDuration(run.threshold_ns)}` : undefined} />
               <Figure label="Start" value={run.start} />
@@ -132,22 +132,22 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
               <Figure label="Build" value={builds.get(run.build) ?? shortId(run.build)} note={run.executable} />
             </dl>
             <p>
-              Began <Time ns={run.begin_ns} precise /> {zoneName()}.{" "}
-              {run.weight > 1 && <>It stands for {run.weight} runs; the others were sampled away. </>}
+              Started <Time ns={run.begin_ns} precise /> {zoneName()}.{" "}
+              {run.weight > 1 && <>Represents {run.weight} runs; the others were dropped by sampling. </>}
               {run.bundle ? (
                 <a href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>Open the recording of this delay</a>
               ) : (
-                <span class="muted">No recording was made of this run.</span>
+                <span class="muted">This run was not recorded.</span>
               )}
             </p>
             <Section title="Stages"><StageLine stages={run.stages} unwatched={run.without_stages} whole_ns={run.duration_ns} runs={[run]} /></Section>
-            <Section title="Where its time went"><TimeLine run={run} /></Section>
-            <Section title="Markers and their stacks">
-              {run.markers.length === 0 ? <p class="muted">No marker was kept.</p> : (
+            <Section title="Where the time went"><TimeLine run={run} /></Section>
+            <Section title="Markers and call stacks">
+              {run.markers.length === 0 ? <p class="muted">No markers stored.</p> : (
                 <div class="markers">
                   {run.markers.map((marker, index) => (
                     <details key={index} open={marker.stack.length > 0 && index < 4}>
-                      <summary><strong>{marker.name}</strong> <span class="muted">after {formatDuration(marker.at_ns)}, thread {marker.tid}</span></summary>
+                      <summary><strong>{marker.name}</strong> <span class="muted">at {formatDuration(marker.at_ns)}, thread {marker.tid}</span></summary>
                       <StackList frames={marker.stack} />
                     </details>
                   ))}

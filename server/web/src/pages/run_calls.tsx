@@ -10,7 +10,7 @@ export function RunCallsView({ calls }: { calls: RunCalls }) {
   const whole_ns = Math.max(1, calls.longest[0]?.wall_ns ?? 1);
   const left_out = calls.count - calls.longest.length;
   return (
-    <Section title="Calls" aside={<span class="muted">of this run alone; without the time of the probes</span>}>
+    <Section title="Calls" aside={<span class="muted">this run only; probe overhead excluded</span>}>
       <div>
         <Scroll label="Calls of the run">
           <table class="list calls" data-testid="calls">
@@ -19,7 +19,7 @@ export function RunCallsView({ calls }: { calls: RunCalls }) {
           </table>
         </Scroll>
       </div>
-      {left_out > 0 && <p class="muted">and {formatCount(left_out)} shorter {left_out === 1 ? "call" : "calls"}; all of them are in the trace</p>}
+      {left_out > 0 && <p class="muted">and {formatCount(left_out)} shorter {left_out === 1 ? "call" : "calls"}; the trace contains all of them</p>}
     </Section>
   );
 }
@@ -43,7 +43,7 @@ function CallRow({ call, whole_ns }: { call: RunCalls["longest"][number]; whole_
           {parts.map((part) => <span key={part.text} style={{ flexGrow: part.ns, backgroundColor: part.colour }} />)}
         </span>
       </td>
-      <td class="code" style={{ paddingLeft: `${0.5 + Math.min(call.depth, deepest_indent)}em` }} title={`${call.name}\n${call.module}`}><FunctionName name={call.name} still /><SourcePlace place={call.source ?? ""} />{!call.returned && <span class="muted"> did not return</span>}</td>
+      <td class="code" style={{ paddingLeft: `${0.5 + Math.min(call.depth, deepest_indent)}em` }} title={`${call.name}\n${call.module}`}><FunctionName name={call.name} still /><SourcePlace place={call.source ?? ""} />{!call.returned && <span class="muted"> unfinished</span>}</td>
     </tr>
   );
 }

@@ -6,12 +6,12 @@ import { usePlace } from "../router";
 
 // The server's reasons in the address after a failed single sign-on.
 const reasons: Record<string, string> = {
-  "no-group": "You are known, but none of your groups may use this server. Ask an admin of it for access.",
-  "name-taken": "There is an account of your name that is not yours, or that is disabled. Ask an admin of this server.",
-  "bad-name": "The name that you have there cannot be one of an account here. Ask an admin of this server.",
-  expired: "That took more than ten minutes, or began in another browser. Begin again.",
-  refused: "You were not signed in there. Begin again; if it stays, an admin finds the reason in the server's log.",
-  "no-answer": "It does not answer as it should. Try again in a moment; if it stays, an admin finds the reason in the server's log.",
+  "no-group": "You signed in, but none of your groups may use this server. Ask an admin for access.",
+  "name-taken": "The account with your name belongs to someone else or is disabled. Ask an admin of this server.",
+  "bad-name": "Your name at the provider is not a valid account name here. Ask an admin of this server.",
+  expired: "Signing in took more than ten minutes, or started in another browser. Try again.",
+  refused: "The provider did not sign you in. Try again. If this persists, the server's log has the reason.",
+  "no-answer": "The provider's answer was invalid. Try again in a moment. If this persists, the server's log has the reason.",
 };
 
 export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
@@ -46,7 +46,7 @@ export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
       {provider !== null && (
         <div class="panel form">
           <a class="button primary" href={`/api/v1/oidc/begin?to=${encodeURIComponent(wanted)}`}>Sign in with {provider}</a>
-          <p class="muted">Or with an account of this server:</p>
+          <p class="muted">Or use an account of this server:</p>
         </div>
       )}
       <form class="panel form" onSubmit={submit} aria-label="Sign in">
@@ -62,8 +62,8 @@ export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
         <button type="submit" class="primary" disabled={busy}>{busy ? "Signing in…" : "Sign in"}</button>
       </form>
       <p class="muted">
-        The first account is made on the server's machine: <code>lagtrap-server user add NAME --role admin</code>. Further ones are
-        made by an admin, under Accounts.
+        Create the first account on the server's machine: <code>lagtrap-server user add NAME --role admin</code>. Admins create more
+        under Accounts.
       </p>
     </main>
   );

@@ -13,20 +13,20 @@ export function StageStackList({ event, filters, stage }: { event: string; filte
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => place.current?.scrollIntoView?.({ block: "nearest" }), [stage]);
   return (
-    <div class="sub" role="region" aria-label={`Stacks of the stage ${stage}`} ref={place} data-testid="stage-stacks">
+    <div class="sub" role="region" aria-label={`Call stacks at stage ${stage}`} ref={place} data-testid="stage-stacks">
       <div class="sub-head">
-        <h3>Stacks of the stage <span class="code">{stage}</span></h3>
+        <h3>Call stacks at stage <span class="code">{stage}</span></h3>
         <button type="button" class="quiet" onClick={() => setQuery({ stage: undefined })}>Close</button>
       </div>
       <Ready of={loaded}>
         {(data) =>
           data.stacks.length === 0 ? (
-            <p class="muted">No stack was recorded at this stage. Give the event <code>stacks="markers"</code> in the settings to have one at each marker.</p>
+            <p class="muted">No call stacks were recorded at this stage. To record one at each marker, give the event <code>stacks="markers"</code> in the settings.</p>
           ) : (
             <>
-            {data.runs_read >= data.runs_read_most && <p class="muted">Of the newest {formatCount(data.runs_read)} runs that match; older ones are not looked at.</p>}
+            {data.runs_read >= data.runs_read_most && <p class="muted">From the newest {formatCount(data.runs_read)} matching runs; older ones are not included.</p>}
             <table class="list compact stacks">
-              <thead><tr><th scope="col" class="number">Hits</th><th scope="col" class="number">Median</th><th scope="col" class="number">Longest</th><th scope="col">Stack, innermost first</th></tr></thead>
+              <thead><tr><th scope="col" class="number">Hits</th><th scope="col" class="number">Median</th><th scope="col" class="number">Longest</th><th scope="col">Call stack, innermost first</th></tr></thead>
               <tbody>
                 {data.stacks.map((stack, index) => (
                   <tr key={index}>
@@ -35,7 +35,7 @@ export function StageStackList({ event, filters, stage }: { event: string; filte
                     <td class="number">{formatDuration(stack.longest_ns)}</td>
                     <td>
                       {stack.frames.length === 0 ? (
-                        <span class="muted">no stack</span>
+                        <span class="muted">no call stack</span>
                       ) : (
                         <details open={index === 0}>
                           <summary class="code" title={stack.frames.slice(0, 3).map(frameName).join("\n")}>{stack.frames.slice(0, 3).map((frame) => foldName(frameName(frame))).join(" ← ")}</summary>

@@ -34,10 +34,10 @@ export function SurroundingsView({ delay, around }: { delay: Delay; around: Surr
       {around.cpu_use && <CpuUse use={around.cpu_use} pid={delay.pid} />}
       {around.started.length > 0 && (
         <details class="sub">
-          <summary>{plural(around.started.length, "process", "processes")} started shortly before or meanwhile</summary>
+          <summary>{plural(around.started.length, "process", "processes")} started shortly before or during the delay</summary>
           <Scroll label="Processes that were started">
             <table class="list compact">
-              <thead><tr><th scope="col" class="number">After the begin</th><th scope="col">Process</th><th scope="col">Command line</th></tr></thead>
+              <thead><tr><th scope="col" class="number">Relative to start</th><th scope="col">Process</th><th scope="col">Command line</th></tr></thead>
               <tbody>
                 {around.started.map((one, index) => (
                   <tr key={index}><td class="number">{formatDifference(one.offset_ns)}</td><th scope="row">{one.process} <span class="muted">{one.pid}</span></th><td class="code command" title={one.command_line}>{one.command_line}</td></tr>
@@ -72,14 +72,14 @@ function CpuUse({ use, pid }: { use: NonNullable<Surroundings["cpu_use"]>; pid: 
   const share = (ns: number) => formatShare(Math.min(1, ns / use.known_ns));
   return (
     <details class="sub" open>
-      <summary>Who had the machine's CPUs during the delay</summary>
+      <summary>CPU use of all processes during the delay</summary>
       <Scroll label="CPU time of processes">
         <table class="list compact" data-testid="cpu-use">
-          <thead><tr><th scope="col">Process</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">Of all CPUs</th><th scope="col">Unit</th><th scope="col">Command line</th></tr></thead>
+          <thead><tr><th scope="col">Process</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">Share of all CPUs</th><th scope="col">Unit</th><th scope="col">Command line</th></tr></thead>
           <tbody>
             {use.processes.map((one) => (
               <tr key={one.pid}>
-                <th scope="row">{one.process} <span class="muted">{one.pid}{one.pid === pid && ", the delay's own"}</span></th>
+                <th scope="row">{one.process} <span class="muted">{one.pid}{one.pid === pid && ", the delayed process"}</span></th>
                 <td class="number">{formatDuration(one.on_cpu_ns)}</td><td class="number">{share(one.on_cpu_ns)}</td><td class="unit" title={one.unit}>{one.unit}</td><td class="code command" title={one.command_line}>{one.command_line}</td>
               </tr>
             ))}

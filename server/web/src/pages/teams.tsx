@@ -15,11 +15,11 @@ export function TeamSection({ accounts }: { accounts: Account[] }) {
   const [edited, setEdited] = useState<Team | null>(null);
   return (
     <Section title="Teams">
-      <p class="muted">Whoever is in a team sees only the events and units that fit the patterns of any of their teams. Admins see everything. Once there is a team, whoever is in none sees nothing.</p>
+      <p class="muted">Members of a team see only the events and units that match a pattern of one of their teams. Admins see everything. Once a team exists, accounts without a team see nothing.</p>
       {problem && <Failure error={problem} />}
       <Ready of={list}>
         {(data) => data.teams.length === 0 ? (
-          <Empty title="There is no team: everybody sees everything." />
+          <Empty title="No teams: everyone sees everything." />
         ) : (
           <table class="list" data-testid="teams">
             <thead><tr><th scope="col">Team</th><th scope="col">Sees events</th><th scope="col">Sees units</th><th scope="col">Accounts</th><th scope="col">Action</th></tr></thead>
@@ -57,13 +57,13 @@ function Members({ team, accounts, act }: { team: Team; accounts: Account[]; act
       {team.accounts.map((member) => (
         <div key={member.account}>
           {member.account}{member.by_group && <span class="muted"> by group</span>}{" "}
-          <Confirm text="Take out" question={`Take ${member.account} out of ${team.team}`} onConfirm={() => void act(() => send("DELETE", address(team.team, member.account)))} />
+          <Confirm text="Remove" question={`Remove ${member.account} from ${team.team}`} onConfirm={() => void act(() => send("DELETE", address(team.team, member.account)))} />
         </div>
       ))}
-      {team.groups.length > 0 && <div class="muted">and whoever has the group {team.groups.join(" or ")}</div>}
+      {team.groups.length > 0 && <div class="muted">and members of the group {team.groups.join(" or ")}</div>}
       {others.length > 0 && (
-        <select aria-label={`Put an account into ${team.team}`} value="" onChange={(event) => void act(() => send("PUT", address(team.team, event.currentTarget.value)))}>
-          <option value="">Put in…</option>
+        <select aria-label={`Add an account to ${team.team}`} value="" onChange={(event) => void act(() => send("PUT", address(team.team, event.currentTarget.value)))}>
+          <option value="">Add…</option>
           {others.map((account) => <option key={account.account} value={account.account}>{account.account}</option>)}
         </select>
       )}
@@ -86,12 +86,12 @@ function TeamForm({ team, act, done }: { team: Team | null; act: Act; done: () =
     done();
   };
   return (
-    <form class="row-form" onSubmit={save} aria-label={team ? `Change team ${team.team}` : "Make a team"}>
+    <form class="row-form" onSubmit={save} aria-label={team ? `Change team ${team.team}` : "Create a team"}>
       <label class="field"><span>{team ? "Team" : "New team"}</span><input name="team-name" required readOnly={team !== null} pattern="[A-Za-z0-9._\-]{1,64}" title="letters, digits, dot, dash and underscore" value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
-      <label class="field"><span>Events, one pattern a line</span><textarea name="team-events" rows={2} placeholder="checkout.*" value={events} onInput={(event) => setEvents(event.currentTarget.value)} /></label>
-      <label class="field"><span>Units, one pattern a line</span><textarea name="team-units" rows={2} placeholder="shop-*.service" value={units} onInput={(event) => setUnits(event.currentTarget.value)} /></label>
-      <label class="field"><span>Groups of the provider</span><textarea name="team-groups" rows={2} value={groups} onInput={(event) => setGroups(event.currentTarget.value)} /></label>
-      <button type="submit" class="primary">{team ? "Save team" : "Make team"}</button>
+      <label class="field"><span>Events, one pattern per line</span><textarea name="team-events" rows={2} placeholder="checkout.*" value={events} onInput={(event) => setEvents(event.currentTarget.value)} /></label>
+      <label class="field"><span>Units, one pattern per line</span><textarea name="team-units" rows={2} placeholder="shop-*.service" value={units} onInput={(event) => setUnits(event.currentTarget.value)} /></label>
+      <label class="field"><span>Provider groups, one per line</span><textarea name="team-groups" rows={2} value={groups} onInput={(event) => setGroups(event.currentTarget.value)} /></label>
+      <button type="submit" class="primary">{team ? "Save team" : "Create team"}</button>
       {team && <button type="button" onClick={done}>Cancel</button>}
     </form>
   );

@@ -1,4 +1,4 @@
-// Where the slowest runs spend more time than the middle ones.
+// Where the slowest runs spend more time than typical ones.
 import { other_stages_colour } from "../colours";
 import { mainShift, partColours, partName } from "../charts/run_times";
 import { type Filters, apiQuery } from "../filters";
@@ -20,10 +20,10 @@ export function TimeShiftSection({ event, filters }: { event: string; filters: F
 
 function TooFew({ shift }: { shift: TimeShift }) {
   return (
-    <Empty title="Where the time went is known of too few runs.">
+    <Empty title="Too few runs with a timing breakdown.">
       <p>
-        It is known of {formatCount(shift.runs_timed)} of the newest {plural(shift.runs_read, "run")}; {shift.runs_needed} are needed. Machines count it
-        for runs keyed by thread or by a value; runs of goroutines, and those sent by older versions, have none.
+        {formatCount(shift.runs_timed)} of the newest {plural(shift.runs_read, "run")} {shift.runs_timed === 1 ? "has" : "have"} one; {shift.runs_needed} are needed. Runs of goroutines, and
+        runs sent by older versions, have none.
       </p>
     </Empty>
   );
@@ -35,14 +35,14 @@ function Shift({ shift, middle, slow }: { shift: TimeShift; middle: DurationGrou
   const longer = slow.mean_ns - middle.mean_ns;
   const most = mainShift(shift.parts, middle.mean_ns, slow.mean_ns);
   const rows: [string, DurationGroup, (part: TimeShift["parts"][number]) => number][] = [
-    ["Middle runs", middle, (part) => part.middle_ns],
+    ["Typical runs", middle, (part) => part.middle_ns],
     ["Slowest 1 %", slow, (part) => part.slow_ns],
   ];
   return (
     <div data-testid="time-shift">
       <p data-testid="time-shift-words">
-        The slowest 1 % ({plural(slow.runs, "run")}, from {formatDuration(slow.shortest_ns)} on) take{" "}
-        {longer > 0 ? <><strong>{formatDuration(longer)} longer</strong> on average than the middle ones</> : <>no longer than the middle ones</>} (
+        The slowest 1 % ({plural(slow.runs, "run")} of {formatDuration(slow.shortest_ns)} or more) take{" "}
+        {longer > 0 ? <><strong>{formatDuration(longer)} longer</strong> on average than typical runs</> : <>no longer than typical runs</>} (
         {plural(middle.runs, "run")}, {formatDuration(middle.shortest_ns)} to {formatDuration(middle.longest_ns)}).{" "}
         {most && <>{formatShare(most.share)} of that is <strong>{most.name}</strong>.</>}
       </p>
@@ -63,7 +63,7 @@ function Shift({ shift, middle, slow }: { shift: TimeShift; middle: DurationGrou
       <Scroll label="Where the time went">
         <table class="list compact" data-testid="time-shift-table">
           <thead>
-            <tr><th scope="col">Where the time went</th><th scope="col" class="number">Middle runs</th><th scope="col" class="number">Slowest 1 %</th><th scope="col" class="number">Difference</th></tr>
+            <tr><th scope="col">Where the time went</th><th scope="col" class="number">Typical runs</th><th scope="col" class="number">Slowest 1 %</th><th scope="col" class="number">Difference</th></tr>
           </thead>
           <tbody>
             {shift.parts.map((part) => (
@@ -77,7 +77,7 @@ function Shift({ shift, middle, slow }: { shift: TimeShift; middle: DurationGrou
           </tbody>
         </table>
       </Scroll>
-      <p class="muted">Means of the newest {plural(shift.runs_timed, "run")} whose time was counted.</p>
+      <p class="muted">Means of the newest {plural(shift.runs_timed, "run")} with a timing breakdown.</p>
     </div>
   );
 }

@@ -27,11 +27,11 @@ function framesOf(timeline: Timeline, stack: number): Frame[] {
 export function TimelineView({ digest, delay }: { digest: string; delay: Delay }) {
   const loaded = useGet<Timeline>(`/api/v1/bundles/${digest}/delays/${delay.number}/timeline`);
   return (
-    <Section title={`Timeline of the thread ${delay.thread}`} id="timeline" aside={<a href={`/bundle/${digest}/${delay.number}/machine`}>All threads and CPUs of the machine</a>}>
+    <Section title={`Timeline of thread ${delay.thread}`} id="timeline" aside={<a href={`/bundle/${digest}/${delay.number}/machine`}>All threads and CPUs of the machine</a>}>
       <Ready of={loaded} height={180}>
         {(timeline) => timeline.intervals.length === 0 ? (
-          <Empty title="The recording does not say what the thread did.">
-            <p>Scheduling was not recorded, or its events were lost; the quality of the recording below says which.</p>
+          <Empty title="No scheduling data for this thread.">
+            <p>Scheduling was not recorded, or events were lost; see "Recording quality" below.</p>
           </Empty>
         ) : <Picture timeline={timeline} delay={delay} />}
       </Ready>
@@ -136,7 +136,7 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
   const chosen = timeline.intervals[selected];
   return (
     <>
-      <p class="readout" data-testid="timeline-readout">{told ? describe(told) : `${plural(timeline.intervals.length, "interval")}, ${plural(timeline.samples.length, "sample")}. Point at one; click for its stack; drag to look closer.`}</p>
+      <p class="readout" data-testid="timeline-readout">{told ? describe(told) : `${plural(timeline.intervals.length, "interval")}, ${plural(timeline.samples.length, "sample")}. Hover for details. Click for the call stack. Drag to zoom.`}</p>
       <div
         class="timeline" ref={box} tabIndex={0} role="application" aria-label="Timeline of the thread" aria-describedby="timeline-keys"
         onKeyDown={(event) => pressKey(event, keys, () => setHovered(-1))}
@@ -156,10 +156,10 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
         </span>
         {(view.from > 0 || view.to < whole) && <button type="button" class="quiet" onClick={() => show({ from: 0, to: whole })}>Whole delay</button>}
         {timeline.dropped > 0 && <span class="muted">{formatCount(timeline.dropped)} intervals and samples beyond the limit are not shown.</span>}
-        <details class="keys"><summary>Keys</summary><p id="timeline-keys">Left and right: from interval to interval. + and −: closer and further. Escape: the whole delay.</p></details>
+        <details class="keys"><summary>Keys</summary><p id="timeline-keys">Left/right: previous or next interval. +/−: zoom in or out. Escape: whole delay.</p></details>
       </div>
       {chosen && (
-        <div class="sub" role="region" aria-label="Chosen interval" data-testid="interval">
+        <div class="sub" role="region" aria-label="Selected interval" data-testid="interval">
           <h3>{chosen.state}{chosen.reason === "" ? "" : `: ${chosen.reason}`}, {formatDuration(chosen.to_ns - chosen.from_ns)}</h3>
           {chosen.waker && <p>Woken by <strong>{chosen.waker.process}</strong>, thread {chosen.waker.thread}.</p>}
           <StackList frames={chosen.stack === null ? [] : framesOf(timeline, chosen.stack)} />

@@ -1,5 +1,5 @@
 // Counts and times of all functions of a delay's process while they were traced.
-import { formatCount, formatDuration, formatShare } from "../format";
+import { formatCount, formatDuration, formatShare, plural } from "../format";
 import { foldName } from "../names";
 import { FunctionName, Section, SourcePlace, Scroll } from "../parts";
 import type { TracedFunctions } from "../types";
@@ -7,11 +7,11 @@ import type { TracedFunctions } from "../types";
 export function TracedFunctionsView({ traced }: { traced: TracedFunctions }) {
   const more = traced.called - traced.functions.length;
   return (
-    <Section title="Functions traced" aside={<span class="muted">{span(traced)}; without the time of the probes</span>}>
+    <Section title="Traced functions" aside={<span class="muted">{span(traced)}; probe overhead excluded</span>}>
       <div>
-        <Scroll label="Functions traced">
+        <Scroll label="Traced functions">
           <table class="list" data-testid="traced-functions">
-            <thead><tr><th class="number">Own time</th><th class="number">Share</th><th class="number">Calls</th><th class="number">Longest call</th><th>Function</th><th>Path to it</th></tr></thead>
+            <thead><tr><th class="number">Own time</th><th class="number">Share</th><th class="number">Calls</th><th class="number">Longest call</th><th>Function</th><th>Called through</th></tr></thead>
             <tbody>{traced.functions.map((one) => <FunctionRow key={`${one.module} ${one.name}`} one={one} whole_ns={Math.max(1, traced.own_ns)} />)}</tbody>
           </table>
         </Scroll>
@@ -23,14 +23,14 @@ export function TracedFunctionsView({ traced }: { traced: TracedFunctions }) {
 }
 
 function span(traced: TracedFunctions): string {
-  const before = traced.before_breach_ns > 0 ? `, ${formatDuration(traced.before_breach_ns)} of them before the breach` : "";
-  return `${formatCount(traced.watched)} functions watched for ${formatDuration(traced.length_ns)}${before}`;
+  const before = traced.before_breach_ns > 0 ? `, ${formatDuration(traced.before_breach_ns)} of it before the breach` : "";
+  return `${formatCount(traced.watched)} functions traced for ${formatDuration(traced.length_ns)}${before}`;
 }
 
 function losses(traced: TracedFunctions): string {
-  const said = [`Calls of ${formatDuration(traced.least_ns)} or longer are in the trace: ${formatCount(traced.told)}.`];
-  if (traced.not_told > 0) said.push(`${formatCount(traced.not_told)} more found no room.`);
-  if (traced.taken_out > 0) said.push(`Functions that were called too often and taken out: ${formatCount(traced.taken_out)}; what they did from then on is not counted.`);
+  const said = [`The trace contains ${plural(traced.told, "call")} of ${formatDuration(traced.least_ns)} or longer.`];
+  if (traced.not_told > 0) said.push(`${formatCount(traced.not_told)} more did not fit.`);
+  if (traced.taken_out > 0) said.push(`Functions detached because they were called too often: ${formatCount(traced.taken_out)}; their later calls are not counted.`);
   return said.join(" ");
 }
 

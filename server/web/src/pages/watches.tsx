@@ -19,7 +19,7 @@ function silentFor(watch: ObjectWatch): number {
 function State({ watch }: { watch: ObjectWatch }) {
   if (watch.ended) return <span class="state">ended</span>;
   const silence_ms = silentFor(watch);
-  if (silence_ms > 0) return <span class="state worse">nothing new for {formatDuration(silence_ms * 1e6)}</span>;
+  if (silence_ms > 0) return <span class="state worse">no data for {formatDuration(silence_ms * 1e6)}</span>;
   return <span class="state">running</span>;
 }
 
@@ -34,10 +34,10 @@ function classesOf(watch: ObjectWatch, most: number): string {
 // The gaps of a watch, as far as its row shows them; empty if there are none.
 function lossesOf(watch: ObjectWatch): string[] {
   const said: string[] = [];
-  if (watch.missing_parts) said.push(`${plural(watch.missing_parts, "part")} of ${formatCount(watch.parts)} ${watch.missing_parts === 1 ? "has" : "have"} not come`);
-  if (watch.lost_lines) said.push(`${plural(watch.lost_lines, "line")} could not be sent for want of room in the spool`);
+  if (watch.missing_parts) said.push(`${formatCount(watch.missing_parts)} of ${plural(watch.parts, "part")} missing`);
+  if (watch.lost_lines) said.push(`${plural(watch.lost_lines, "line")} not sent because the spool was full`);
   if (watch.not_told > 0) said.push(`${plural(watch.not_told, "call")} only counted`);
-  if (watch.missing_parts === null) said.push("not known: it began before the server counted them");
+  if (watch.missing_parts === null) said.push("unknown: the watch started before the server counted missing parts");
   return said;
 }
 
@@ -45,7 +45,7 @@ function lossesOf(watch: ObjectWatch): string[] {
 function Trouble<T>({ of }: { of: Followed<T> }) {
   if (!of.error) return null;
   if (of.data === null || (of.error.status >= 400 && of.error.status < 500)) return <Failure error={of.error} />;
-  return <p class="problem" role="status">{of.error.message}; asked again every {again_ms / 1000} s. What is shown is older.</p>;
+  return <p class="problem" role="status">The data shown is old: {of.error.message}. Retrying every {again_ms / 1000} s.</p>;
 }
 
 export function Watches() {
@@ -57,8 +57,8 @@ export function Watches() {
       <Trouble of={list} />
       {list.data === null && !list.error && <div class="loading" role="status">Loading…</div>}
       {list.data && list.data.watches.length === 0 && (
-        <Empty title="No machine has sent any yet.">
-          <p>On the machine of the process, <code>lagtrap objects --process NAME --class 'Cart|Order' --send</code> watches objects of a running program and sends what they do here.</p>
+        <Empty title="No objects received yet.">
+          <p>To watch objects of a running program and send their activity here, run <code>lagtrap objects --process NAME --class 'Cart|Order' --send</code> on its machine.</p>
         </Empty>
       )}
       {list.data && list.data.watches.length > 0 && <WatchList watches={list.data.watches} />}
@@ -72,8 +72,8 @@ function WatchList({ watches }: { watches: ObjectWatch[] }) {
       <table class="list" data-testid="watches">
         <thead>
           <tr>
-            <th scope="col">Began</th><th scope="col">Process</th><th scope="col">Host</th><th scope="col">Objects</th><th scope="col">State</th>
-            <th scope="col" class="number">Calls told</th><th scope="col" class="number">Failed calls</th><th scope="col">Missing</th>
+            <th scope="col">Started</th><th scope="col">Process</th><th scope="col">Host</th><th scope="col">Objects</th><th scope="col">State</th>
+            <th scope="col" class="number">Calls recorded</th><th scope="col" class="number">Failed calls</th><th scope="col">Missing</th>
           </tr>
         </thead>
         <tbody>{watches.map((watch) => (
@@ -83,7 +83,7 @@ function WatchList({ watches }: { watches: ObjectWatch[] }) {
             <td class="number">{figure(watch.calls)}</td><td class={`number ${watch.failures ? "object-failed" : ""}`}>{figure(watch.failures)}</td><td>{lossesOf(watch).join("; ")}</td>
           </tr>))}</tbody>
       </table>
-      <p class="muted">A watch goes seven days after its last part, earlier for want of room.{watches.length === 200 && " The 200 with the newest parts are shown."}</p>
+      <p class="muted">The server deletes a watch seven days after its last part, or earlier if space runs out.{watches.length === 200 && " Only the newest 200 are shown."}</p>
     </>
   );
 }
@@ -115,15 +115,15 @@ function Head({ data, paused, onPause }: { data: ObjectWatchSummary; paused: boo
     <div data-testid="watch-head">
       <p>
         <State watch={watch} />{" "}
-        {!watch.ended && <button type="button" aria-pressed={paused} onClick={onPause}>{paused ? "Go on" : "Pause"}</button>}{" "}
-        {paused && <span role="status">Paused: this is what was there after part {formatCount(watch.parts)}. The watch goes on.</span>}
+        {!watch.ended && <button type="button" aria-pressed={paused} onClick={onPause}>{paused ? "Resume" : "Pause"}</button>}{" "}
+        {paused && <span role="status">Paused at part {formatCount(watch.parts)}. The watch continues.</span>}
         {data.reason !== "" && <span class="muted">{data.reason}</span>}
       </p>
-      <p class="muted">{classesOf(watch, 8)}; began <Time ns={watch.began_ns ?? watch.first_ns} />; {figure(watch.calls)} calls told; {figure(watch.failures)} failed</p>
-      {silentFor(watch) > 0 && <p class="problem">Nothing has come for {formatDuration(silentFor(watch) * 1e6)}: does <code>lagtrap-uploader</code> run on {watch.host}, and the watched program?</p>}
+      <p class="muted">{classesOf(watch, 8)}; started <Time ns={watch.began_ns ?? watch.first_ns} />; {figure(watch.calls)} calls recorded; {figure(watch.failures)} failed</p>
+      {silentFor(watch) > 0 && <p class="problem">No data for {formatDuration(silentFor(watch) * 1e6)}. Check that <code>lagtrap-uploader</code> and the watched program are running on {watch.host}.</p>}
       {gaps.length > 0 && <ul class="problem" data-testid="watch-gaps">{gaps.map((gap) => <li key={gap}>{gap}</li>)}</ul>}
       {data.notes.length > 0 && (
-        <details><summary>What cannot be seen</summary><ul>{data.notes.map((note) => <li key={note}>{note}</li>)}</ul></details>
+        <details><summary>Limitations</summary><ul>{data.notes.map((note) => <li key={note}>{note}</li>)}</ul></details>
       )}
     </div>
   );
@@ -132,10 +132,10 @@ function Head({ data, paused, onPause }: { data: ObjectWatchSummary; paused: boo
 function gapsOf(data: ObjectWatchSummary): string[] {
   const gaps: string[] = [];
   const { watch } = data;
-  if (watch.missing_parts) gaps.push(`${plural(watch.missing_parts, "part")} of ${formatCount(watch.parts)} ${watch.missing_parts === 1 ? "has" : "have"} not come: calls of that time are not shown. Objects by class are counted all the same.`);
-  if (watch.lost_lines) gaps.push(`${plural(watch.lost_lines, "line")} could not be sent for want of room in the machine's spool: calls in them are not shown.`);
-  if (data.dropped_parts > 0) gaps.push(`${plural(data.dropped_parts, "older part")} ${data.dropped_parts === 1 ? "was" : "were"} removed here for want of room: failures and calls are those of the first part and of the newest ones. Objects by class are counted from the begin.`);
-  if (data.unread_lines > 0) gaps.push(`${plural(data.unread_lines, "line")} could not be understood.`);
+  if (watch.missing_parts) gaps.push(`${formatCount(watch.missing_parts)} of ${plural(watch.parts, "part")} missing: calls of that time are not shown. The counts by class are complete.`);
+  if (watch.lost_lines) gaps.push(`${plural(watch.lost_lines, "line")} not sent because the machine's spool was full: calls in them are not shown.`);
+  if (data.dropped_parts > 0) gaps.push(`${plural(data.dropped_parts, "older part")} ${data.dropped_parts === 1 ? "was" : "were"} deleted to save space: failures and calls are those of the first part and the newest ones. The counts by class are complete.`);
+  if (data.unread_lines > 0) gaps.push(`${plural(data.unread_lines, "line")} could not be read.`);
   return gaps;
 }
 
@@ -143,8 +143,8 @@ function Watched({ data }: { data: ObjectWatchSummary }) {
   const { objects, watch } = data;
   if (!objects) {
     return (
-      <Empty title="The first part, which names classes and functions, has not come.">
-        <p>Without it the others cannot be read. It may come yet if <code>lagtrap-uploader</code> on {watch.host} still has it.</p>
+      <Empty title="The first part, which names classes and functions, is missing.">
+        <p>The other parts cannot be read without it. It may still arrive if <code>lagtrap-uploader</code> on {watch.host} has it.</p>
       </Empty>
     );
   }
@@ -156,7 +156,7 @@ function Watched({ data }: { data: ObjectWatchSummary }) {
   return (
     <Section title="Objects" aside={<span class="muted">{span(objects)}</span>}>
       <ObjectsFigures objects={objects} latest={latest} />
-      {!watch.ended && <p class="muted">Which objects have lived the longest, and who had them created, is told when the watch ends.</p>}
+      {!watch.ended && <p class="muted">The longest-lived objects and their creators are shown when the watch ends.</p>}
     </Section>
   );
 }
