@@ -23,10 +23,10 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
     return std::to_string(std::lround(share * 100)) + " %";
 }
 
-// "deflate (libz)" if the file is not the program itself, "code of redis-server that has no name".
+// "deflate (libz)" if the file is not the program itself, "unnamed code of redis-server".
 std::string function_words(const CallPlace& place) {
     if (place.function.starts_with('[')) {
-        return "code of " + place.function.substr(1, place.function.rfind(']') - 1) + " that has no name";
+        return "unnamed code of " + place.function.substr(1, place.function.rfind(']') - 1);
     }
     const std::string name = short_function_name(place.function);
     const std::string_view module = module_name(place.module);
@@ -241,10 +241,10 @@ class Sentence {
     static std::string spin_words(const ThreadDoing& doing, const std::string& time, bool followed) {
         const std::string place = !doing.focus.has_place() ? "" : " in " + place_words(doing.focus);
         const std::string yields = doing.yields == 0 ? ""
-                                                     : " (and giving way " + std::to_string(doing.yields) +
+                                                     : " (yielding the CPU " + std::to_string(doing.yields) +
                                                            (doing.yields == 1 ? " time)" : " times)");
         return "spun for " + time + place + ", " + std::string(analysis::words_of(doing.spin)) + yields +
-               (followed ? "" : "; who held what it waited for is not known");
+               (followed ? "" : "; who held what it waited for is unknown");
     }
 
     // The functions of the delay's own threads are listed elsewhere. Other threads get only this.
@@ -334,24 +334,24 @@ class Sentence {
     std::string end_clause(const ThreadDoing& doing) const {
         switch (doing.end) {
             case WaitEnd::Timeout:
-                if (doing.wait == WaitKind::Sleep) return ", until its own timer ended that";
-                return ", until that timed out" + (doing.count > 1 && is_socket(doing.files.kind)
-                                                       ? " (" + std::to_string(doing.count) + " times)"
-                                                       : "");
+                if (doing.wait == WaitKind::Sleep) return ", until its timer expired";
+                return ", until it timed out" + (doing.count > 1 && is_socket(doing.files.kind)
+                                                     ? " (" + std::to_string(doing.count) + " times)"
+                                                     : "");
             case WaitEnd::NotYet: {
                 const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::FileLock;
-                const std::string text = ", which had not ended when the recording did";
+                const std::string text = ", which was still going on when the recording ended";
                 if (!held) return text;
                 if (doing.files.holder_pid != 0)
                     return text + "; " + process_words(doing.files.holder, doing.files.holder_pid) + " holds it";
-                return text + "; who holds it is not known";
+                return text + "; its holder is unknown";
             }
             case WaitEnd::Interrupt:
                 if (doing.interrupt == WakeCause::DelayedAck)
                     return ", until TCP's delayed ACK let the other side send what it had held back (without "
                            "TCP_NODELAY)";
-                return ends_by_device(doing.wait) ? "" : ", until " + words_of(doing.interrupt) + " ended that";
-            case WaitEnd::Unknown: return ends_by_device(doing.wait) ? "" : "; what ended that is not known";
+                return ends_by_device(doing.wait) ? "" : ", until " + words_of(doing.interrupt) + " ended the wait";
+            case WaitEnd::Unknown: return ends_by_device(doing.wait) ? "" : "; what ended the wait is unknown";
             case WaitEnd::Thread: break;
         }
         if (doing.wakers.empty() || is_of_full_listener(doing.files)) return "";
@@ -424,8 +424,8 @@ class Sentence {
         }
         const std::string others = link.alike == 0 ? ""
                                    : link.alike == 1
-                                       ? " and another thread of that name"
-                                       : " and " + std::to_string(link.alike) + " other threads of that name";
+                                       ? " and another thread with that name"
+                                       : " and " + std::to_string(link.alike) + " other threads with that name";
         const std::string late =
             is_late(link) ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)" : "";
         return ", until " + who(link.who) + others + late + " " + std::string(words_of_waker(waited.wait));
@@ -434,9 +434,9 @@ class Sentence {
     // Who had the CPU.
     std::string holders(const CpuWaits& cpu, const ThreadName& who_waited) const {
         const std::uint64_t known_ns = cpu.time_ns - std::min(cpu.time_ns, cpu.unknown_ns);
-        if (known_ns * 2 < cpu.time_ns) return "; who had it is not known";
+        if (known_ns * 2 < cpu.time_ns) return "; who had it is unknown";
         if (cpu.idle_ns * 2 > known_ns) {
-            return ", which had nothing else to do: probably the CPU limit of its control group held it back";
+            return ", which was idle: probably the CPU limit of its control group held it back";
         }
         const char* surely = cpu.elsewhere_ns * 2 > cpu.time_ns ? " while probably " : " while ";
         const std::string what = cpu.cpus.size() == 1 ? " had CPU " + std::to_string(cpu.cpus.front()) : " had it";
@@ -547,8 +547,7 @@ class Sentence {
     std::string hand_over_words(const std::vector<HandOver>& hand_overs) const {
         if (hand_overs.empty())
             return "it is not known which thread had the run: it passed from one thread to another, at a moment that "
-                   "no "
-                   "marker shows";
+                   "no marker shows";
         const auto longest = std::max_element(
             hand_overs.begin(), hand_overs.end(),
             [](const HandOver& a, const HandOver& b) { return a.end_ns - a.begin_ns < b.end_ns - b.begin_ns; });
@@ -568,13 +567,12 @@ class Sentence {
         const ThreadDoing& doing = cause.doing;
         const std::string time = time_words(doing, causes_.wall_ns);
         if (doing.reason == before_recording) return time + " had passed before the recording began.";
-        if (doing.reason == "after the recording") return time + " came after the recording had ended.";
+        if (doing.reason == "after the recording") return time + " came after the recording ended.";
         if (doing.reason == "between its markers")
             return "For " + time + ", " + hand_over_words(cause.hand_overs) + receiver(cause) + ".";
         if (doing.reason == "in a goroutine") {
             return "For " + time + ", the run was in " + causes_.who.thread +
-                   ". Goroutines can change threads at any time, so what it did there cannot be told from what others "
-                   "did.";
+                   ". Goroutines can change threads at any time, so its time cannot be separated from that of others.";
         }
         if (doing.reason == "thread had ended") return "For " + time + ", its thread had already ended.";
         return "For " + time + ", there is no record of what the thread did.";

@@ -238,12 +238,12 @@ std::string stop_reason_in_words(const std::string& reason) {
                                                           {"no-process", "new process"},
                                                           {"no-mapping", "no mapping"},
                                                           {"no-table", "no unwind table yet"},
-                                                          {"out-of-budget", "no room for its unwind table"},
+                                                          {"out-of-budget", "no memory for its unwind table"},
                                                           {"gap", "no unwind information"},
-                                                          {"unsupported", "unwind information not understood"},
+                                                          {"unsupported", "unsupported unwind information"},
                                                           {"no-progress", "damaged frames"},
                                                           {"32-bit", "32-bit code"},
-                                                          {"copy-ended", "longer than what was copied of it"},
+                                                          {"copy-ended", "longer than its copy"},
                                                           {"lost", "stack lost"}};
     const auto found = words.find(reason);
     return found != words.end() ? found->second : reason;

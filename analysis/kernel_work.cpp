@@ -57,11 +57,11 @@ std::string_view words_of(KernelWork work) {
     switch (work) {
         case KernelWork::CoreDump: return "writing its core dump";
         case KernelWork::GroupReclaim: return "freeing memory of its control group, which was at its memory limit";
-        case KernelWork::MachineReclaim: return "freeing memory, of which the machine had too little";
+        case KernelWork::MachineReclaim: return "freeing memory, because the machine was low on memory";
         case KernelWork::Compaction: return "moving memory to make room for large pages";
         case KernelWork::MemoryStatistics: return "reading a process's memory statistics (such as /proc/PID/smaps)";
         case KernelWork::Fork: return "copying the memory map for a fork";
-        case KernelWork::ProcessEnd: return "giving back all its memory";
+        case KernelWork::ProcessEnd: return "freeing all of its memory";
         case KernelWork::None: break;
     }
     return "";

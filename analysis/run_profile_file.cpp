@@ -159,7 +159,8 @@ Result<std::string> unpack(std::string_view bytes) {
     }
     bytes.remove_prefix(1);
     const auto size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
-    if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return invalid("is not zstd of known size");
+    if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN)
+        return invalid("is not a zstd frame with a known size");
     if (size > run_profile_unpacked_limit_bytes) {
         return make_error(ErrorKind::TooLarge, "the profile of a run unpacks to " + std::to_string(size) +
                                                    " bytes; at most " +
@@ -168,7 +169,7 @@ Result<std::string> unpack(std::string_view bytes) {
     std::string message(size, '\0');
     const std::size_t got = ZSTD_decompress(message.data(), message.size(), bytes.data(), bytes.size());
     if (ZSTD_isError(got) != 0) return invalid(std::string("is damaged: ") + ZSTD_getErrorName(got));
-    if (got != size) return invalid("is damaged: it unpacks to less than it says");
+    if (got != size) return invalid("is damaged: it unpacks to less than its header states");
     return message;
 }
 
@@ -245,8 +246,8 @@ class Reader {
         profile_.nodes.reserve(parents_.size() + 1);
         for (std::uint32_t i = 0; i < parents_.size(); ++i) {
             const std::uint32_t distance = parents_[i];
-            if (distance == 0 || distance > i + 1) return invalid("has a call whose caller does not stand before it");
-            if (node_frames_[i] >= profile_.frames.size()) return invalid("has a call of a function that is not there");
+            if (distance == 0 || distance > i + 1) return invalid("has a call that precedes its caller");
+            if (node_frames_[i] >= profile_.frames.size()) return invalid("has a call of an unknown function");
             profile_.nodes.push_back({i + 1 - distance, node_frames_[i]});
         }
         return success();
@@ -280,7 +281,7 @@ class Reader {
         const std::size_t texts = profile_.texts.size();
         if (!known || numbers_[at + 1] >= texts || numbers_[at + 2] >= texts ||
             numbers_[at + 3] >= profile_.nodes.size()) {
-            return invalid("refers to what it does not hold");
+            return invalid("refers to missing data");
         }
         entry.links.push_back({static_cast<TimeKind>(kind), static_cast<std::uint32_t>(numbers_[at + 1]),
                                static_cast<std::uint32_t>(numbers_[at + 2]),
@@ -330,7 +331,7 @@ Result<std::string> write_run_profile(const RunProfile& profile) {
             auto bytes = pack(*message);
             if (!bytes || bytes->size() <= run_profile_limit_bytes) return bytes;
         }
-        if (kept == 0) return make_error(ErrorKind::TooLarge, "the profile of a run has too many names to be kept");
+        if (kept == 0) return make_error(ErrorKind::TooLarge, "the profile of a run has too many names");
     }
 }
 

@@ -263,7 +263,7 @@ std::string_view words_of(SpinKind kind) {
         case SpinKind::Yield: return "calling sched_yield over and over";
         case SpinKind::Futex: return "trying a futex over and over";
         case SpinKind::SpinLock: return "in a loop around a lock";
-        case SpinKind::KernelLock: return "on a lock of the kernel";
+        case SpinKind::KernelLock: return "on a kernel lock";
         case SpinKind::None: break;
     }
     return "";

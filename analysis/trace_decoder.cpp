@@ -561,7 +561,7 @@ Result<RawTrace> TraceDecoder::decode(std::string_view trace) {
     if (!trace_.too_large()) apply_module_symbols(trace_);
     if (trace_.too_large()) {
         return make_error(ErrorKind::TooLarge,
-                          "the trace holds more than 128 M records or 1 GiB of names; nothing was kept of it");
+                          "the trace has more than 128 M records or 1 GiB of names, the most that can be read");
     }
     runs_.finish(trace_);
     return std::move(trace_);

@@ -103,10 +103,10 @@ std::string words_of_reason(std::string_view reason) {
         case BlockReason::Signal: return "for a signal (such as SIGCHLD)";
         case BlockReason::MessageQueue: return "on a message queue";
         case BlockReason::Terminal: return "on a terminal";
-        case BlockReason::RcuGracePeriod: return "for a grace period of the kernel (RCU)";
-        case BlockReason::KernelSleep: return "in the kernel, which slept";
-        case BlockReason::NoWork: return "for work (it is a worker of the kernel)";
-        case BlockReason::KernelThread: return "as a thread of the kernel";
+        case BlockReason::RcuGracePeriod: return "for an RCU grace period of the kernel";
+        case BlockReason::KernelSleep: return "in the kernel (sleep)";
+        case BlockReason::NoWork: return "for work (a kernel worker)";
+        case BlockReason::KernelThread: return "as a kernel thread";
         default: return "for an unknown reason";
     }
 }
@@ -149,7 +149,7 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::Sleep: return "";
         case WaitKind::Disk: return "for the disk";
         case WaitKind::PageFault: return "for a page of memory (page fault)";
-        case WaitKind::Memory: return "for the machine, which had too little memory, to free some";
+        case WaitKind::Memory: return "for the machine, which was low on memory, to free some";
         case WaitKind::GroupMemory: return "for its control group, at its memory limit, to free some";
         case WaitKind::CpuLimit: return "at the CPU limit of its control group";
         case WaitKind::Stopped: return "while it was " + std::string(reason);

@@ -386,7 +386,7 @@ TRIALS = [
     Trial("java", "java-gc", start_java, let_go, "G1|gc", attributes='events="java-gc"', least_ms=100),
     python_trial("python", "python-gc", "import gc\ngc.disable()\nkept = [[] for _ in range(6_000_000)]\nfor one in kept: one.append(one)",
                  "gc.collect()\nimport os\nos._exit(0)", r"\[python3.11\]|PyObject|PyGC", attributes='events="python-gc"', least_ms=100),
-    Trial("systemd", "systemd-job", start_systemd, start_unit, "epoll|sleep|its own timer", attributes='threshold="200ms"',
+    Trial("systemd", "systemd-job", start_systemd, start_unit, "epoll|sleep|its timer", attributes='threshold="200ms"',
           unpaired_percent=200),  # a job that waits for others is restarted
     Trial("block", "block-request", stack_disks, write_to_frozen_disk, "loop|disk|dd|block|swapper|idle|signal|waiting|Waited|before the recording",
           awaits_program=False, unpaired_percent=0, count_unpaired=count_requests_without_partner),

@@ -125,7 +125,7 @@ def who_ended_a_wait_before_the_recording_is_named():
         check(f"until waits_by_class ({waker['tid']}) woke it" in text, f"{kind}: {text}")
         check("Woken by" in text and "was not recorded: no stack" in text, f"{kind}: {text}")
     delay, text, _ = report_of(event, WAITS, "sleep", 60)
-    check(delay["wakers"][0]["interrupt"] and "until its own timer ended that" in text, f"{delay['wakers']}, {text}")
+    check(delay["wakers"][0]["interrupt"] and "until its timer expired" in text, f"{delay['wakers']}, {text}")
 
 
 def a_value_is_known_between_the_markers_of_each_thread():

@@ -107,7 +107,7 @@ def computing():
 def nap():
     told, _ = causes("nap", busy=3)
     told.check_function("take_a_nap")
-    told.check_sentence("Slept", "in take_a_nap", "until its own timer")
+    told.check_sentence("Slept", "in take_a_nap", "until its timer")
     # They may be named for the wait for a CPU after the nap.
     check(not any("python" in sentence for sentence in told.sentences if sentence.startswith("Slept")), f"who computed is blamed: {told.sentences}")
 

@@ -63,7 +63,7 @@ TEST(DelayCause, a_wait_that_timed_out_names_nobody) {
     builder.off_cpu(20 * ms, 10, 10, {"main", "serve", "epoll_wait", "k:ep_poll", "k:schedule"});
     builder.caused_waking(220 * ms, 1, 20, 10, 2, "").switched(220 * ms, 0, 0, 0, 10);
     builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 200 * ms, 10 * ms, 10, 10));
-    EXPECT_THAT(sentences_of(builder), ElementsAre(AllOf(HasSubstr("for events"), HasSubstr(", until that timed out."),
+    EXPECT_THAT(sentences_of(builder), ElementsAre(AllOf(HasSubstr("for events"), HasSubstr(", until it timed out."),
                                                          Not(HasSubstr("bystander")))));
 }
 
@@ -124,7 +124,7 @@ TEST(DelayCause, a_holder_that_sleeps_is_said_to_sleep) {
     builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 233 * ms, 10 * ms, 10, 11));
     EXPECT_THAT(sentences_of(builder).at(0),
                 "Waited 231 ms (99 %) for a lock in look_up (pthread_mutex_lock), which holder (12) held; meanwhile "
-                "holder (12) slept 230 ms in refresh_all, until its own timer ended that.");
+                "holder (12) slept 230 ms in refresh_all, until its timer expired.");
 }
 
 TEST(DelayCause, a_wait_for_the_disk_names_file_disk_and_queue) {
@@ -230,7 +230,7 @@ TEST(DelayCause, threads_of_one_name_are_followed_together) {
     wait(builder, 0, 10, 126 * ms, 220 * ms, in_lock("look_up"), 12);
     builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
     EXPECT_THAT(sentences_of(builder).at(0),
-                AllOf(HasSubstr("until worker (11) and another thread of that name released it"),
+                AllOf(HasSubstr("until worker (11) and another thread with that name released it"),
                       HasSubstr("computed for 105 ms in scan_archive")));
 }
 
@@ -437,10 +437,10 @@ TEST(DelayCause, several_causes_and_the_rest_account_for_the_delay) {
     wait(builder, 0, 10, 221 * ms, 290 * ms, {"main", "nap", "k:do_nanosleep", "k:schedule"}, 0, true);
     wait(builder, 0, 10, 291 * ms, 296 * ms, {"main", "say", "k:pipe_write", "k:schedule"}, 0, true);
     builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 276 * ms, 10 * ms, 10, 10));
-    EXPECT_THAT(sentences_of(builder),
-                testing::ElementsAre(
-                    "Computed for 122 ms (44 %) in parse_all.", "Waited 80.0 ms (29 %) for the disk in save (fsync).",
-                    "Slept 69.0 ms (25 %) in nap, until its own timer ended that.", "The rest: 5.00 ms blocked."));
+    EXPECT_THAT(sentences_of(builder), testing::ElementsAre("Computed for 122 ms (44 %) in parse_all.",
+                                                            "Waited 80.0 ms (29 %) for the disk in save (fsync).",
+                                                            "Slept 69.0 ms (25 %) in nap, until its timer expired.",
+                                                            "The rest: 5.00 ms blocked."));
 }
 
 // An inlined helper from a header is called from everywhere, so its caller says more.
@@ -473,7 +473,7 @@ TEST(DelayCause, a_lock_that_was_never_released_has_no_known_holder) {
     delay.open = true;
     builder.run(delay);
     EXPECT_THAT(sentences_of(builder).at(0),
-                HasSubstr("had not ended when the recording did; who holds it is not known"));
+                HasSubstr("was still going on when the recording ended; its holder is unknown"));
 }
 
 // One thread began the run and another ended it, and nothing shows when it was handed over.

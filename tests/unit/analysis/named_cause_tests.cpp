@@ -97,7 +97,7 @@ TEST(NamedCause, a_machine_without_memory_is_told_apart_from_a_group) {
     waits(builder,
           {"main", "fill", "k:exc_page_fault", "k:try_to_free_pages", "k:throttle_direct_reclaim", "k:schedule"});
     EXPECT_EQ(first_sentence(builder),
-              "Waited 200 ms (99 %) for the machine, which had too little memory, to free some in fill.");
+              "Waited 200 ms (99 %) for the machine, which was low on memory, to free some in fill.");
 }
 
 TEST(NamedCause, a_child_that_ends_writes_its_core_dump) {
@@ -144,7 +144,7 @@ TEST(NamedCause, a_name_server_that_does_not_answer_has_an_address) {
     }
     EXPECT_EQ(
         first_sentence(builder),
-        "Waited 198 ms (98 %) for an answer from 127.0.0.1:53 (UDP) in ask (poll), until that timed out (2 times).");
+        "Waited 198 ms (98 %) for an answer from 127.0.0.1:53 (UDP) in ask (poll), until it timed out (2 times).");
 }
 
 TEST(NamedCause, a_connection_has_the_address_of_its_other_end) {
@@ -250,8 +250,7 @@ TEST(NamedCause, a_local_socket_without_a_path_has_its_other_end) {
         .wait_file(10 * ms, 0, 11, 8, "", "", 0, 0, 77);
     builder.caused_waking(210 * ms, 0, 0, 11, 2).switched(210 * ms, 0, 0, 0, 11);
     builder.wait_file(390 * ms, 1, 0, 11, "", "", 0, 20, 77);
-    EXPECT_THAT(first_sentence(builder),
-                HasSubstr("on a local socket of worker (20) in recvmsg, until that timed out"));
+    EXPECT_THAT(first_sentence(builder), HasSubstr("on a local socket of worker (20) in recvmsg, until it timed out"));
 }
 
 TEST(NamedCause, processes_of_several_names_at_one_end_are_not_guessed_among) {
@@ -336,7 +335,7 @@ TEST(NamedCause, who_waits_to_try_again_was_refused) {
     builder.caused_waking(210 * ms, 0, 0, 11, 2).switched(210 * ms, 0, 0, 0, 11);
     builder.wait_file(9 * ms, 0, 11, 10, "127.0.0.1:7784").wait_file(9 * ms, 0, 20, 10, "127.0.0.1:9");
     EXPECT_EQ(first_sentence(builder),
-              "Waited 200 ms (99 %) for events in run_poll_loop, until that timed out; meanwhile its connection to "
+              "Waited 200 ms (99 %) for events in run_poll_loop, until it timed out; meanwhile its connection to "
               "127.0.0.1:7784 was refused.");
 }
 
