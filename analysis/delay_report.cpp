@@ -6,6 +6,7 @@
 
 #include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
+#include "analysis/lock_turns.hpp"
 #include "analysis/wait_chain.hpp"
 
 namespace lagtrap::analysis {
