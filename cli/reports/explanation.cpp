@@ -98,8 +98,8 @@ class Explainer {
                        "are hit less often, or raise <budget share>.");
         if (truth(event_, "shed"))
             return add("shed",
-                       "It is not watched now because it exceeded the budget: " + text(event_, "problem") +
-                           ". Retry in " + seconds_text(event_, "again_in_seconds") + ".",
+                       "It exceeded the budget and is " + text(event_, "problem") + ". Retry in " +
+                           seconds_text(event_, "again_in_seconds") + ".",
                        "Choose markers that are hit less often, or raise <budget share>.");
         add("not-armed", "It is not armed: " + text(event_, "problem") + ".",
             "Fix the settings (\"lagtrap check\" shows where, \"lagtrap list-markers\" lists what can be watched) and "

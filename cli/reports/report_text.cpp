@@ -319,7 +319,7 @@ std::string quality_part(const Recording& recording, const Paint& paint) {
     if (quality.partial)
         text += "  " + paint(Colour::Yellow, "It was cut short: what follows its end is missing.") + "\n";
     for (const std::string& given_up : quality.shed)
-        text += "  " + paint(Colour::Yellow, "Shed: ") + printable(given_up) + ".\n";
+        text += "  " + paint(Colour::Yellow, "Incomplete: ") + printable(given_up) + ".\n";
     if (quality.truncated_by_size) text += "  " + paint(Colour::Yellow, "It ended early, at its size limit.") + "\n";
     return text;
 }

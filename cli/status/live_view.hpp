@@ -31,7 +31,7 @@ struct LiveFigures {
 
 struct LiveEvent {
     std::string name;
-    std::string trouble;  // "off", "shed", "arming"; empty if it is watched
+    std::string trouble;  // from trouble_of()
     std::uint64_t threshold_ns = 0;
     std::uint64_t delays = 0;  // in total
     LiveFigures recent;

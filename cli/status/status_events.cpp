@@ -102,14 +102,14 @@ std::vector<std::string> problems_of(const object& event) {
                            (shed ? "; retry in " + seconds_text(event, "again_in_seconds") : ""));
     }
     if (truth(event, "stages_shed"))
-        problems.push_back("its stages are shed since " +
+        problems.push_back("its stages have been disabled since " +
                            format_utc(number(part(event, "precision"), "stages_off_since_realtime_ns")) +
-                           ": they exceed the budget; runs are timed without them; retry in " +
+                           ": over budget; runs are timed without them; retry in " +
                            seconds_text(event, "stages_again_in_seconds"));
     if (const std::uint64_t counted = number(event, "counted"); counted > 0)
         problems.push_back(with_commas(counted) + " begins were only counted, not timed");
     if (truth(event, "stacks_shed"))
-        problems.push_back("stacks at its markers are shed: they exceed the budget; retry in " +
+        problems.push_back("stacks at its markers are disabled: over budget; retry in " +
                            seconds_text(event, "again_in_seconds"));
     for (const auto& entry : list(event, "limits")) {
         if (!entry.is_object()) continue;
@@ -139,7 +139,7 @@ std::vector<std::string> problems_of(const object& event) {
     if (abandoned > left)
         problems.push_back(with_commas(abandoned - left) + " runs abandoned by their thread or process");
     add("lost", "runs lost: too many were open");
-    add("expired", "runs expired: their end did not come");
+    add("expired", "runs expired: their end was never hit");
     add("too_deep", "runs nested too deep");
     add("trace_texts_lost", "trace ids lost or unreadable");
     add("limited", "hits by limited users and processes");
@@ -190,7 +190,7 @@ std::string event_row(const object& event, const EventColumns& columns, const Pa
     row += cell(longest_ns);
     const std::string state = trouble_of(event);
     if (state.empty()) return row + "\n";
-    const bool is_watched = state == "arming" || state == "in part";
+    const bool is_watched = state == "arming" || state == "partly";
     return row + paint(is_watched ? Colour::Yellow : Colour::Red, " " + state) + "\n";
 }
 
@@ -345,9 +345,9 @@ std::vector<HistogramBucket> histogram_of(const object& event) {
 
 std::string trouble_of(const object& event) {
     if (truth(event, "arming")) return "arming";
-    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed"))) return "in part";
+    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed"))) return "partly";
     if (truth(event, "armed")) return {};
-    return truth(event, "counting") ? "counted" : truth(event, "shed") ? "shed" : "off";
+    return truth(event, "counting") ? "counted" : truth(event, "shed") ? "disabled" : "off";
 }
 
 std::string event_lines(const object& answer, const Paint& paint) {

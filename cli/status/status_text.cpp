@@ -139,8 +139,8 @@ std::string budget_lines(const object& answer, const Paint& paint) {
     };
     std::string lines = "  watching    " + share("used_ppm") + " of a CPU, limit " + share("share_ppm") + "\n";
     if (truth(budget, "exhausted"))
-        lines += "              " +
-                 paint(Colour::Yellow, "over the limit: what the settings allow to shed is not enough") + "\n";
+        lines += "              " + paint(Colour::Yellow, "over the limit, with everything in <budget shed> disabled") +
+                 "\n";
     return lines;
 }
 

@@ -173,13 +173,13 @@ void OverheadWatch::take(const BudgetStep& step) {
     const std::string again = format_duration(again_in(step.event));
     switch (step.action) {
         case BudgetStep::Action::Detach: {
-            const std::string how = step.counted ? "counted, not timed" : "shed";
+            const std::string how = step.counted ? "counted, not timed" : "disabled";
             listener_->weights()->set(step.event, 1);
             listener_->shed(step.event, how + ": " + step.reason, step.counted);
             return options_.warn(fmt::format("event {} is {}: {}; retry in {}", name, how, step.reason, again));
         }
         case BudgetStep::Action::StopCount:
-            listener_->shed(step.event, "shed: " + step.reason, false);
+            listener_->shed(step.event, "disabled: " + step.reason, false);
             return options_.warn(fmt::format("event {} is no longer counted: {}", name, step.reason));
         case BudgetStep::Action::WatchPart: {
             const std::string part = percent_of_ppm(budget_.watched_ppm(step.event)) + " of the time";

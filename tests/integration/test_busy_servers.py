@@ -35,9 +35,9 @@ def share_for_what_was_given_up(daemon, name):
     """The budget, in percent of a CPU, with which a shed event would be watched part of the
     time; None if it was not shed. The daemon's own message must say that the event cost too
     much."""
-    found = re.search(rf"event {name} is shed: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
+    found = re.search(rf"event {name} is disabled: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
                       r"(?: \(counted as <?([\d.]+) %\))?; the limit is ([\d.]+) %", daemon.log())
-    check(found or ("is shed" not in daemon.log() and "is counted, not timed" not in daemon.log()), daemon.log())
+    check(found or ("is disabled" not in daemon.log() and "is counted, not timed" not in daemon.log()), daemon.log())
     if not found:
         return None
     cost, others, own, counted, share = (float(number or 0) for number in found.groups())

@@ -79,9 +79,9 @@ def a_hot_event_is_shed():
         calm = daemon.event("calm")
         check(calm["armed"] and not calm["shed"], f"the other event went too: {calm['problem']}")
         wait_for(lambda: daemon.event("calm")["runs"] > calm["runs"] + 20, "the other event to count on")
-        check("is shed" in daemon.log(), "the log says nothing")
+        check("is disabled" in daemon.log(), "the log says nothing")
         text = lagtrap(daemon, "status")
-        check("shed" in text and "retry in" in text, f"the status says nothing: {text}")
+        check("disabled" in text and "retry in" in text, f"the status says nothing: {text}")
         metrics = lagtrap(daemon, "metrics")
         check('lagtrap_event_shed{event="hot"} 1' in metrics and 'lagtrap_event_shed{event="calm"} 0' in metrics, metrics)
         check(daemon.ask("trigger", event="calm")["ok"], "no recording can be made")
@@ -89,7 +89,7 @@ def a_hot_event_is_shed():
         shed = report(bundle)["quality"]["shed"]
         check(any("event hot is not watched" in sentence for sentence in shed), f"the report says nothing: {shed}")
         text = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, timeout=60).stdout
-        check("Shed: event hot is not watched" in text, f"the report's text says nothing: {text}")
+        check("Incomplete: event hot is not watched" in text, f"the report's text says nothing: {text}")
 
         loaded = daemon.status()["settings"]["loaded_realtime_ns"]
         daemon.process.send_signal(signal.SIGHUP)
@@ -106,7 +106,7 @@ def turns_in_part(daemon):
         return daemon.status()["budget"]["looks"] >= look
 
     def shed_for_good():
-        return "is shed" in daemon.log() or "is counted, not timed" in daemon.log()
+        return "is disabled" in daemon.log() or "is counted, not timed" in daemon.log()
 
     for _ in range(3):
         look = daemon.status()["budget"]["looks"] + 10
@@ -114,7 +114,7 @@ def turns_in_part(daemon):
         said, one = lagtrap(daemon, "status"), daemon.event("work")
         if shed_for_good() or not one["shed"]:
             return "more" if shed_for_good() else "less"
-        check("in part" in said and "of the time to stay within the budget" in said, said)
+        check("partly" in said and "of the time to stay within the budget" in said, said)
         check("of the time, currently off: its markers took" in one["problem"], one)
         wait_for(lambda: daemon.event("work")["armed"] or shed_for_good(), "a turn with it")
         wait_for(lambda runs=one["runs"]: daemon.event("work")["runs"] > runs + 100 or shed_for_good(), "runs of that turn")
@@ -189,7 +189,7 @@ def stages_go_before_runs_do():
                 one = daemon.event("work")
                 check(one["armed"] and not one["shed"] and one["watched_share"] == 1, f"the event went with its stages: {one}")
                 said = lagtrap(daemon, "status")
-                check("its stages are shed since 20" in said and "runs are timed without them" in said, said)
+                check("its stages have been disabled since 20" in said and "runs are timed without them" in said, said)
                 precision = one["precision"]
                 check(precision["stages"] == "off" and precision["stages_off_since_realtime_ns"] > 0 and precision["timed_share"] == 1
                       and precision["count"] == "exact", precision)
