@@ -109,7 +109,8 @@ Result<std::unique_ptr<DaemonKeeper>> DaemonKeeper::start(const std::string& pro
     std::unique_ptr<DaemonKeeper> keeper(new DaemonKeeper(child, std::move(ours)));
     while (::recv(keeper->link_.get(), &keeper->daemon_, sizeof keeper->daemon_, MSG_WAITALL) < 0)
         if (errno != EINTR) return system_error("starting lagtrapd");
-    if (keeper->daemon_ <= 0) return make_error(ErrorKind::System, "lagtrapd cannot be started: no process for it");
+    if (keeper->daemon_ <= 0)
+        return make_error(ErrorKind::System, "lagtrapd cannot be started: creating its process failed");
     return keeper;
 }
 
@@ -125,7 +126,7 @@ bool DaemonKeeper::daemon_has_ended() const {
 
 Status DaemonKeeper::reload() const {
     if (daemon_has_ended() || ::kill(daemon_, SIGHUP) != 0)
-        return make_error(ErrorKind::System, "lagtrapd cannot be told to read its settings: it has ended");
+        return make_error(ErrorKind::System, "lagtrapd cannot reload its settings: it has exited");
     return success();
 }
 

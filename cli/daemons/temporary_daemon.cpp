@@ -69,8 +69,8 @@ Status TemporaryDaemon::write_settings(const std::string& events) const {
 Status TemporaryDaemon::alive() const {
     if (!keeper_->daemon_has_ended()) return success();
     const auto log = read_file(folder_ / "log", log_limit_bytes);
-    return make_error(ErrorKind::System, "the temporary lagtrapd ended: " +
-                                             (log && !log->empty() ? *log : std::string("it said nothing")));
+    return make_error(ErrorKind::System, "the temporary lagtrapd exited: " +
+                                             (log && !log->empty() ? *log : std::string("without a message")));
 }
 
 Result<boost::json::object> TemporaryDaemon::status() const { return ask_daemon(socket(), {{"command", "status"}}); }

@@ -24,7 +24,7 @@ std::string others_note(const analysis::Recording& recording, const ReportLook& 
     if (with_calls == 0) return "";
     return section_title(look.paint, "Calls") +
            wrap_words(
-               fmt::format("Not recorded of this run. {} of this recording {} them; the longest is --delay {}.",
+               fmt::format("Not recorded for this run. {} of this recording {} them; the longest is --delay {}.",
                            counted(with_calls, "delay", "delays"), with_calls == 1 ? "has" : "have", longest + 1),
                look.columns, 2);
 }
@@ -34,7 +34,7 @@ std::string others_note(const analysis::Recording& recording, const ReportLook& 
 std::string calls_part(const analysis::Recording& recording, const trace::Delay& delay, const ReportLook& look) {
     const analysis::RunCalls* const found = recording.calls_of(delay);
     if (found == nullptr) return others_note(recording, look);
-    const std::string note = "of this run alone, without the probes' time; share, time, own time";
+    const std::string note = "of this run, without the probes' time: share, time, own time";
     const CallsLook as_calls{look.paint, look.columns, look.all, !look.all};
     return section_title(look.paint, "Calls", note) +
            tree_rows(found->tree, found->times, recording.called_functions, as_calls);

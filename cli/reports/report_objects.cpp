@@ -22,8 +22,8 @@ std::string objects_part(const analysis::Recording& recording, const trace::Dela
     std::string text = section_title(look.paint, "Objects");
     text += wrap_words(
         fmt::format(
-            "of {}, followed for {} from the breach on; without the time of the probes{}",
-            all.summary.started().process, duration(ended.length_ns),
+            "of {}, followed for {} from the breach on; times exclude the probes{}", all.summary.started().process,
+            duration(ended.length_ns),
             all.summary.started().memory.empty() ? "" : "; memory not counted: " + all.summary.started().memory),
         look.columns, 2);
     text += objects_summary_text(all.summary, look.all ? SIZE_MAX : most_object_rows, as_objects);

@@ -86,8 +86,8 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
         text += delay.trace.parent_span_id.empty() ? "\n" : "  parent span " + delay.trace.parent_span_id + "\n";
     }
     if (!delay.no_trace.empty())
-        text += "  trace     not known: \"" + cut_end(delay.no_trace, 40) + "\" is no id of a trace\n";
-    if (delay.without_stages) text += "  stages    not watched all the while, as they cost more than the budget\n";
+        text += "  trace     unknown: \"" + cut_end(delay.no_trace, 40) + "\" is not a trace ID\n";
+    if (delay.without_stages) text += "  stages    incomplete: disabled for some time to save CPU time\n";
     return text;
 }
 
@@ -254,15 +254,15 @@ std::string machine_part(const Recording& recording, const ReportLook& look) {
     return text;
 }
 
-// "whole stacks 99 % on CPU, 94 % waiting, of which 3 % by frame pointers".
+// "complete stacks 99 % on CPU, 94 % waiting, of which 3 % by frame pointers".
 std::string whole_stacks(const analysis::QualityReport& quality) {
     std::string text;
     const auto add = [&](const char* where, const std::optional<double>& share) {
-        if (share) text += (text.empty() ? "whole stacks " : ", ") + percent(*share) + " " + where;
+        if (share) text += (text.empty() ? "complete stacks " : ", ") + percent(*share) + " " + where;
     };
     add("on CPU", quality.on_cpu_complete);
     add("waiting", quality.off_cpu_complete);
-    if (text.empty()) return "whole stacks " + percent(quality.stacks_complete);
+    if (text.empty()) return "complete stacks " + percent(quality.stacks_complete);
     if (quality.by_frame_pointers > 0) text += "; " + percent(quality.by_frame_pointers) + " of them by frame pointers";
     return text;
 }
@@ -271,9 +271,9 @@ std::string whole_stacks(const analysis::QualityReport& quality) {
 // neither adds to the line above.
 std::string late_row(const analysis::QualityReport& quality) {
     std::string text;
-    if (quality.delayed_complete) text = "of what was slow " + percent(*quality.delayed_complete);
+    if (quality.delayed_complete) text = "in delayed processes " + percent(*quality.delayed_complete);
     if (quality.late > 0)
-        text += (text.empty() ? "" : "; ") + percent(quality.late) + " of the whole ones came late, from copies";
+        text += (text.empty() ? "" : "; ") + percent(quality.late) + " of the complete ones from copies";
     return text.empty() ? text : "  " + text + "\n";
 }
 
@@ -316,8 +316,7 @@ std::string quality_part(const Recording& recording, const Paint& paint) {
     text += "  " + counted(quality.samples, "sample", "samples") +
             "; lost: " + (losses.empty() ? "nothing" : paint(Colour::Yellow, losses)) + "\n";
     text += "  " + whole_stacks(quality) + "\n" + late_row(quality) + stops_row(quality) + names_rows(quality);
-    if (quality.partial)
-        text += "  " + paint(Colour::Yellow, "It was cut short: what follows its end is missing.") + "\n";
+    if (quality.partial) text += "  " + paint(Colour::Yellow, "It was cut short; its end is missing.") + "\n";
     for (const std::string& given_up : quality.shed)
         text += "  " + paint(Colour::Yellow, "Incomplete: ") + printable(given_up) + ".\n";
     if (quality.truncated_by_size) text += "  " + paint(Colour::Yellow, "It ended early, at its size limit.") + "\n";

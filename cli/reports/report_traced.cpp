@@ -29,7 +29,7 @@ std::string note_of(const analysis::Recording& recording, const trace::FunctionC
     const std::uint64_t breach_ns = recording.system.breach_boottime_ns;
     const std::string from = counts.from_ns < breach_ns ? duration(breach_ns - counts.from_ns) + " before the breach"
                                                         : duration(counts.from_ns - breach_ns) + " after the breach";
-    return fmt::format("{} of {} watched for {}, from {} on; own time is without what they call, and without probes",
+    return fmt::format("{} of {} traced for {}, from {} on; own time excludes callees and probes",
                        counted(counts.watched, "function", "functions"), counts.process, duration(counts.length_ns),
                        from);
 }
@@ -38,12 +38,12 @@ std::string note_of(const analysis::Recording& recording, const trace::FunctionC
 std::string losses_of(const trace::FunctionCounts& counts) {
     std::string text =
         fmt::format("Calls of {} or longer are in the trace: {}.", duration(counts.least_ns), with_commas(counts.told));
-    if (counts.not_told != 0) text += fmt::format(" {} more found no room.", with_commas(counts.not_told));
+    if (counts.not_told != 0) text += fmt::format(" {} more did not fit.", with_commas(counts.not_told));
     if (counts.taken_out != 0)
         text += fmt::format(" {} detached (called too often); later calls are not counted.",
                             counted(counts.taken_out, "function was", "functions were"));
     if (counts.too_deep != 0)
-        text += fmt::format(" {} lay too deep to be seen.", counted(counts.too_deep, "call", "calls"));
+        text += fmt::format(" {} nested too deep to be seen.", counted(counts.too_deep, "call", "calls"));
     return text;
 }
 
@@ -55,7 +55,8 @@ std::string traced_part(const analysis::Recording& recording, const trace::Delay
     const CallsLook as_calls{look.paint, look.columns, look.all, !look.all};
     std::string text = section_title(look.paint, "Functions traced");
     text += wrap_words(note_of(recording, *counts), look.columns, 2);
-    if (counts->functions.empty()) return text + wrap_words("No call of them ended meanwhile.", look.columns, 2);
+    if (counts->functions.empty())
+        return text + wrap_words("No call of these functions ended in that time.", look.columns, 2);
     const std::vector<FunctionRow> rows = rows_of(*counts);
     std::uint64_t whole_ns = counts->others_own_ns;
     for (const FunctionRow& one : rows) whole_ns += one.own_ns;

@@ -58,7 +58,7 @@ Result<std::string> usdt_element(const WatchWish& wish) {
     }
     return make_error(ErrorKind::NotFound,
                       fmt::format("{} has no pair of probes that begins with {}; {}", wish.target->name,
-                                  printable(wish.usdt), list.empty() ? "it has none at all" : "it has " + list));
+                                  printable(wish.usdt), list.empty() ? "it has no pairs" : "it has " + list));
 }
 
 }  // namespace
@@ -70,14 +70,15 @@ Result<std::string> watch_element(const WatchWish& wish) {
         const std::string scope = scope_of(wish, false);
         return text + (scope.empty() ? "/>\n" : ">\n" + scope + "  </use>\n");
     }
-    if (wish.over.empty()) return make_error(ErrorKind::Invalid, "--over is missing: how long is too long, as 50ms?");
+    if (wish.over.empty())
+        return make_error(ErrorKind::Invalid, "--over is missing: the time from which a run is slow, such as 50ms");
     if (!wish.syscall.empty())
         return event_element(wish, wish.syscall,
                              fmt::format("    <begin tracepoint=\"syscalls:sys_enter_{0}\"/>\n"
                                          "    <end tracepoint=\"syscalls:sys_exit_{0}\"/>\n",
                                          settings::attribute_text(wish.syscall)),
                              false);
-    if (!wish.target) return make_error(ErrorKind::Invalid, "--in is missing: of which program or process?");
+    if (!wish.target) return make_error(ErrorKind::Invalid, "--in is missing: the program, process or unit to watch");
     if (!wish.usdt.empty()) return usdt_element(wish);
     return event_element(wish, wish.function,
                          fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(wish.function)), true);

@@ -20,7 +20,7 @@ struct Watched {
 
 [[nodiscard]] Watched watched_in(const boost::json::object& status);
 
-// "1,234 runs, 20 a second; half within 1.00 ms, 99 % within 5.00 ms, the longest 7.00 ms".
+// "1,234 runs, 20 per second; half within 1.00 ms, 99 % within 5.00 ms, longest 7.00 ms".
 [[nodiscard]] std::string runs_text(const Watched& watched, std::chrono::nanoseconds time);
 
 // A sentence about the runs during `time`; `shown` is the number of delays already reported.

@@ -32,8 +32,7 @@ std::string headline(const CommandLife& life, const LifeFacts& facts, const Pain
     const std::string command = cut_end(printable(facts.command), columns - std::min(columns - 20, end.size()));
     std::string text = paint(Colour::Bold, command) + end + "\n";
     if (facts.beyond_limit)
-        text += "  The recording ended before it, after " + duration(life.delay.duration_ns) +
-                ": this is about that time. --limit allows more.\n";
+        text += "  The recording ended first, after " + duration(life.delay.duration_ns) + ". --limit records more.\n";
     return text;
 }
 
@@ -49,7 +48,7 @@ std::string state_of(const LifePart& part) {
 
 std::string parts_part(const CommandLife& life, const Paint& paint, std::size_t columns) {
     const std::uint64_t whole_ns = life.split.wall_ns;
-    std::string text = section_title(paint, "Where the time went", "in it and in the processes that it waited for");
+    std::string text = section_title(paint, "Where the time went", "in the command and in processes it waited for");
     std::uint64_t rest_ns = 0;
     std::size_t shown = 0;
     for (const LifePart& part : life.parts) {
@@ -76,7 +75,7 @@ std::string causes_part(const CommandLife& life, const Paint& paint, std::size_t
 }
 
 std::string end_of_wait(const LongWait& wait) {
-    if (wait.went_on) return "it had not ended";
+    if (wait.went_on) return "it was still waiting";
     if (wait.timed_out) return "timed out";
     if (wait.ended_by.tid == 0) return {};
     const std::string& process = wait.ended_by.process.empty() ? wait.ended_by.thread : wait.ended_by.process;
@@ -93,7 +92,7 @@ std::string waits_part(const CommandLife& life, const Paint& paint, std::size_t 
                 cut_end(printable(wait.reason) + (end.empty() ? "" : ", " + end), columns - 23) + "\n";
     }
     return text.empty() ? ""
-                        : section_title(paint, "Longest waits", "of its main thread: from, length, for what") + text;
+                        : section_title(paint, "Longest waits", "of its main thread: start, length, reason") + text;
 }
 
 // Lists the processes that lived longest.
@@ -108,7 +107,7 @@ std::string started_part(const CommandLife& life, const Paint& paint, std::size_
                      [](const StartedProcess* a, const StartedProcess* b) { return a->offset_ns < b->offset_ns; });
     std::string note = counted(life.started.size(), "process", "processes");
     if (life.started.size() > longest.size()) note += "; the longest " + std::to_string(longest.size());
-    note += ": from, length, on a CPU";
+    note += ": start, length, CPU time";
     std::string text = section_title(paint, "It started", note);
     for (const StartedProcess* process : longest)
         text +=
@@ -124,7 +123,7 @@ std::string started_part(const CommandLife& life, const Paint& paint, std::size_
 std::string life_text(const analysis::Recording& recording, const CommandLife& life, const LifeFacts& facts,
                       const Paint& paint, std::size_t columns) {
     std::string text = headline(life, facts, paint, columns);
-    if (life.delay.duration_ns == 0) return text + "  It ended before anything of it was recorded.\n";
+    if (life.delay.duration_ns == 0) return text + "  It ended before anything was recorded.\n";
     return text + causes_part(life, paint, columns) + parts_part(life, paint, columns) +
            waits_part(life, paint, columns) + started_part(life, paint, columns) + losses_part(recording, columns);
 }

@@ -93,7 +93,7 @@ std::string run_part(const Recording& recording, const ThreadRun& run, const Why
 std::string idle_words(const ThreadRun& run) {
     std::string text = with_commas(run.others.size() + 1) + " ";
     const analysis::ThreadDoing& doing = run.causes.causes.front().doing;
-    text += doing.wait == analysis::WaitKind::Sleep ? "for a time to pass" : words_of_wait(doing.wait, doing.reason);
+    text += doing.wait == analysis::WaitKind::Sleep ? "for a timer" : words_of_wait(doing.wait, doing.reason);
     const std::string& function = doing.focus.place.function;
     if (!function.empty() && !function.starts_with('['))
         text += " in " + cut_end(printable(analysis::short_function_name(function)), 40);

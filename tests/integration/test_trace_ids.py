@@ -68,7 +68,7 @@ def requests_name_their_traces():
         first = next(delay["number"] for delay in delays if delay["trace_id"])
         check(f"trace     {TRACE}" in text_report(bundle, first), text_report(bundle, first))
         wrong = next(delay["number"] for delay in delays if delay["no_trace_id"] == "order <7>")
-        check('"order <7>" is no id of a trace' in text_report(bundle, wrong), text_report(bundle, wrong))
+        check('"order <7>" is not a trace ID' in text_report(bundle, wrong), text_report(bundle, wrong))
 
 
 def one_that_is_noticed_at_its_end_too():

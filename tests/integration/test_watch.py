@@ -65,7 +65,7 @@ def a_slow_call_is_explained():
             order_slowly(world, watch.records)
             output, errors = watch.end()
     check("order_server-serve_order took" in output and "Cause" in output and "network" in output, output)
-    check("1 run was too long" in errors, errors)
+    check("1 run was too slow" in errors, errors)
     check('<function name="' in output and "<scope" not in output, output)
 
 
@@ -96,7 +96,7 @@ def an_interrupt_sums_up():
                 order_slowly(world, lambda: True)
             watch.process.send_signal(signal.SIGINT)
             output, errors = watch.end()
-        check("0 runs were too long" in errors and not output, output + errors)
+        check("0 runs were too slow" in errors and not output, output + errors)
 
 
 def what_is_wrong_is_said():

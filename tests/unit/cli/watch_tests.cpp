@@ -82,8 +82,8 @@ TEST(WatchText, adds_events_up) {
     EXPECT_EQ(watched.delays, 2U);
     EXPECT_EQ(watched.max_ns, 9'000'000U);
     EXPECT_EQ(watched.problem, "");
-    EXPECT_THAT(cli::runs_text(watched, 4s), testing::StartsWith("40 runs, 10 a second; half within "));
-    EXPECT_THAT(cli::summary_text(watched, 4s, 1), testing::EndsWith("2 runs were too long, 1 shown."));
+    EXPECT_THAT(cli::runs_text(watched, 4s), testing::StartsWith("40 runs, 10 per second; half within "));
+    EXPECT_THAT(cli::summary_text(watched, 4s, 1), testing::EndsWith("2 runs were too slow, 1 shown."));
 }
 
 TEST(WatchText, says_why_nothing_is_watched) {
