@@ -278,12 +278,12 @@ void add_why(CLI::App& app, Choice& choice) {
         "why", "Say what a process is doing or waiting for right now, or why a command takes so long");
     WhyOptions& options = choice.why;
     options.socket = default_socket;
-    why->add_option("process", options.target, "Its number, or its name if no other has it");
+    why->add_option("process", options.target, "Process id, or name if it is unique");
     why->add_option("--for", options.length, "How long to record the machine")->capture_default_str();
-    why->add_option("--limit", options.limit, "Of a command: how much of it to record at most")->capture_default_str();
+    why->add_option("--limit", options.limit, "With a command: maximum length of the recording")->capture_default_str();
     why->add_flag("--all", options.all, "Show every thread in full");
     why->add_flag("--json", options.json, "Print JSON");
-    why->add_option("--socket", options.socket, "Socket of a daemon that may record; without one, why runs its own")
+    why->add_option("--socket", options.socket, "Socket of lagtrapd; if it cannot record, why starts a temporary one")
         ->envname("LAGTRAP_SOCKET")
         ->capture_default_str();
     why->footer("lagtrap why [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and says where its time went.");
@@ -297,16 +297,16 @@ void add_why(CLI::App& app, Choice& choice) {
 void add_watch(CLI::App& app, Choice& choice) {
     CLI::App* watch = app.add_subcommand("watch", "Wait for a slow run of something, and explain it as it happens");
     WatchOptions& options = choice.watch;
-    watch->add_option("--function", options.function, "Calls of a function");
-    watch->add_option("--usdt", options.usdt, "From a USDT probe to its end: PROVIDER:NAME");
-    watch->add_option("--syscall", options.syscall, "A system call, such as fsync");
-    watch->add_option("--preset", options.preset, "The events of a preset");
-    watch->add_option("--in", options.in, "A program, the number or name of a process, or a unit");
-    watch->add_option("--over", options.over, "What takes longer is slow, such as 50ms; a preset has its own");
-    watch->add_option("--count", options.count, "End after so many slow runs")
+    watch->add_option("--function", options.function, "Watch calls of this function");
+    watch->add_option("--usdt", options.usdt, "Watch from this USDT probe to its end: PROVIDER:NAME");
+    watch->add_option("--syscall", options.syscall, "Watch a system call, such as fsync");
+    watch->add_option("--preset", options.preset, "Watch the events of a preset");
+    watch->add_option("--in", options.in, "Where to watch: a program, a process id or name, or a unit");
+    watch->add_option("--over", options.over, "Runs that take longer are slow, such as 50ms; presets have defaults");
+    watch->add_option("--count", options.count, "End after this many slow runs")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    watch->add_flag("--full", options.full, "Show the whole report of each, not only its beginning");
+    watch->add_flag("--full", options.full, "Show whole reports, not only their beginning");
     watch->add_flag("--save", options.save, "Print the event for the settings at the end");
     watch->callback(
         [&choice] { choice.run = [&choice](Console& console) { return watch_event(choice.watch, console); }; });

@@ -20,7 +20,7 @@ constexpr std::uint32_t causes_read = 10'000;
 constexpr std::size_t title_limit_bytes = 1000;
 
 std::string span_text(std::uint32_t hours) {
-    return hours == 1 ? "in the running hour" : fmt::format("in the last {} hours", hours);
+    return hours == 1 ? "in the last hour" : fmt::format("in the last {} hours", hours);
 }
 
 std::string silence_text(std::uint64_t silent_ns) {
@@ -175,8 +175,8 @@ std::optional<Finding> judge(const Rule& rule, const std::string& event, const S
         const double bound_ns = rule.over_ns ? static_cast<double>(*rule.over_ns) : rule.factor.value_or(1) * before_ns;
         if (static_cast<double>(now.p99_ns) <= bound_ns) return std::nullopt;
         facts.title = fmt::format("The p99 of {} is {} {} ({}), ", event, format_duration_ns(now.p99_ns), span, runs);
-        facts.title += rule.over_ns ? fmt::format("over {}.", format_duration_ns(*rule.over_ns))
-                                    : fmt::format("{:.1f} times the {} of a week before; the bound is {:g} times.",
+        facts.title += rule.over_ns ? fmt::format("above the limit of {}.", format_duration_ns(*rule.over_ns))
+                                    : fmt::format("{:.1f} times the {} of a week ago; the limit is {:g} times.",
                                                   static_cast<double>(now.p99_ns) / std::max(before_ns, 1.0),
                                                   format_duration_ns(week_before.p99_ns), *rule.factor);
     } else {
@@ -187,9 +187,9 @@ std::optional<Finding> judge(const Rule& rule, const std::string& event, const S
         if (share <= bound) return std::nullopt;
         facts.title = fmt::format("{:.2g} % of the runs of {} were delays {} ({} of {}), ", share * 100, event, span,
                                   now.delays, runs);
-        facts.title += rule.over_share ? fmt::format("over {:g} %.", *rule.over_share * 100)
-                                       : fmt::format("{:.2g} % a week before; the bound is {:g} times that.",
-                                                     before * 100, *rule.factor);
+        facts.title += rule.over_share ? fmt::format("above the limit of {:g} %.", *rule.over_share * 100)
+                                       : fmt::format("{:.2g} % a week ago; the limit is {:g} times that.", before * 100,
+                                                     *rule.factor);
     }
     return finding_of("event " + event, std::move(facts));
 }
@@ -216,7 +216,7 @@ std::vector<Finding> judge_silence(const Rule& rule, const std::vector<RuleStore
         const std::uint64_t silent_ns = now_ns - std::min(now_ns, sign.last_realtime_ns);
         if (silent_ns < rule.silent_ns) continue;
         Facts facts;
-        facts.title = fmt::format("Nothing came from host {} for {}; the last at {} UTC.", sign.host,
+        facts.title = fmt::format("No data from host {} for {}; the last came at {} UTC.", sign.host,
                                   silence_text(silent_ns), format_utc(sign.last_realtime_ns).substr(0, 16));
         facts.host = sign.host;
         facts.path = host_path(sign.host);
@@ -230,7 +230,7 @@ std::vector<Finding> judge_losses(const Rule& rule, const Losses& losses) {
     for (const HostLosses& host : losses.hosts) {
         if (host.runs <= rule.over_runs) continue;
         Facts facts;
-        facts.title = fmt::format("{} runs were lost on host {} {}; lagtrap status there says why.", host.runs,
+        facts.title = fmt::format("{} runs were lost on host {} {}; \"lagtrap status\" there says why.", host.runs,
                                   host.host, span_text(rule.hours));
         facts.host = host.host;
         facts.path = host_path(host.host);

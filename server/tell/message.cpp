@@ -135,7 +135,7 @@ std::string mail_body(const Message& message) {
 
 std::string Message::headline() const {
     const std::uint64_t count = findings.size() + left_out;
-    if (count == 0) return fmt::format("Nothing was found by the rule {}.", rule);
+    if (count == 0) return fmt::format("The rule {} found nothing.", rule);
     if (count == 1) return line_of(findings.front());
     return fmt::format("{} findings of the rule {}; the first: {}", count, rule, line_of(findings.front()));
 }
@@ -149,7 +149,7 @@ Result<Message> Message::parse(const std::string& text) {
     const json::value* rule = object == nullptr ? nullptr : object->if_contains("rule");
     const json::value* findings = object == nullptr ? nullptr : object->if_contains("findings");
     if (rule == nullptr || !rule->is_object() || findings == nullptr || !findings->is_array())
-        return make_error(ErrorKind::Invalid, "the store's message cannot be read");
+        return make_error(ErrorKind::Invalid, "the stored message is damaged");
     Message message;
     message.rule = text_of(rule->get_object(), "name");
     message.rule_id = time_of(rule->get_object(), "id");
@@ -188,7 +188,7 @@ Message test_message_of(const StoredRule& stored, const Rule& rule, std::uint64_
     Message message{stored.name, stored.id, rule.condition, true, at_realtime_ns, {}, 0};
     ToldFinding finding;
     finding.subject = "test";
-    finding.title = fmt::format("This is a test of the rule {}; nothing was found.", stored.name);
+    finding.title = fmt::format("This is a test of the rule {}. It found nothing.", stored.name);
     finding.link = public_url.empty() ? "" : public_url + "/rules";
     finding.found_realtime_ns = at_realtime_ns;
     message.findings.push_back(std::move(finding));

@@ -73,9 +73,9 @@ Status take_text(const json::object& object, std::string_view name, std::size_t 
     const json::value* value = member_of(object, name);
     if (value == nullptr) return success();
     if (!value->is_string() || value->get_string().size() > limit_bytes)
-        return wrong(name, fmt::format("a text of at most {} bytes", limit_bytes));
+        return wrong(name, fmt::format("at most {} bytes of text", limit_bytes));
     into = std::string(value->get_string());
-    if (printable(into) != into) return wrong(name, "a text without control characters");
+    if (printable(into) != into) return wrong(name, "text without control characters");
     return success();
 }
 
@@ -126,7 +126,7 @@ Result<std::optional<std::uint32_t>> take_minute(const json::object& object, std
         const auto hours = std::from_chars(at, at + 2, hour), minutes = std::from_chars(at + 3, at + 5, minute);
         if (hours.ptr != at + 2 || minutes.ptr != at + 5) hour = 24;
     }
-    if (hour > 23 || minute > 59) return wrong(name, "a time of the day, such as 22:00");
+    if (hour > 23 || minute > 59) return wrong(name, "a time of day, such as 22:00");
     return std::optional(hour * 60 + minute);
 }
 
@@ -147,7 +147,7 @@ Status check_address(const std::string& address, Way way) {
     if (!scheme || host.empty() || address.find_first_of(" \\\"<>") != std::string::npos)
         return wrong("address", expected);
     if (host.find('@') != std::string_view::npos)
-        return wrong("address", "no account in it; a password goes into \"secret\"");
+        return wrong("address", "an address without an account; put a password into \"secret\"");
     if (mail && rest.size() != host.size()) return wrong("address", expected + ", without a path");
     return success();
 }
@@ -180,7 +180,7 @@ Status check_members(const json::object& object, std::string_view condition, std
     for (const Member& member : members) {
         if (member_of(object, member.name) == nullptr) continue;
         if (!has_word(member.goes_with, condition) && !has_word(member.goes_with, way))
-            return make_error(ErrorKind::Invalid, fmt::format("\"{}\" does not go with {} and {}; it goes with {}",
+            return make_error(ErrorKind::Invalid, fmt::format("\"{}\" cannot be used with {} and {}, only with {}",
                                                               member.name, condition, way, member.goes_with));
     }
     return success();
@@ -204,11 +204,11 @@ Status take_condition(const json::object& object, Rule& rule) {
     }
     const bool bounded = rule.over_ns || rule.over_share;
     if (rule.condition == Condition::P99 && bounded == rule.factor.has_value())
-        return make_error(ErrorKind::Invalid, "p99 needs \"over_ns\" or \"factor\", one of them");
+        return make_error(ErrorKind::Invalid, "p99 needs either \"over_ns\" or \"factor\"");
     if (rule.condition == Condition::DelayShare && bounded == rule.factor.has_value())
-        return make_error(ErrorKind::Invalid, "delay_share needs \"over_share\" or \"factor\", one of them");
+        return make_error(ErrorKind::Invalid, "delay_share needs either \"over_share\" or \"factor\"");
     if (rule.condition == Condition::HostSilent && rule.silent_ns == 0)
-        return make_error(ErrorKind::Invalid, "host_silent needs \"silent_ns\", a minute at least");
+        return make_error(ErrorKind::Invalid, "host_silent needs \"silent_ns\" of at least a minute");
     return success();
 }
 
@@ -216,15 +216,15 @@ Status take_quiet(const json::object& object, Rule& rule) {
     TRY_ASSIGN(const auto from, take_minute(object, "quiet_from"));
     TRY_ASSIGN(const auto to, take_minute(object, "quiet_to"));
     if (from.has_value() != to.has_value())
-        return make_error(ErrorKind::Invalid, "\"quiet_from\" and \"quiet_to\" go together");
+        return make_error(ErrorKind::Invalid, "\"quiet_from\" and \"quiet_to\" must be set together");
     if (from && *from == *to)
         return make_error(ErrorKind::Invalid,
-                          "\"quiet_from\" and \"quiet_to\" are the same; a rule that is to be quiet "
-                          "all day is switched off with \"enabled\": false");
+                          "\"quiet_from\" and \"quiet_to\" are the same; to silence a rule all "
+                          "day, set \"enabled\": false");
     QuietHours hours;
     TRY(take_text(object, "quiet_zone", name_limit_bytes, hours.zone));
     if (!from && member_of(object, "quiet_zone") != nullptr)
-        return make_error(ErrorKind::Invalid, "\"quiet_zone\" goes with \"quiet_from\" and \"quiet_to\"");
+        return make_error(ErrorKind::Invalid, "\"quiet_zone\" needs \"quiet_from\" and \"quiet_to\"");
     if (!from) return success();
     if (const auto fine = check_zone_name(hours.zone); !fine)
         return make_error(ErrorKind::Invalid, "\"quiet_zone\": " + fine.error().message);
@@ -314,7 +314,7 @@ json::object rule_json(const Rule& rule) {
 Result<Rule> parse_rule(const std::string& definition) {
     json::error_code error;
     const json::value value = json::parse(definition, error);
-    if (error || !value.is_object()) return make_error(ErrorKind::Invalid, "the store's rule is not a JSON object");
+    if (error || !value.is_object()) return make_error(ErrorKind::Invalid, "the stored rule is not a JSON object");
     return read_rule(value.get_object());
 }
 

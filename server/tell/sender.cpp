@@ -110,7 +110,7 @@ Status send_out(const Outgoing& outgoing, Receivers receivers, const std::atomic
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(ready == CURLE_OK ? curl_easy_init() : nullptr,
                                                                      curl_easy_cleanup);
-    if (!handle) return make_error(ErrorKind::System, "libcurl does not start");
+    if (!handle) return make_error(ErrorKind::System, "cannot start libcurl");
     Exchange exchange{outgoing, stopping};
     CURL* curl = handle.get();
     curl_easy_setopt(curl, CURLOPT_URL, outgoing.url.c_str());
@@ -135,15 +135,16 @@ Status send_out(const Outgoing& outgoing, Receivers receivers, const std::atomic
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     const std::string host = host_of(outgoing.url);
-    if (code == CURLE_ABORTED_BY_CALLBACK) return make_error(ErrorKind::Vanished, "the server stops");
+    if (code == CURLE_ABORTED_BY_CALLBACK) return make_error(ErrorKind::Vanished, "the server is shutting down");
     if (code != CURLE_OK && !exchange.refused_address.empty())
         return make_error(ErrorKind::Denied, host + " is " + exchange.refused_address +
-                                                 ", an address of the server's own machine, link or cloud, to which "
-                                                 "rules send nothing unless the server has --allow-local-receivers");
+                                                 ", a loopback, link-local or cloud metadata address; rules may "
+                                                 "only use it if the server has --allow-local-receivers");
     const bool read_enough = code == CURLE_WRITE_ERROR && !mail;
     if (code != CURLE_OK && !read_enough)
-        return make_error(ErrorKind::System, host + ": " + curl_easy_strerror(code) +
-                                                 (mail && status >= 400 ? ", it said " + std::to_string(status) : ""));
+        return make_error(ErrorKind::System,
+                          host + ": " + curl_easy_strerror(code) +
+                              (mail && status >= 400 ? ", with reply " + std::to_string(status) : ""));
     if (!mail && (status < 200 || status > 299)) return refused(host, status, exchange.answer);
     return success();
 }

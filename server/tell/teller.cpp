@@ -86,7 +86,7 @@ Result<bool> Teller::look_once(std::uint64_t now_realtime_ns) {
     const Status looked = look_at(*stored, now_realtime_ns);
     if (looked) return true;
     ++figures_.look_failures;
-    log_(fmt::format("rule \"{}\" cannot be looked at: {}", stored->name, looked.error().message));
+    log_(fmt::format("rule \"{}\" cannot be evaluated: {}", stored->name, looked.error().message));
     TRY(store_.note_look_failure(stored->id, looked.error().message));
     return true;
 }
@@ -124,7 +124,7 @@ Result<bool> Teller::send_once(std::uint64_t now_realtime_ns) {
         message->reason = sent.error().message;
         log_(fmt::format("message {} of rule {} was not delivered: {}; attempt {}, {}", message->id, message->rule,
                          message->reason, message->attempts,
-                         next_ns ? "tried again in " + format_duration(std::chrono::nanoseconds(*next_ns - now_ns))
+                         next_ns ? "retry in " + format_duration(std::chrono::nanoseconds(*next_ns - now_ns))
                                  : std::string("given up")));
     }
     TRY(store_.settle_message(*message, now_ns));
@@ -144,14 +144,12 @@ std::string teller_metrics(const TellerFigures& figures, const MessageCounts& co
         return fmt::format("# HELP lagtrap_server_{0} {1}\n# TYPE lagtrap_server_{0} {2}\nlagtrap_server_{0} {3}\n",
                            name, help, type, value);
     };
-    return metric("counter", "messages_delivered_total", "Messages of rules delivered.", figures.delivered) +
-           metric("counter", "message_failures_total", "Attempts to deliver a message of a rule that failed.",
-                  figures.failures) +
-           metric("counter", "messages_given_up_total", "Messages of rules that were never delivered.",
-                  figures.given_up) +
-           metric("counter", "rule_failures_total", "Looks at a rule that failed.", figures.look_failures) +
-           metric("gauge", "messages_waiting", "Messages of rules that wait, on any server.", counts.waiting) +
-           metric("gauge", "rules_unwell", "Rules whose last message or look failed.", counts.unwell_rules);
+    return metric("counter", "messages_delivered_total", "Messages delivered.", figures.delivered) +
+           metric("counter", "message_failures_total", "Failed attempts to deliver a message.", figures.failures) +
+           metric("counter", "messages_given_up_total", "Messages given up without delivery.", figures.given_up) +
+           metric("counter", "rule_failures_total", "Failed evaluations of rules.", figures.look_failures) +
+           metric("gauge", "messages_waiting", "Messages waiting for delivery, on all servers.", counts.waiting) +
+           metric("gauge", "rules_unwell", "Rules whose last message or evaluation failed.", counts.unwell_rules);
 }
 
 }  // namespace lagtrap::server

@@ -33,7 +33,7 @@ bool is_name(std::string_view zone) {
 }
 
 Error broken(const std::string& what) {
-    return make_error(ErrorKind::Invalid, "the file of a time zone is damaged: " + what);
+    return make_error(ErrorKind::Invalid, "the time zone file is damaged: " + what);
 }
 
 // Reads big-endian numbers of a file with bounds checks.
@@ -100,7 +100,7 @@ Result<std::int64_t> offset_of_file(std::string_view bytes, std::int64_t at_unix
         kinds.skip(before - 1);
         kind = static_cast<std::size_t>(kinds.number(1) & 0xff);
     }
-    if (kind >= counts->types) return broken("a transition to no kind of time");
+    if (kind >= counts->types) return broken("a transition to an undefined time type");
     Reader types(reader.rest());
     types.skip(counts->transitions * 9 + kind * 6);
     return types.number(4);
@@ -204,7 +204,7 @@ std::optional<ChangeRule> read_change(Text& text) {
 }  // namespace
 
 Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t at_unix_s) {
-    const auto wrong = [&] { return broken("\"" + printable(posix.substr(0, 100)) + "\" is no zone of POSIX"); };
+    const auto wrong = [&] { return broken("\"" + printable(posix.substr(0, 100)) + "\" is not a POSIX time zone"); };
     Text text(posix);
     // POSIX counts west of Greenwich as positive.
     if (!text.name()) return wrong();
@@ -235,7 +235,7 @@ Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t 
 Status check_zone_name(const std::string& zone) {
     if (is_name(zone)) return success();
     return make_error(ErrorKind::Invalid, "\"" + printable(zone.substr(0, zone_limit_bytes)) +
-                                              "\" is no name of a time zone, such as Europe/Berlin or UTC");
+                                              "\" is not the name of a time zone, such as Europe/Berlin or UTC");
 }
 
 Result<std::int64_t> zone_offset_s(const std::string& zone, std::int64_t at_unix_s, const std::string& folder) {
@@ -245,7 +245,7 @@ Result<std::int64_t> zone_offset_s(const std::string& zone, std::int64_t at_unix
     const auto bytes = read_file(folder + "/" + zone, file_limit_bytes);
     // The folder of the zones also has lists and version files.
     if (!bytes || !bytes->starts_with(magic))
-        return make_error(ErrorKind::NotFound, "the server's machine knows no time zone \"" + zone + "\"");
+        return make_error(ErrorKind::NotFound, "the server's machine has no time zone \"" + zone + "\"");
     return offset_of_file(*bytes, at_unix_s);
 }
 

@@ -141,7 +141,7 @@ class Webhooks(RuleCase):
         with sqlite3.connect(self.root / "data" / "lagtrap.sqlite", timeout=30) as store:
             store.execute("UPDATE batch SET received_ns = received_ns - 300000000000")
         found = wait_for(lambda: [m for m in webhook.messages() if m["condition"] == "host_silent"], "the silence to be told")
-        self.assertRegex(found[0]["headline"], r"^Nothing came from host host-<1> for 5 minutes; the last at ")
+        self.assertRegex(found[0]["headline"], r"^No data from host host-<1> for 5 minutes; the last came at ")
         checker.ask("POST", f"/api/v1/rules/{silent['id']}/test", expect=202)
         test = wait_for(lambda: [m for m in webhook.messages() if m["test"]], "the test")
         self.assertIn("This is a test of the rule silent", test[0]["headline"])

@@ -55,28 +55,28 @@ TEST(Rules, WhatIsWrongIsNamed) {
     EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "webhook", "address": "https://ann:pass@a/"})"),
                 HasSubstr("secret"));
     EXPECT_THAT(error_of(R"({"condition": "new_cause", "over_ns": 5, "way": "webhook", "address": "https://a"})"),
-                HasSubstr("goes with p99"));
+                HasSubstr("only with p99"));
     EXPECT_THAT(error_of(R"({"condition": "p99", "way": "webhook", "address": "https://a"})"),
-                HasSubstr("one of them"));
+                HasSubstr("needs either"));
     EXPECT_THAT(
         error_of(R"({"condition": "p99", "over_ns": 5, "factor": 2, "way": "webhook", "address": "https://a"})"),
-        HasSubstr("one of them"));
+        HasSubstr("needs either"));
     EXPECT_THAT(error_of(R"({"condition": "p99", "over_ns": -5, "way": "webhook", "address": "https://a"})"),
                 HasSubstr("over_ns"));
     EXPECT_THAT(error_of(R"({"condition": "host_silent", "way": "webhook", "address": "https://a"})"),
                 HasSubstr("silent_ns"));
     EXPECT_THAT(
         error_of(R"({"condition": "new_cause", "way": "alertmanager", "address": "http://a", "quiet_from": "1:00"})"),
-        HasSubstr("does not go"));
+        HasSubstr("cannot be used with"));
     EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "25:00"})"),
                 HasSubstr("22:00"));
     EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "21:00"})"),
-                HasSubstr("go together"));
+                HasSubstr("must be set together"));
     EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_zone": "UTC"})"),
-                HasSubstr("goes with \"quiet_from\""));
+                HasSubstr("needs \"quiet_from\""));
     EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "21:00",
                              "quiet_to": "22:00", "quiet_zone": "../Berlin"})"),
-                HasSubstr("no name of a time zone, such as Europe/Berlin"));
+                HasSubstr("not the name of a time zone, such as Europe/Berlin"));
     EXPECT_THAT(
         error_of(R"({"condition": "new_cause", "way": "email", "address": "smtp://a", "from": "a@b", "to": []})"),
         HasSubstr("1 to 20"));
@@ -206,7 +206,7 @@ TEST(Judging, SilenceAndLosses) {
     const std::uint64_t now_ns = midnight_ns;
     const auto silent = judge_silence(rule, {{"a", now_ns - 29 * minute_ns}, {"b", now_ns - 45 * minute_ns}}, now_ns);
     ASSERT_THAT(silent, SizeIs(1));
-    EXPECT_THAT(Facts::parse(silent[0].facts).title, HasSubstr("Nothing came from host b for 45 minutes"));
+    EXPECT_THAT(Facts::parse(silent[0].facts).title, HasSubstr("No data from host b for 45 minutes"));
     rule.condition = Condition::RunsLost;
     rule.over_runs = 10;
     const auto losing = judge_losses(rule, {30, {{"a", 20, 0}, {"b", 10, 0}}});
