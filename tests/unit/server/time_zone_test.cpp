@@ -93,8 +93,7 @@ TEST(TimeZone, RulesAtTheEndOfAFileAreReadAsTheCLibraryReadsThem) {
 
 TEST(TimeZone, AnUnknownZoneAndANameOfNoneAreErrors) {
     EXPECT_EQ(zone_offset_s("Europe/Atlantis", 0).error().kind, ErrorKind::NotFound);
-    EXPECT_THAT(zone_offset_s("Europe/Atlantis", 0).error().message,
-                HasSubstr("has no time zone \"Europe/Atlantis\""));
+    EXPECT_THAT(zone_offset_s("Europe/Atlantis", 0).error().message, HasSubstr("has no time zone \"Europe/Atlantis\""));
     EXPECT_EQ(zone_offset_s("Europe", 0).error().kind, ErrorKind::NotFound) << "a folder";
     EXPECT_EQ(zone_offset_s("leapseconds", 0).error().kind, ErrorKind::NotFound) << "a file that is no zone";
     for (const char* name :
