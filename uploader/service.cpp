@@ -123,7 +123,7 @@ Result<Service> Service::create(ServiceSettings settings, Reload reload) {
     TRY_ASSIGN(service.lock_, service.spool_.lock_for_sending());
     const auto left = service.spool_.recover();
     if (!left) service.note_spool_trouble(left.error());
-    if (left && *left > 0) spdlog::info("put {} half-sent bundle(s) back", *left);
+    if (left && *left > 0) spdlog::info("{} interrupted upload(s) will be sent again", *left);
     TRY_ASSIGN(service.signals_, open_signals());
     TRY_ASSIGN(service.changes_, watch_folder(service.spool_.folder(spool::EntryState::Ready)));
     return service;

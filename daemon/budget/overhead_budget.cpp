@@ -310,7 +310,7 @@ void OverheadBudget::stop_counts(std::uint64_t& cost_ns, std::uint64_t available
         state.counts_all = state.counted = false;
         steps.push_back(
             {BudgetStep::Action::StopCount, event,
-             fmt::format("counting its begins took {} of a CPU, all watching {}; the limit is {}",
+             fmt::format("counting its begins took {} of a CPU, watching {} in total; the limit is {}",
                          percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)),
                          percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm))});
         cost_ns -= std::min(cost_ns, count_ns);
@@ -374,7 +374,7 @@ void OverheadBudget::shed_whole(Given& given, BudgetStep::Action action, std::ui
     if (part_ns < (cost_ns - available_ns) / worthwhile_part) return;
     give_up(given, now_ns);
     steps.push_back({action, 0,
-                     fmt::format("it took {} of a CPU, all watching {}; the limit is {}",
+                     fmt::format("it took {} of a CPU, watching {} in total; the limit is {}",
                                  percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)),
                                  percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm))});
     cost_ns -= std::min(cost_ns, part_ns);

@@ -138,7 +138,7 @@ class Trace {
             const std::uint64_t now_ns = monotonic_ns();
             if (request_.count != 0 && told == request_.count) return "call count reached";
             if (answer_.is_unwanted()) return "the client disconnected";
-            if (stop_.load()) return "lagtrapd stops";
+            if (stop_.load()) return "lagtrapd is stopping";
             if (process_->has_ended()) return "the process exited";
             if (request_.length.count() != 0 &&
                 now_ns - began_ns >= static_cast<std::uint64_t>(request_.length.count()))

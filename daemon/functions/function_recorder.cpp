@@ -64,7 +64,7 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
         const std::uint64_t now_ns = monotonic_ns();
         if (now_ns - window_->period_ns() >= period_ns) end_period(functions, now_ns);
         note(functions);
-        if (stop.load()) return "lagtrapd stops";
+        if (stop.load()) return "lagtrapd is stopping";
         if (over_.load()) return "stopped";
         if (functions.process_has_ended()) return "the process exited";
         if (!recorded_ || !recorded_->answer->is_unwanted()) continue;

@@ -25,7 +25,7 @@ std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::n
         lines.tell(seen.calls);
         lines.tell(seen.taken_out);
         if (lines.is_unwanted()) return "stopped";
-        if (stop.load()) return "lagtrapd stops";
+        if (stop.load()) return "lagtrapd is stopping";
         if (functions.process_has_ended()) return "the process exited";
         if (length.count() != 0 && monotonic_ns() - functions.began_ns() >= static_cast<std::uint64_t>(length.count()))
             return "time limit reached";

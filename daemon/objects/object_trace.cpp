@@ -152,7 +152,7 @@ class ObjectTrace {
                     calls::to_json(calls::ObjectCounts{now_ns, engine_->counts(plan_.told.classes.size())})));
             }
             if (answer_.is_unwanted()) return "stopped";
-            if (stop_.load()) return "lagtrapd stops";
+            if (stop_.load()) return "lagtrapd is stopping";
             if (process_->has_ended()) return "the process exited";
             if (request_.length.count() != 0 &&
                 now_ns - began_ns_ >= static_cast<std::uint64_t>(request_.length.count()))

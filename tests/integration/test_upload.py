@@ -162,7 +162,7 @@ class Damage(SpoolCase):
         self.assertEqual(server.bundles(), [])
         code, lines = self.upload(server.url)
         self.assertEqual(code, 0, lines)
-        self.assertIn("put 1 half-sent", lines)
+        self.assertIn("1 interrupted upload(s) will be sent again", lines)
         self.assertEqual([row["digest"] for row in server.bundles()], [sha256(content)])
         self.assertEqual(self.in_state("sent"), [name])
         self.assertEqual(server.incoming(), [])

@@ -239,7 +239,7 @@ TEST(OverheadBudget, AnEventThatGoesIsCountedWhereItsBeginsFit) {
     const auto full = budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 5 * second);
     ASSERT_THAT(steps_of(full), ElementsAre(Pair(Action::StopCount, 0)));
     EXPECT_FALSE(budget.counts_all(0));
-    EXPECT_THAT(full[0].reason, HasSubstr("counting its begins took 6 % of a CPU, all watching 14 %"));
+    EXPECT_THAT(full[0].reason, HasSubstr("counting its begins took 6 % of a CPU, watching 14 % in total"));
     EXPECT_THAT(budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 7 * second), IsEmpty());
 }
 
@@ -394,7 +394,7 @@ TEST(OverheadBudget, TheHistoryGoesFirstAndComesBack) {
     auto steps = budget.look(use, second);
     ASSERT_EQ(steps.size(), 1U);
     EXPECT_EQ(steps[0].action, BudgetStep::Action::DropHistory);
-    EXPECT_THAT(steps[0].reason, testing::HasSubstr("took 4 % of a CPU, all watching 12 %"));
+    EXPECT_THAT(steps[0].reason, testing::HasSubstr("took 4 % of a CPU, watching 12 % in total"));
     EXPECT_GT(budget.history_again_ns(), second);
     use.history_ns = 0;
     EXPECT_TRUE(budget.look(use, 3 * second).empty());
