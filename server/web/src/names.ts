@@ -1,5 +1,19 @@
 // Shortens long function names: template arguments say little and may have hundreds of letters.
 
+// Frames of causes that are states: "[sleep]", "[waits for a CPU]".
+export function isState(frame: { function: string; module: string }): boolean {
+  return frame.module === "" && /^\[.+\]$/.test(frame.function);
+}
+
+const states = ["waits for a CPU", "on CPU", "not recorded", "other"];
+
+// The function, or the state as the flame graph calls it: "blocked: sleep" for "[sleep]".
+export function stateName(frame: { function: string; module: string }): string {
+  if (!isState(frame)) return frame.function;
+  const state = frame.function.slice(1, -1);
+  return states.includes(state) ? state : `blocked: ${state}`;
+}
+
 // Cached because a flame graph draws its names again whenever the mouse moves.
 const folded_names = new Map<string, string>();
 const most_names = 20000;
@@ -56,4 +70,52 @@ function fold(name: string): string {
     }
   }
   return folded;
+}
+
+// Keeps both ends, because the middle of control groups and paths says least.
+export function shortenMiddle(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = Math.floor((most - 1) * 0.6);
+  return `${text.slice(0, most - 1 - end)}…${text.slice(text.length - end)}`;
+}
+
+// Where the argument list of a function begins; -1 without one. "(anonymous namespace)" and the
+// brackets of "operator()" are none.
+function argumentsAt(name: string): number {
+  let depth = 0; // of template arguments
+  for (let at = 1; at < name.length; ++at) {
+    if (name[at] === "<" && part_of_name.test(name[at - 1]) && !name.slice(0, at).endsWith("operator")) ++depth;
+    else if (name[at] === ">" && depth > 0 && name[at - 1] !== "-") --depth;
+    if (name[at] !== "(" || depth > 0 || name.startsWith("(anonymous", at)) continue;
+    if (name.startsWith("()", at) && name.slice(0, at).endsWith("operator")) ++at;
+    else if (name[at - 1] !== " " && name[at - 1] !== ":") return at;
+  }
+  return -1;
+}
+
+// The positions after each "::" outside brackets.
+function scopes(name: string): number[] {
+  const found: number[] = [];
+  let depth = 0;
+  for (let at = 0; at < name.length; ++at) {
+    if ("<([{".includes(name[at])) ++depth;
+    else if (">)]}".includes(name[at]) && name[at - 1] !== "-") --depth;
+    else if (depth === 0 && name.startsWith("::", at)) found.push(at + 2);
+  }
+  return found;
+}
+
+// A name in at most `most` letters: without arguments, then without outer namespaces, then without
+// short template arguments, and only then with letters cut.
+export function fitName(name: string, most: number): string {
+  if (name.length <= most) return name;
+  let text = name;
+  const begin = argumentsAt(text);
+  if (begin > 0) text = `${text.slice(0, begin)}(…)`;
+  if (text.length <= most) return text;
+  for (const at of scopes(text)) if (text.length - at + 3 <= most) return `…::${text.slice(at)}`;
+  const last = scopes(text).at(-1);
+  if (last !== undefined) text = `…::${text.slice(last)}`;
+  text = text.replace(/<[^<>…]*>/g, "<…>");
+  return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstAfter, isWithin, layOut, nodeAt } from "../src/flame/layout";
-import { invertTree, readTree, searchTree, topStacks } from "../src/flame/tree";
+import { foldTree, isLibc } from "../src/flame/fold";
+import { invertTree, largestMatch, readTree, searchTree, topStacks } from "../src/flame/tree";
 import type { Flame, FlameNode } from "../src/types";
 
 const names = ["all", "main", "parse", "copy", "wait", "<script>"].map((name) => ({ function: name, module: name === "copy" ? "/lib/libc.so" : "/bin/app" }));
@@ -104,6 +105,59 @@ test("search takes modules, expressions and any letters, and says what is wrong"
   assert.deepEqual(places("<script>"), []);
   assert.equal(searchTree(tree, "   "), null);
   assert.match(String(searchTree(tree, "/(/")), /regular expression/);
+});
+
+test("a state is found by its name in brackets and by the name of its node", () => {
+  const tree = readTree({ ...flame([[-1, 0, 100, 0, 3], [0, 1, 60, 0, 3], [0, 2, 40, 0, 3]]), names: ["all", "blocked: sleep", "waits for a CPU"].map((name) => ({ function: name, module: "" })) });
+  for (const [query, nodes] of [["[sleep]", [1]], ["blocked: sleep", [1]], ["[waits for a CPU]", [2]], ["[leep]", []]] as const) {
+    const found = searchTree(tree, query);
+    assert.ok(found !== null && typeof found !== "string");
+    assert.deepEqual(found.nodes, nodes, query);
+  }
+});
+
+test("the match with the most time is the one to open at", () => {
+  const tree = readTree(sample);
+  const of = (query: string) => {
+    const found = searchTree(tree, query);
+    return largestMatch(tree, typeof found === "string" ? null : found);
+  };
+  assert.equal(of("libc"), 4);
+  assert.equal(of("no such name"), -1);
+  assert.equal(largestMatch(tree, null), -1);
+});
+
+// main → pthread_mutex_lock → __lll_lock_wait (both libc) → entry → do_syscall_64 → __x64_sys_futex →
+// futex_wait (kernel) → blocked; the kernel is entered from main as well.
+test("chains of kernel and libc frames are folded into the first that says something", () => {
+  const rows: [string, string, number, number, number][] = [
+    ["all", "", -1, 100, 3], ["main", "/bin/app", 0, 100, 0], ["pthread_mutex_lock", "/lib/libc.so.6", 1, 70, 0], ["__lll_lock_wait", "/lib/libc.so.6", 2, 65, 0],
+    ["entry_SYSCALL_64", "[kernel]", 3, 60, 1], ["do_syscall_64", "[kernel]", 4, 60, 1], ["__x64_sys_futex", "[kernel]", 5, 60, 1], ["futex_wait", "[kernel]", 6, 55, 1],
+    ["blocked: lock (futex)", "", 7, 50, 3], ["entry_SYSCALL_64", "[kernel]", 1, 20, 1], ["ksys_read", "[kernel]", 9, 20, 1], ["qsort", "/lib/libc.so.6", 1, 10, 0], ["compare", "/bin/app", 11, 8, 0], ["memcmp", "/lib/libc.so.6", 12, 3, 0],
+  ];
+  const tree = readTree({
+    unit: "ns", total: 100, baseline_total: null, dropped: 0, names: rows.map(([name, module]) => ({ function: name, module })),
+    nodes: rows.map(([, , parent, value, kind], index): FlameNode => [parent, index, value, 0, kind]),
+  });
+  const folded = foldTree(tree);
+  const shown = [...folded.name].map((name, node) => [folded.names[name].function, folded.value[node], node === 0 ? "" : folded.names[folded.name[folded.parent[node]]].function]);
+  assert.deepEqual(shown, [
+    ["all", 100, ""], ["main", 100, "all"], ["pthread_mutex_lock", 70, "main"], ["__x64_sys_futex", 60, "pthread_mutex_lock"], ["blocked: lock (futex)", 50, "__x64_sys_futex"],
+    ["ksys_read", 20, "main"], ["qsort", 10, "main"], ["compare", 8, "qsort"], ["memcmp", 3, "compare"],
+  ]);
+  assert.deepEqual([...folded.self], [0, 0, 10, 10, 50, 20, 2, 5, 3]);
+});
+
+test("frames that folding joins are one node with the time of all", () => {
+  const names = [["all", ""], ["entry_a", "[kernel]"], ["entry_b", "[kernel]"], ["read", "[kernel]"]].map(([name, module]) => ({ function: name, module }));
+  const folded = foldTree(readTree({ ...flame([[-1, 0, 10, 8, 3], [0, 1, 6, 5, 1], [0, 2, 4, 3, 1], [1, 3, 6, 5, 1], [2, 3, 4, 3, 1]]), names }));
+  assert.deepEqual([...folded.value], [10, 10]);
+  assert.deepEqual([...folded.baseline], [8, 8]);
+});
+
+test("libc is known by its file in all its forms", () => {
+  for (const name of ["/lib/x86_64-linux-gnu/libc.so.6", "/lib/libpthread-2.31.so", "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1", "[vdso]"]) assert.ok(isLibc(name), name);
+  for (const name of ["/usr/lib/libcurl.so.4", "/usr/bin/ldd", "/lib/libstdc++.so.6", "[kernel]", "", "/lib/libcrypt.so.1"]) assert.ok(!isLibc(name), name);
 });
 
 test("top stacks are those with the most time of their own, innermost first", () => {

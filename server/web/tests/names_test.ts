@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foldName } from "../src/names";
+import { fitName, foldName, isState, shortenMiddle, stateName } from "../src/names";
 
 test("arguments of templates are folded, whatever they hold", () => {
   for (const [name, folded] of [
@@ -27,4 +27,32 @@ test("a name of 100,000 letters is folded, and brackets that never close stay", 
   const name = `f<${"std::tuple<".repeat(9000)}int${">".repeat(9000)}>::g`;
   assert.equal(foldName(name), "f<…>::g");
   assert.equal(foldName("a<".repeat(500)), "a<".repeat(500));
+});
+
+test("a state has one name everywhere; code without a name is none", () => {
+  assert.equal(stateName({ function: "[sleep]", module: "" }), "blocked: sleep");
+  assert.equal(stateName({ function: "[waits for a CPU]", module: "" }), "waits for a CPU");
+  assert.equal(stateName({ function: "[libfoo.so]", module: "/lib/libfoo.so" }), "[libfoo.so]");
+  assert.equal(stateName({ function: "main", module: "/bin/app" }), "main");
+  assert.ok(!isState({ function: "[libfoo.so]", module: "/lib/libfoo.so" }));
+});
+
+test("a name that is too long loses arguments, then namespaces, and only then letters", () => {
+  const name = "shop::pricing::Table::find(std::string const&, std::vector<int>)";
+  assert.equal(fitName(name, 200), name);
+  assert.equal(fitName(name, 40), "shop::pricing::Table::find(…)");
+  assert.equal(fitName(name, 25), "…::Table::find(…)");
+  assert.equal(fitName(name, 10), "…::find(…)");
+  assert.equal(fitName(name, 6), "…::fi…");
+  assert.equal(fitName("shop::(anonymous namespace)::price(int, long)", 40), "shop::(anonymous namespace)::price(…)");
+  assert.equal(fitName("a::b<c::d>::e<f::g>", 12), "…::e<f::g>");
+  assert.equal(fitName("std::function<void (int)>::operator()(int) const and more words", 34), "…::operator()(…)");
+  assert.equal(fitName("__x64_sys_futex_with_a_long_name", 12), "__x64_sys_f…");
+  assert.equal(fitName("", 4), "");
+});
+
+test("control groups keep both ends", () => {
+  assert.equal(shortenMiddle("/kubepods/pod1234/abcdef.scope", 16), "/kubep…def.scope");
+  assert.equal(shortenMiddle("nginx.service", 16), "nginx.service");
+  assert.equal(shortenMiddle("x".repeat(100), 20).length, 20);
 });

@@ -1,8 +1,8 @@
 // Draws the visible part of a flame graph. The canvas is never larger than the visible part:
 // browsers fail on canvases of some ten thousand pixels, and deep stacks are taller than that.
-import { cutText, frame, marksOf } from "../drawing/paint";
+import { frame, marksOf } from "../drawing/paint";
 import { type Span, Scale } from "../drawing/span";
-import { foldName } from "../names";
+import { fitName, foldName } from "../names";
 import type { NodeColours } from "./colours";
 import { type Layout, firstAfter } from "./layout";
 import type { FlameTree, Matches } from "./tree";
@@ -82,11 +82,11 @@ function drawLabels(
   const letter = widthOfLetter(context);
   for (const [node, left, right, top] of labels) {
     const room = Math.floor((right - left - 8) / letter);
-    const text = foldName(labelOf(tree, node));
+    const text = fitName(foldName(labelOf(tree, node)), room);
     const found = matches !== null && matches.found[node];
     context.globalAlpha = matches !== null && !found ? 0.75 : 1;
     context.fillStyle = found ? "#1c1f23" : ink.text;
-    context.fillText(cutText(text, room), left + 4, top + row_height / 2);
+    context.fillText(text, left + 4, top + row_height / 2);
   }
   context.globalAlpha = 1;
 }

@@ -7,7 +7,7 @@ import { useTheme } from "../theme";
 import { differenceColours, moduleColours } from "./colours";
 import { type View, drawFlame, labelOf, row_height } from "./draw";
 import { type Width, isWithin, layOut, nodeAt } from "./layout";
-import type { FlameTree, Matches } from "./tree";
+import { type FlameTree, type Matches, topStacks } from "./tree";
 
 interface Properties {
   tree: FlameTree;
@@ -16,7 +16,8 @@ interface Properties {
   matches: Matches | null;
   zoomed: number;
   onZoom: (node: number) => void;
-  // The next match, which should be scrolled into view.
+  // Selected and scrolled into view when it changes; null: what has the most time of its own is in
+  // view at first.
   reveal: { node: number } | null;
   label: string;
   tallest?: number;
@@ -63,6 +64,10 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
     setHovered(-1);
   }, [tree]);
 
+  // Brings a row to the middle of the box.
+  const centre = (node: number) => {
+    if (scroller.current) scroller.current.scrollTop = layout.depth[node] * row_height - (scroller.current.clientHeight - row_height) / 2;
+  };
   const select = (node: number) => {
     if (node < 0) return;
     setSelected(node);
@@ -73,7 +78,11 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
   useEffect(() => {
     if (!reveal) return;
     select(reveal.node);
+    centre(reveal.node);
   }, [reveal]);
+  useEffect(() => {
+    if (!reveal) centre(topStacks(tree, 1)[0]?.node ?? 0);
+  }, [tree]);
 
   const at = (event: MouseEvent): number => {
     const { x, y } = placeOn(canvas, event);

@@ -1,6 +1,7 @@
 // The tree of a flame graph: read from the API, inverted, searched. Draws nothing.
 import type { Flame } from "../types";
 
+export const kind_user = 0;
 export const kind_kernel = 1;
 export const kind_run_time = 2;
 export const kind_state = 3;
@@ -18,7 +19,7 @@ export interface FlameTree {
   baseline_total: number | null;
 }
 
-function withSelf(tree: Omit<FlameTree, "self" | "baseline_self">): FlameTree {
+export function withSelf(tree: Omit<FlameTree, "self" | "baseline_self">): FlameTree {
   const self = Float64Array.from(tree.value);
   const baseline_self = Float64Array.from(tree.baseline);
   for (let node = 1; node < tree.parent.length; ++node) {
@@ -124,8 +125,8 @@ export interface Matches {
   value: number; // of all matches, without counting nested ones twice
 }
 
-// Ignores case; "/.../" is a regular expression. Null for an empty query, a message for an invalid
-// one.
+// Ignores case; "/.../" is a regular expression; "[sleep]" also finds the state "blocked: sleep".
+// Null for an empty query, a message for an invalid one.
 export function searchTree(tree: FlameTree, query: string): Matches | string | null {
   const text = query.trim();
   if (text === "") return null;
@@ -139,7 +140,11 @@ export function searchTree(tree: FlameTree, query: string): Matches | string | n
     }
   } else {
     const lower = text.toLowerCase();
-    matches = (candidate) => candidate.toLowerCase().includes(lower);
+    const state = /^\[(.+)\]$/.exec(lower)?.[1] ?? null;
+    matches = (candidate) => {
+      const name = candidate.toLowerCase();
+      return name.includes(lower) || (state !== null && (name === state || name.endsWith(`: ${state}`)));
+    };
   }
   const by_name = tree.names.map((name) => matches(name.function) || matches(name.module));
   const found = new Uint8Array(tree.parent.length);
@@ -158,6 +163,11 @@ export function searchTree(tree: FlameTree, query: string): Matches | string | n
     }
   }
   return { found, nodes, value };
+}
+
+// The match with the most time; -1 without matches.
+export function largestMatch(tree: FlameTree, matches: Matches | null): number {
+  return (matches?.nodes ?? []).reduce((best, node) => (best < 0 || tree.value[node] > tree.value[best] ? node : best), -1);
 }
 
 export interface TopStack {

@@ -5,18 +5,27 @@ import { BuildName } from "../builds";
 import { colourOfState } from "../colours";
 import { type Filters, apiQuery } from "../filters";
 import { FlameGraph } from "../flame/flame_graph";
-import { readTree, searchTree } from "../flame/tree";
+import { foldTree } from "../flame/fold";
+import { largestMatch, readTree, searchTree } from "../flame/tree";
 import { baseName, formatAge, formatCount, formatDuration, formatShare, plural, shortId } from "../format";
 import { useGet } from "../load";
+import { isState, stateName } from "../names";
 import { Help } from "../help";
 import { CauseStatusTag, Empty, Failure, FunctionName, Ready, Section, Swatch } from "../parts";
 import type { Cause, Causes, Flame } from "../types";
 
 export function causeAddress(cause: Cause): string | null {
   if (!cause.example) return null;
-  const search = cause.frames.find((frame) => frame.function !== "")?.function ?? "";
+  const search = culpritOf(cause);
   const query = new URLSearchParams({ against: "normal", ...(search === "" ? {} : { search }) });
   return `/bundle/${cause.example.bundle}/${cause.example.delay}?${query}`;
+}
+
+// The function at fault, as the flame graph calls it; if there is none, the state.
+function culpritOf(cause: Cause): string {
+  const named = cause.frames.filter((frame) => frame.function !== "");
+  const found = named.find((frame) => !isState(frame)) ?? named[0];
+  return found ? stateName(found) : "";
 }
 
 export function CauseList({ event, filters }: { event: string; filters: Filters }) {
@@ -76,7 +85,7 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
               <h3>Call stack at fault</h3>
               <ol class="stack">
                 {cause.frames.map((frame, index) => (
-                  <li key={index}><FunctionName name={frame.function || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>
+                  <li key={index}><FunctionName name={stateName(frame) || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>
                 ))}
               </ol>
               <p class="muted">q = {cause.q_value.toPrecision(2)} (p = {cause.p_value.toPrecision(2)}) · signature <span class="code">{shortId(cause.signature)}</span></p>
@@ -151,18 +160,21 @@ function ExamplePicture({ cause }: { cause: Cause }) {
     });
     return () => abort.abort();
   }, [example.bundle, example.delay]);
-  const tree = useMemo(() => (flame ? readTree(flame) : null), [flame]);
-  const matches = useMemo(() => {
-    const name = cause.frames.find((frame) => frame.function !== "")?.function;
-    const found = tree && name ? searchTree(tree, name) : null;
-    return found !== null && typeof found !== "string" && found.nodes.length > 0 ? found : null;
-  }, [tree, cause]);
+  const { tree, matches, reveal } = useMemo(() => {
+    const whole = flame ? readTree(flame) : null;
+    if (whole === null) return { tree: null, matches: null, reveal: null };
+    for (const candidate of [foldTree(whole), whole]) {
+      const found = searchTree(candidate, culpritOf(cause));
+      if (found !== null && typeof found !== "string" && found.nodes.length > 0) return { tree: candidate, matches: found, reveal: { node: largestMatch(candidate, found) } };
+    }
+    return { tree: foldTree(whole), matches: null, reveal: null };
+  }, [flame, cause]);
   return (
     <div class="example">
       <h3>Typical delay; the function at fault is highlighted</h3>
       {problem ? <Failure error={problem} /> : tree === null ? <p class="loading" role="status">Loading…</p> : (
         <FlameGraph
-          tree={tree} width="value" difference={matches === null} matches={matches} zoomed={zoomed} onZoom={setZoomed} reveal={null} tallest={220}
+          tree={tree} width="value" difference={matches === null} matches={matches} zoomed={zoomed} onZoom={setZoomed} reveal={reveal} tallest={220}
           label={`Flame graph of a typical delay: ${cause.title}`}
         />
       )}

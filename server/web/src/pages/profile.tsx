@@ -6,7 +6,8 @@ import { difference_steps, legendOf } from "../flame/colours";
 import { labelOf } from "../flame/draw";
 import { FlameGraph } from "../flame/flame_graph";
 import type { Width } from "../flame/layout";
-import { type FlameTree, invertTree, readTree, searchTree, topStacks } from "../flame/tree";
+import { foldTree } from "../flame/fold";
+import { type FlameTree, type Matches, invertTree, largestMatch, readTree, searchTree, topStacks } from "../flame/tree";
 import { baseName, formatCount, formatDuration, formatShare, plural } from "../format";
 import { useGet } from "../load";
 import { foldName } from "../names";
@@ -49,34 +50,56 @@ export function Profile({ digest, delay, place }: { digest: string; delay: Delay
   );
 }
 
-function useTree(flame: Flame, inverted: boolean): FlameTree {
-  const tree = useMemo(() => readTree(flame), [flame]);
-  return useMemo(() => (inverted ? invertTree(tree) : tree), [tree, inverted]);
+interface Searched {
+  tree: FlameTree;
+  whole: FlameTree; // never folded or inverted
+  found: Matches | string | null;
+  folded: boolean;
+}
+
+// Folded frames are shown if only they match the search.
+function useTree(flame: Flame, wanted: { inverted: boolean; folded: boolean }, text: string): Searched {
+  const whole = useMemo(() => readTree(flame), [flame]);
+  const turned = useMemo(() => (wanted.inverted ? invertTree(whole) : whole), [whole, wanted.inverted]);
+  const folded = useMemo(() => {
+    if (!wanted.folded) return turned;
+    return wanted.inverted ? invertTree(foldTree(whole)) : foldTree(whole);
+  }, [whole, turned, wanted.inverted, wanted.folded]);
+  return useMemo(() => {
+    const found = searchTree(folded, text);
+    if (found === null || typeof found === "string" || found.nodes.length > 0) return { tree: folded, whole, found, folded: wanted.folded };
+    const found_in_all = searchTree(turned, text);
+    const only_there = found_in_all !== null && typeof found_in_all !== "string" && found_in_all.nodes.length > 0;
+    return only_there ? { tree: turned, whole, found: found_in_all, folded: false } : { tree: folded, whole, found, folded: wanted.folded };
+  }, [folded, turned, whole, text, wanted.folded]);
 }
 
 function Graph({ flame, against, place }: { flame: Flame; against: boolean; place: Place }) {
   const inverted = place.query.get("view") === "inverted";
   const width: Width = against && flame.baseline_total !== null && place.query.get("width") === "normal" ? "baseline" : "value";
-  const tree = useTree(flame, inverted);
   const query = place.query.get("search") ?? "";
   const [text, setText] = useState(query);
-  const [reveal, setReveal] = useState<{ node: number; index: number } | null>(null);
+  const { tree, whole, found, folded } = useTree(flame, { inverted, folded: place.query.get("frames") !== "all" }, text);
+  const [reveal, setReveal] = useState<{ node: number; index: number } | null>(null); // index -1: not stepped to
   const box = useRef<HTMLInputElement>(null);
-  const found = useMemo(() => searchTree(tree, text), [tree, text]);
   const matches = found !== null && typeof found !== "string" ? found : null;
   const zoom_text = place.query.get("zoom") ?? "0";
   const zoomed = /^\d{1,5}$/.test(zoom_text) && Number(zoom_text) < tree.parent.length ? Number(zoom_text) : 0;
   useEffect(() => setText(query), [query]);
   useEffect(() => {
-    setReveal(null);
     if (text === query) return undefined;
     const timer = setTimeout(() => setQuery({ search: text }, "replace"), 300);
     return () => clearTimeout(timer);
   }, [text]);
+  // Opens at the match with the most time.
+  useEffect(() => {
+    const node = largestMatch(tree, matches);
+    setReveal(node < 0 ? null : { node, index: -1 });
+  }, [tree, matches]);
   useSearchKey(box);
   const step = (direction: number) => {
     if (!matches || matches.nodes.length === 0) return;
-    const index = reveal ? (reveal.index + direction + matches.nodes.length) % matches.nodes.length : 0;
+    const index = reveal === null || (reveal.index < 0 && direction > 0) ? 0 : (Math.max(0, reveal.index) + direction + matches.nodes.length) % matches.nodes.length;
     setReveal({ node: matches.nodes[index], index });
   };
   const zoom = (node: number) => setQuery({ zoom: node === 0 ? undefined : String(node) }, "replace");
@@ -96,11 +119,12 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
           />
         </label>
         <span class="found" data-testid="flame-found" role="status">
-          {typeof found === "string" ? <span class="problem">{found}</span> : matches ? `${formatShare(Math.min(1, matches.value / Math.max(1, tree.total)))} in ${plural(matches.nodes.length, "match", "matches")}${reveal ? `, at ${reveal.index + 1}` : ""}` : ""}
+          {typeof found === "string" ? <span class="problem">{found}</span> : matches ? `${formatShare(Math.min(1, matches.value / Math.max(1, tree.total)))} in ${plural(matches.nodes.length, "match", "matches")}${reveal && reveal.index >= 0 ? `, at ${reveal.index + 1}` : ""}` : ""}
         </span>
         <button type="button" disabled={!matches || matches.nodes.length === 0} onClick={() => step(-1)} aria-label="Previous match">↑</button>
         <button type="button" disabled={!matches || matches.nodes.length === 0} onClick={() => step(1)} aria-label="Next match">↓</button>
         <Choice<"calls" | "inverted"> label="Direction" value={inverted ? "inverted" : "calls"} options={[["calls", "callers first"], ["inverted", "inverted"]]} onChoose={(value) => setQuery({ view: value === "inverted" ? value : undefined, zoom: undefined })} />
+        <Choice<"folded" | "all"> label="Kernel and libc" value={folded ? "folded" : "all"} options={[["folded", "kernel and libc folded"], ["all", "all frames"]]} onChoose={(value) => setQuery({ frames: value === "all" ? value : undefined, zoom: undefined })} />
         {against && flame.baseline_total !== null && (
           <Choice<Width> label="Width" value={width} options={[["value", "width: this delay"], ["baseline", "width: normal"]]} onChoose={(value) => setQuery({ width: value === "baseline" ? "normal" : undefined })} />
         )}
@@ -119,7 +143,7 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
           <p id="flame-keys">Arrows: caller, callee, neighbours. Enter: zoom. Backspace: zoom out to the caller. Escape: whole graph. /: search; Enter there: next match.</p>
         </details>
       </div>
-      <TopStacks tree={useTree(flame, false)} />
+      <TopStacks tree={whole} />
     </>
   );
 }
