@@ -37,7 +37,7 @@ const files = result.outputFiles.map((file) => ({ path: `/assets/${file.path.spl
 const nameOf = (suffix) => files.find((file) => file.path.endsWith(suffix)).path.slice("/assets/".length);
 const page = (await readFile(join(here, "src/index.html"), "utf8")).replace("@STYLE@", nameOf(".css")).replace("@SCRIPT@", nameOf(".js"));
 files.push({ path: "/index.html", bytes: Buffer.from(page) });
-files.push({ path: "/assets/licences.txt", bytes: Buffer.from(await licences(["preact", "chart.js", "@kurkle/color"])) });
+files.push({ path: "/assets/licences.txt", bytes: Buffer.from(await licences(["preact"])) });
 
 for (const file of files) {
   file.brotli = brotliCompressSync(file.bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: file.bytes.length } });
@@ -58,7 +58,7 @@ if (values.limit && weight > Number(values.limit)) {
   process.exit(1);
 }
 
-// The bundle contains these packages, and their licences require passing the licence text on.
+// The bundle contains these packages, and their licences require passing on the licence text.
 async function licences(names) {
   const texts = [];
   for (const name of names) {

@@ -5,7 +5,9 @@ import { type Theme, run_colours, set_colours } from "../colours";
 import { formatDuration, formatTime } from "../format";
 import { useTheme } from "../theme";
 import type { Run } from "../types";
-import { type BarChart, type BarConfiguration, ChartCanvas, axis } from "./chart";
+import { freshContext } from "../drawing/surface";
+import type { BarArea } from "./bar_area";
+import { type Bars as Picture, ChartCanvas } from "./chart";
 import { type Bars, type StageColour, axisEnd, runsBetween, stageAt, stageHeights } from "./run_order";
 
 const strip_height = 12; // below the bars: one mark per run, which opens it
@@ -45,35 +47,16 @@ export function describeRun(run: Run, colours: StageColour[], stage: number, par
   return parts.join(" · ");
 }
 
-function makeConfiguration(bars: Bars, colours: StageColour[], heights: number[][], theme: Theme): BarConfiguration {
-  const narrow = bars.slots.length > 150;
+function pictureOf(bars: Bars, colours: StageColour[], heights: number[][]): Picture {
   const fills = colours.length > 0 ? colours : [{ name: null, colour: run_colours.in_time }];
   return {
-    type: "bar",
-    data: {
-      labels: bars.slots.map((_, index) => String(index)),
-      datasets: fills.map((stage, index) => ({
-        label: stage.name ?? stage.words ?? "other stages",
-        data: bars.slots.map((run, slot) => (run === null ? null : colours.length > 0 ? heights[slot][index] : run.duration_ns / 1e6)),
-        backgroundColor: bars.slots.map((run) => (run?.dirty ? `${stage.colour}66` : stage.colour)),
-        barPercentage: 1,
-        categoryPercentage: narrow ? 1 : 0.86,
-      })),
-    },
-    options: {
-      events: [],
-      layout: { padding: { top: 16, bottom: strip_height } },
-      scales: {
-        x: { stacked: true, display: false },
-        y: {
-          stacked: true,
-          beginAtZero: true,
-          max: axisEnd(bars),
-          ...axis(theme, { ticks: { color: theme.muted, maxTicksLimit: 7, callback: (value: number | string) => formatDuration(Number(value) * 1e6) } }),
-        },
-      },
-      plugins: { tooltip: { enabled: false } },
-    },
+    sets: fills.map((stage, index) => ({
+      values: bars.slots.map((run, slot) => (run === null ? null : colours.length > 0 ? heights[slot][index] : run.duration_ns / 1e6)),
+      colour: (slot) => (bars.slots[slot]?.dirty ? `${stage.colour}66` : stage.colour),
+    })),
+    stacked: true, filled: bars.slots.length > 150 ? 1 : 0.86, whole: false, labels: null, max: axisEnd(bars),
+    value: (ms) => (ms === 0 ? "0" : formatDuration(ms * 1e6)),
+    padding: { top: 16, bottom: strip_height },
   };
 }
 
@@ -81,7 +64,7 @@ export function RunBars(properties: Properties) {
   const { bars, colours, sets, stage, part, onChoose, onSet, onStage, onOpen, onClear } = properties;
   const theme = useTheme();
   const heights = useMemo(() => bars.slots.map((run) => (run ? stageHeights(run, colours) : [])), [bars, colours]);
-  const chart = useRef<BarChart | null>(null);
+  const chart = useRef<BarArea | null>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
   const [cursor, setCursor] = useState<Cursor>({ slot: -1, stage: -1 });
   const [range, setRange] = useState<{ from: number; to: number } | null>(null);
@@ -106,11 +89,11 @@ export function RunBars(properties: Properties) {
   const place = (event: MouseEvent): Cursor & { open: boolean } => {
     const element = overlay.current as HTMLCanvasElement;
     const box = element.getBoundingClientRect();
-    const { scales, chartArea } = chart.current as BarChart;
-    const slot = Math.max(0, Math.min(bars.slots.length - 1, Math.round(scales.x.getValueForPixel(event.clientX - box.left) ?? 0)));
+    const area = chart.current as BarArea;
+    const slot = area.slotAt(event.clientX - box.left);
     const y = event.clientY - box.top;
-    const ms = scales.y.getValueForPixel(y) ?? 0;
-    const in_strip = y > chartArea.bottom;
+    const ms = area.valueAt(y);
+    const in_strip = y > area.box.bottom;
     const found = in_strip || !bars.slots[slot] ? -1 : stageAt(heights[slot], ms);
     return { slot, stage: found, open: in_strip || found < 0 };
   };
@@ -185,8 +168,8 @@ export function RunBars(properties: Properties) {
       <div class="run-canvas">
         <ChartCanvas
           height={300} inputs={[bars, colours, heights]} label={`${bars.slots.filter((slot) => slot).length} runs as stacked bars; the list of runs below has the same figures`}
-          make={(colour_theme) => makeConfiguration(bars, colours, heights, colour_theme)}
-          onChart={(made) => {
+          make={() => pictureOf(bars, colours, heights)}
+          onDrawn={(made) => {
             chart.current = made;
             setTurn((old) => old + 1);
           }}
@@ -245,17 +228,11 @@ interface Overlay {
   theme: Theme;
 }
 
-function drawOverlay(element: HTMLCanvasElement, chart: BarChart, state: Overlay): void {
-  const ratio = window.devicePixelRatio || 1;
-  const { clientWidth, clientHeight } = element;
-  element.width = Math.round(clientWidth * ratio);
-  element.height = Math.round(clientHeight * ratio);
-  const context = element.getContext("2d");
-  if (!context || !chart.chartArea) return;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  const { chartArea: area, scales } = chart;
-  const step = state.bars.slots.length > 1 ? (area.right - area.left) / state.bars.slots.length : area.right - area.left;
-  const left = (slot: number) => scales.x.getPixelForValue(slot) - step / 2;
+function drawOverlay(element: HTMLCanvasElement, chart: BarArea, state: Overlay): void {
+  const context = freshContext(element, { width: element.clientWidth, height: element.clientHeight });
+  if (!context) return;
+  const { box: area, step } = chart;
+  const left = (slot: number) => chart.x(slot) - step / 2;
   const { theme } = state;
 
   context.font = "11px system-ui, sans-serif";
@@ -264,7 +241,7 @@ function drawOverlay(element: HTMLCanvasElement, chart: BarChart, state: Overlay
     context.fillStyle = theme.muted;
     const text = `${group.to - group.from} ${group.name}`;
     const x = Math.max(left(group.from) + 1, label_end + 12);
-    context.fillText(text, x, area.top - 5);
+    context.fillText(text, x, area.top - 7);
     label_end = x + context.measureText(text).width;
   }
   state.bars.slots.forEach((run, slot) => {
@@ -279,7 +256,7 @@ function drawOverlay(element: HTMLCanvasElement, chart: BarChart, state: Overlay
       context.globalAlpha = 1;
       context.fillRect(x, area.top - 2, step, 3);
     }
-    if (run.duration_ns / 1e6 > scales.y.max) {
+    if (run.duration_ns / 1e6 > chart.max) {
       context.fillStyle = theme.text; // the bar continues beyond the axis
       context.beginPath();
       context.moveTo(x + step / 2, area.top - 3);
@@ -305,11 +282,11 @@ function drawOverlay(element: HTMLCanvasElement, chart: BarChart, state: Overlay
   drawCursor(context, chart, state, left, step);
 }
 
-function drawThreshold(context: CanvasRenderingContext2D, chart: BarChart, state: Overlay): void {
-  const { chartArea: area, scales } = chart;
+function drawThreshold(context: CanvasRenderingContext2D, chart: BarArea, state: Overlay): void {
+  const { box: area } = chart;
   const run = state.bars.slots.find((slot) => slot !== null);
   if (!run || run.threshold_ns === 0) return;
-  const y = scales.y.getPixelForValue(run.threshold_ns / 1e6);
+  const y = chart.y(run.threshold_ns / 1e6);
   if (y < area.top || y > area.bottom) return;
   context.strokeStyle = run_colours.late;
   context.lineWidth = 1;
@@ -329,18 +306,18 @@ function drawThreshold(context: CanvasRenderingContext2D, chart: BarChart, state
   context.fillText(text, area.right - width - 3, y - 4);
 }
 
-function drawCursor(context: CanvasRenderingContext2D, chart: BarChart, state: Overlay, left: (slot: number) => number, step: number): void {
+function drawCursor(context: CanvasRenderingContext2D, chart: BarArea, state: Overlay, left: (slot: number) => number, step: number): void {
   const { slot, stage } = state.cursor;
   if (slot < 0 || !state.bars.slots[slot]) return;
-  const { chartArea: area, scales } = chart;
+  const { box: area } = chart;
   const heights = state.heights[slot];
   context.strokeStyle = state.theme.text;
   context.lineWidth = 1;
   context.strokeRect(left(slot) - 0.5, area.top + 0.5, Math.max(2, step), area.bottom - area.top + strip_height - 2);
   if (stage < 0 || heights.length === 0) return;
   const below = heights.slice(0, stage).reduce((sum, height) => sum + height, 0);
-  const top = scales.y.getPixelForValue(below + heights[stage]);
-  const bottom = scales.y.getPixelForValue(below);
+  const top = chart.y(below + heights[stage]);
+  const bottom = chart.y(below);
   context.lineWidth = 2;
   context.strokeStyle = state.theme.accent;
   context.strokeRect(left(slot) - 1, top, Math.max(3, step + 1), Math.max(2, bottom - top));

@@ -2,44 +2,31 @@
 import { run_colours } from "../colours";
 import { formatCount, formatDuration, formatTime, plural } from "../format";
 import type { Summary } from "../types";
-import { type BarChart, type BarConfiguration, ChartCanvas, axis } from "./chart";
+import type { BarArea } from "./bar_area";
+import { ChartCanvas } from "./chart";
 
 const hour_ns = 3600n * 1000000000n;
 
 // Vertical lines at the percentiles, labeled where there is room.
-function percentileLines(summary: Summary, colour: string) {
-  const { histogram, percentiles } = summary;
-  return {
-    id: "percentiles",
-    afterDatasetsDraw(chart: BarChart) {
-      const { ctx, chartArea, scales } = chart;
-      let last = -Infinity;
-      for (const name of ["p50", "p75", "p90", "p95", "p99"] as const) {
-        const value = percentiles[name];
-        const index = histogram.findIndex((bin) => value < bin.high_ns);
-        if (index < 0) continue;
-        const bin = histogram[index];
-        const within = (value - bin.low_ns) / Math.max(1, bin.high_ns - bin.low_ns) - 0.5;
-        const step = index + 1 < histogram.length ? scales.x.getPixelForValue(index + 1) - scales.x.getPixelForValue(index) : 0;
-        const x = scales.x.getPixelForValue(index) + within * step;
-        ctx.save();
-        ctx.strokeStyle = colour;
-        ctx.setLineDash([2, 3]);
-        ctx.beginPath();
-        ctx.moveTo(x, chartArea.top);
-        ctx.lineTo(x, chartArea.bottom);
-        ctx.stroke();
-        if (x - last > 26) {
-          ctx.fillStyle = colour;
-          ctx.font = "11px system-ui, sans-serif";
-          ctx.textAlign = "center";
-          ctx.fillText(name, x, chartArea.top - 4);
-          last = x;
-        }
-        ctx.restore();
-      }
-    },
-  };
+function drawPercentiles(context: CanvasRenderingContext2D, area: BarArea, { histogram, percentiles }: Summary, colour: string): void {
+  let last = -Infinity;
+  context.strokeStyle = context.fillStyle = colour;
+  for (const name of ["p50", "p75", "p90", "p95", "p99"] as const) {
+    const value = percentiles[name];
+    const index = histogram.findIndex((bin) => value < bin.high_ns);
+    if (index < 0) continue;
+    const bin = histogram[index];
+    const x = area.x(index + (value - bin.low_ns) / Math.max(1, bin.high_ns - bin.low_ns) - 0.5);
+    context.setLineDash([2, 3]);
+    context.beginPath();
+    context.moveTo(x, area.box.top);
+    context.lineTo(x, area.box.bottom);
+    context.stroke();
+    context.setLineDash([]);
+    if (x - last <= 26) continue;
+    context.fillText(name, Math.min(x, area.box.right - 10), area.box.top - 8);
+    last = x;
+  }
 }
 
 export function Distribution({ summary }: { summary: Summary }) {
@@ -48,32 +35,16 @@ export function Distribution({ summary }: { summary: Summary }) {
     <ChartCanvas
       height={190} inputs={[summary]}
       label={`Distribution of ${plural(summary.runs, "run")}: half take up to ${formatDuration(summary.percentiles.p50)}, 95 of 100 up to ${formatDuration(summary.percentiles.p95)}`}
-      make={(theme): BarConfiguration => ({
-        type: "bar",
-        data: {
-          labels: bins.map((bin) => formatDuration(bin.low_ns)),
-          datasets: [
-            { label: "on time", data: bins.map((bin) => bin.runs - bin.delays), backgroundColor: run_colours.in_time, barPercentage: 1, categoryPercentage: 0.94 },
-            { label: "delays", data: bins.map((bin) => bin.delays), backgroundColor: run_colours.late, barPercentage: 1, categoryPercentage: 0.94 },
-          ],
-        },
-        options: {
-          layout: { padding: { top: 14 } },
-          scales: {
-            x: { stacked: true, ...axis(theme, { grid: { display: false }, ticks: { color: theme.muted, maxRotation: 0, autoSkipPadding: 24 } }) },
-            y: { stacked: true, beginAtZero: true, ...axis(theme, { title: { display: true, text: "runs", color: theme.muted }, ticks: { color: theme.muted, precision: 0, maxTicksLimit: 6 } }) },
-          },
-          interaction: { mode: "index", intersect: false },
-          plugins: {
-            tooltip: {
-              callbacks: {
-                title: (items) => `${formatDuration(bins[items[0].dataIndex].low_ns)} to ${formatDuration(bins[items[0].dataIndex].high_ns)}`,
-                label: (item) => `${item.dataset.label}: ${formatCount(item.parsed.y ?? 0)}`,
-              },
-            },
-          },
-        },
-        plugins: [percentileLines(summary, theme.text)],
+      make={(theme) => ({
+        sets: [
+          { values: bins.map((bin) => bin.runs - bin.delays), colour: run_colours.in_time },
+          { values: bins.map((bin) => bin.delays), colour: run_colours.late },
+        ],
+        stacked: true, filled: 0.94, whole: true, title: "runs", value: formatCount,
+        labels: bins.map((bin) => formatDuration(bin.low_ns)),
+        padding: { top: 14, bottom: 0 },
+        after: (context, area) => drawPercentiles(context, area, summary, theme.text),
+        tip: (slot) => [`${formatDuration(bins[slot].low_ns)} to ${formatDuration(bins[slot].high_ns)}`, `on time: ${formatCount(bins[slot].runs - bins[slot].delays)}`, `delays: ${formatCount(bins[slot].delays)}`],
       })}
     />
   );
@@ -97,21 +68,12 @@ export function Hours({ summary }: { summary: Summary }) {
     <ChartCanvas
       height={190} inputs={[summary]}
       label={`Delays by hour: ${plural(summary.delays, "delay")} in ${plural(hours.length, "hour")}, at most ${Math.max(0, ...hours.map((hour) => hour.delays))} in one`}
-      make={(theme): BarConfiguration => ({
-        type: "bar",
-        data: {
-          labels: hours.map((hour) => formatTime(hour.hour_ns).slice(5, 16)),
-          datasets: [{ label: "delays", data: hours.map((hour) => hour.delays), backgroundColor: run_colours.late, barPercentage: 1, categoryPercentage: hours.length > 60 ? 1 : 0.9 }],
-        },
-        options: {
-          layout: { padding: { top: 14 } },
-          scales: {
-            x: axis(theme, { grid: { display: false }, ticks: { color: theme.muted, maxRotation: 0, autoSkipPadding: 24 } }),
-            y: { beginAtZero: true, ...axis(theme, { title: { display: true, text: "delays", color: theme.muted }, ticks: { color: theme.muted, precision: 0, maxTicksLimit: 6 } }) },
-          },
-          interaction: { mode: "index", intersect: false },
-          plugins: { tooltip: { callbacks: { label: (item) => `${plural(item.parsed.y ?? 0, "delay")} of ${plural(hours[item.dataIndex].runs, "run")}` } } },
-        },
+      make={() => ({
+        sets: [{ values: hours.map((hour) => hour.delays), colour: run_colours.late }],
+        stacked: true, filled: hours.length > 60 ? 1 : 0.9, whole: true, title: "delays", value: formatCount,
+        labels: hours.map((hour) => formatTime(hour.hour_ns).slice(5, 16)),
+        padding: { top: 14, bottom: 0 },
+        tip: (slot) => [formatTime(hours[slot].hour_ns).slice(0, 16), `${plural(hours[slot].delays, "delay")} of ${plural(hours[slot].runs, "run")}`],
       })}
     />
   );

@@ -75,6 +75,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
         >
           <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`p50, p90 and p99 in ${plural(count, trend.unit_ns < 80000e9 ? "hour" : "day")}; ${plural(trend.changes.length, "level change")}`}>
             {scale.ticks.map((tick) => <line key={tick} class="grid" x1="0" x2={width} y1={y(tick)} y2={y(tick)} />)}
+            {labels.map((index) => <line key={`time ${index}`} class="grid" x1={index * step} x2={index * step} y1="0" y2={height} />)}
             <line class="split" x1={place(trend.from_ns) * width} x2={place(trend.from_ns) * width} y1="0" y2={height} />
             {newcomers.map((build) => <line key={build.build} class="build" x1={place(build.first_ns) * width} x2={place(build.first_ns) * width} y1={height - 14} y2={height} />)}
             {trend.changes.map((change) => <line key={change.measure + change.from_ns} class={change.after_ns > change.before_ns ? "change worse" : "change"} x1={place(change.from_ns) * width} x2={place(change.from_ns) * width} y1="0" y2={height} />)}

@@ -29,18 +29,23 @@ export function useSize(box: Held<HTMLElement>, onWidth?: (pixels: number) => vo
   return size;
 }
 
+// The canvas's context, cleared and scaled to CSS pixels; null without one.
+export function freshContext(element: HTMLCanvasElement, size: Size): CanvasRenderingContext2D | null {
+  const context = element.getContext("2d");
+  if (!context) return null;
+  const ratio = window.devicePixelRatio || 1;
+  const pixels = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+  if (element.width !== pixels[0] || element.height !== pixels[1]) [element.width, element.height] = pixels;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, size.width, size.height);
+  return context;
+}
+
 // Draws in the next frame after each rendering, and whenever the returned function is called.
 export function usePainting(canvas: Held<HTMLCanvasElement>, size: Size, draw: (context: CanvasRenderingContext2D) => void): () => void {
   const paint = () => {
-    const element = canvas.current;
-    const context = element?.getContext("2d");
-    if (!element || !context || size.width === 0) return;
-    const ratio = window.devicePixelRatio || 1;
-    const pixels = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
-    if (element.width !== pixels[0] || element.height !== pixels[1]) [element.width, element.height] = pixels;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, size.width, size.height);
-    draw(context);
+    const context = canvas.current && size.width > 0 ? freshContext(canvas.current, size) : null;
+    if (context) draw(context);
   };
   const painter = useRef(paint);
   painter.current = paint;

@@ -2,7 +2,7 @@
 // is.
 import { useMemo } from "preact/hooks";
 import { useBuildNames } from "../builds";
-import { type BarConfiguration, ChartCanvas, axis } from "../charts/chart";
+import { ChartCanvas } from "../charts/chart";
 import { partName } from "../charts/run_times";
 import { set_colours } from "../colours";
 import { labels, localInput, span_names } from "../filter_bar";
@@ -225,27 +225,12 @@ function Distributions({ data }: { data: SetComparison }) {
     <ChartCanvas
       height={190} inputs={[data]}
       label={`Distributions of ${plural(data.a.runs, "run")} of A and ${plural(data.b.runs, "run")} of B; the table beside has their percentiles`}
-      make={(theme): BarConfiguration => ({
-        type: "bar",
-        data: {
-          labels: bins.map((bin) => formatDuration(bin.low_ns)),
-          datasets: (["a", "b"] as const).map((side) => ({ label: side.toUpperCase(), data: share(side), backgroundColor: set_colours[side], barPercentage: 1, categoryPercentage: 0.9 })),
-        },
-        options: {
-          scales: {
-            x: axis(theme, { grid: { display: false }, ticks: { color: theme.muted, maxRotation: 0, autoSkipPadding: 24 } }),
-            y: { beginAtZero: true, ...axis(theme, { title: { display: true, text: "% of the set's runs", color: theme.muted } }) },
-          },
-          interaction: { mode: "index", intersect: false },
-          plugins: {
-            tooltip: {
-              callbacks: {
-                title: (items) => `${formatDuration(bins[items[0].dataIndex].low_ns)} to ${formatDuration(bins[items[0].dataIndex].high_ns)}`,
-                label: (item) => `${item.dataset.label}: ${formatShare((item.parsed.y ?? 0) / 100)}`,
-              },
-            },
-          },
-        },
+      make={() => ({
+        sets: (["a", "b"] as const).map((side) => ({ values: share(side), colour: set_colours[side] })),
+        stacked: false, filled: 0.9, whole: false, title: "% of the set's runs", value: (value) => String(Math.round(value * 100) / 100),
+        labels: bins.map((bin) => formatDuration(bin.low_ns)),
+        padding: { top: 0, bottom: 0 },
+        tip: (slot) => [`${formatDuration(bins[slot].low_ns)} to ${formatDuration(bins[slot].high_ns)}`, ...(["a", "b"] as const).map((side) => `${side.toUpperCase()}: ${formatShare(share(side)[slot] / 100)}`)],
       })}
     />
   );
