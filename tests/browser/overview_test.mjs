@@ -58,7 +58,7 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   assert.ok((await page.locator("#delays tbody tr").count()) > 0);
   await keep(page, "cause", { fullPage: true });
   await page.getByLabel("Owner").fill("rita <b>");
-  await page.getByLabel("Note").fill("the index is cold");
+  await page.getByRole("textbox", { name: "Note" }).fill("the index is cold");
   await page.getByRole("button", { name: "Save" }).click();
   await status.getByText("Owner: rita <b>.").waitFor();
   await page.getByText("the index is cold").waitFor();

@@ -3,8 +3,10 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, send } from "./api";
 
 export interface Loaded<T> {
-  // Kept while a newer answer is loading, so that the page does not flicker.
+  // Kept while a newer answer is loading, so that the page does not flicker, and while the server
+  // does not answer.
   data: T | null;
+  at_ms: number; // when `data` came
   loading: boolean;
   error: ApiError | null;
   reload: () => void;
@@ -15,32 +17,43 @@ function asApiError(error: unknown): ApiError {
   return new ApiError(0, `the server's answer is invalid: ${(error as Error).message}`, "Reload the page.");
 }
 
+const again_ms = 5000; // between attempts while old data is shown
+
+// Whether the same request may succeed later.
+function isTemporary(error: ApiError): boolean {
+  return error.status < 400 || error.status === 429 || error.status >= 500;
+}
+
 function useTask<T>(key: string | null, task: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<{ data: T | null; loading: boolean; error: ApiError | null; key: string | null }>({
-    data: null,
-    loading: key !== null,
-    error: null,
-    key: null,
-  });
+  const [state, setState] = useState<Omit<Loaded<T>, "reload">>({ data: null, at_ms: 0, loading: key !== null, error: null });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (key === null) {
-      setState({ data: null, loading: false, error: null, key: null });
+      setState({ data: null, at_ms: 0, loading: false, error: null });
       return;
     }
     const abort = new AbortController();
-    setState((old) => ({ ...old, loading: true, error: null }));
+    // An error stays until the next answer if its data does.
+    setState((old) => ({ ...old, loading: true, error: old.data === null ? null : old.error }));
     task(abort.signal).then(
       (data) => {
-        if (!abort.signal.aborted) setState({ data, loading: false, error: null, key });
+        if (!abort.signal.aborted) setState({ data, at_ms: Date.now(), loading: false, error: null });
       },
-      (error) => {
-        if (!abort.signal.aborted) setState({ data: null, loading: false, error: asApiError(error), key });
+      (problem) => {
+        if (abort.signal.aborted) return;
+        const error = asApiError(problem);
+        setState((old) => (isTemporary(error) ? { ...old, loading: false, error } : { data: null, at_ms: 0, loading: false, error }));
       },
     );
     return () => abort.abort();
   }, [key, turn]);
-  return { data: state.data, loading: state.loading, error: state.error, reload: () => setTurn((old) => old + 1) };
+  const waits = state.error !== null && state.data !== null && !state.loading;
+  useEffect(() => {
+    if (!waits) return undefined;
+    const timer = setTimeout(() => setTurn((old) => old + 1), again_ms);
+    return () => clearTimeout(timer);
+  }, [waits]);
+  return { ...state, reload: () => setTurn((old) => old + 1) };
 }
 
 // Null requests nothing.
@@ -115,8 +128,7 @@ export function useFollowed<T>(path: string, every_ms: number, paused: boolean, 
           if (abort.signal.aborted) return;
           const problem = asApiError(error);
           setState((old) => ({ data: old.data, error: problem }));
-          // Other 4xx errors are permanent; these may be temporary.
-          if (problem.status < 400 || problem.status === 429 || problem.status >= 500) timer = setTimeout(ask, every_ms);
+          if (isTemporary(problem)) timer = setTimeout(ask, every_ms);
         },
       );
     };

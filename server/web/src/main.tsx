@@ -65,10 +65,13 @@ function Head({ session, onSignOut, onZone }: { session: Session | null; onSignO
   const [theme, nextTheme] = useThemeChoice();
   const place = usePlace();
   const current = (path: string) => (place.path === path ? "page" : undefined);
+  const [open, setOpen] = useState(false); // only on small screens
+  useEffect(() => setOpen(false), [place.path]);
   return (
-    <header class="head">
+    <header class={open ? "head open" : "head"}>
       <a class="skip" href="#main">Skip to content</a>
       <a class="brand" href="/">lagtrap</a>
+      <button type="button" class="menu" aria-expanded={open} onClick={() => setOpen(!open)}>Menu</button>
       {session && (
         <nav aria-label="Pages">
           <a href="/" aria-current={current("/")}>Overview</a>

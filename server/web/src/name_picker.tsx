@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount, shortId } from "./format";
 import { useGet } from "./load";
+import { shortenMiddle } from "./names";
 import type { Choices } from "./types";
 
 export type NameKind = "host" | "user" | "build" | "process" | "unit";
@@ -51,7 +52,7 @@ export function NamePicker({ kind, label, chosen, choices, event, names, onChang
     >
       <span aria-hidden="true">{label}</span>
       <button ref={button} type="button" class="picker-button" aria-label={`${label}: ${text}`} title={chosen.map(nameOf).join("\n") || undefined} aria-haspopup="dialog" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {text}
+        {shortenMiddle(text, 22)}
       </button>
       {open && <Panel {...{ kind, label, chosen, choices, event, nameOf, onChange }} onClose={close} />}
     </div>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "./api";
-import { foldName } from "./names";
+import { fitName, foldName, shortenMiddle } from "./names";
 import { baseName, formatAge, formatTime, frameName, millisecondsOf } from "./format";
 import { zoneName } from "./zone";
 import type { Loaded } from "./load";
@@ -45,9 +45,10 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-// Shows progress and errors while something loads, then `children`.
+// Shows progress and errors while something loads, then `children`; above older data, that the
+// server does not answer.
 export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (data: T) => ComponentChildren; height?: number }) {
-  if (of.error) return <Failure error={of.error} again={of.reload} />;
+  if (of.error && of.data === null) return <Failure error={of.error} again={of.reload} />;
   if (of.data === null) {
     return (
       <div class="loading" role="status" style={height ? { minHeight: `${height}px` } : undefined}>
@@ -55,7 +56,12 @@ export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (d
       </div>
     );
   }
-  return <div class={of.loading ? "stale" : undefined} aria-busy={of.loading}>{children(of.data)}</div>;
+  return (
+    <>
+      {of.error && <p class="notice failure" role="status" data-testid="outdated"><strong>Not updated: {of.error.message}.</strong> Showing data from {formatTime(String(BigInt(of.at_ms) * 1000000n)).slice(11, 19)}; trying again every few seconds.</p>}
+      <div class={of.loading && !of.error ? "stale" : undefined} aria-busy={of.loading && !of.error}>{children(of.data)}</div>
+    </>
+  );
 }
 
 // Where a function begins, after its name: the file and line of "/src/main.c:12".
@@ -86,12 +92,14 @@ export function Time({ ns, age = false, precise = false }: { ns: string; age?: b
   return <time title={`${full} ${zoneName()}`}>{age ? formatAge(ns, Date.now()) : full}</time>;
 }
 
+const longest_figure = 36;
+
 export function Figure({ label, value, note, tone }: { label: string; value: string; note?: string; tone?: "bad" }) {
   return (
     <div class={`figure ${tone ?? ""}`}>
       <dt>{label}</dt>
-      <dd>
-        {value}
+      <dd title={value.length > longest_figure ? value : undefined}>
+        {shortenMiddle(value, longest_figure)}
         {note && <small>{note}</small>}
       </dd>
     </div>
@@ -131,11 +139,18 @@ export function Choice<T extends string>({ label, value, options, onChoose }: {
   );
 }
 
+const longest_name = 160;
+
+// A long name of a unit or file: both ends, the whole in the title.
+export function Shortened({ text, most = 40 }: { text: string; most?: number }) {
+  return text.length <= most ? <>{text}</> : <span title={text}>{shortenMiddle(text, most)}</span>;
+}
+
 // A function's name without template arguments, the full name on click. With `still`, for links and
 // summaries that need the click themselves, the full name is in the title.
 export function FunctionName({ name, still = false }: { name: string; still?: boolean }) {
   const [whole, setWhole] = useState(false);
-  const folded = foldName(name);
+  const folded = fitName(foldName(name), longest_name);
   if (folded === name) return <span class="code">{name}</span>;
   if (still) return <span class="code" title={name}>{folded}</span>;
   return <button type="button" class="code function-name" title={name} aria-expanded={whole} onClick={() => setWhole(!whole)}>{whole ? name : folded}</button>;

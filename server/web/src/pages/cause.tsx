@@ -2,12 +2,14 @@
 import { useState } from "preact/hooks";
 import { type ApiError, send } from "../api";
 import { BuildName, useBuildNames } from "../builds";
-import { Sparkline } from "../charts/sparkline";
+import { ChartCanvas } from "../charts/chart";
+import { run_colours } from "../colours";
 import { eventAddress } from "../filters";
 import { baseName, formatCount, formatDuration, formatTime, plural, shortId } from "../format";
 import { useGet } from "../load";
+import { stateName } from "../names";
 import { FunctionName, CauseStatusTag, Empty, Failure, Figure, Ready, Section, Time, Title, Scroll } from "../parts";
-import type { CauseCount, CauseLife, CauseRecord, Session } from "../types";
+import type { CauseCount, CauseLife, CauseRecord, Choices, Session } from "../types";
 
 interface CauseRecords {
   causes: CauseRecord[];
@@ -85,18 +87,22 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
         <Figure label="Found" value={formatTime(cause.noticed_ns).slice(0, 16)} />
       </dl>
       <div class="columns">
-        <Section title="Delays by day"><Days days={cause.days} /></Section>
-        <Section title="Hosts"><Counts counts={cause.by_host} /></Section>
-        <Section title="Builds"><Counts counts={cause.by_build} /></Section>
+        <div>
+          <Section title="Delays by day"><Days days={cause.days} /></Section>
+          <Section title="Call stack at fault">
+            <ol class="stack">
+              {cause.frames.map((frame, index) => <li key={index}><FunctionName name={stateName(frame) || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>)}
+            </ol>
+            <p class="muted">signature <span class="code">{shortId(cause.signature)}</span></p>
+          </Section>
+          <Delays cause={cause} />
+        </div>
+        <div>
+          <Section title="Hosts"><Counts counts={cause.by_host} /></Section>
+          <Section title="Builds"><Counts counts={cause.by_build} /></Section>
+          {may && <Decide cause={cause} onChanged={onChanged} />}
+        </div>
       </div>
-      <Delays cause={cause} />
-      {may && <Decide cause={cause} onChanged={onChanged} />}
-      <Section title="Call stack at fault">
-        <ol class="stack">
-          {cause.frames.map((frame, index) => <li key={index}><FunctionName name={frame.function || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>)}
-        </ol>
-        <p class="muted">signature <span class="code">{shortId(cause.signature)}</span></p>
-      </Section>
     </>
   );
 }
@@ -113,10 +119,19 @@ function Days({ days }: { days: CauseLife["days"] }) {
     const place = Number((BigInt(day.from_ns) - first) / day_ns);
     if (place >= 0 && place < count) values[place] = day.delays;
   }
+  const summary = `Delays on ${formatCount(days.length)} of ${plural(count, "day")}, at most ${formatCount(Math.max(...values))} a day`;
+  const nameOf = (place: number) => new Date(Number((first + BigInt(place) * day_ns) / 1000000n)).toISOString().slice(0, 10); // days of UTC
   return (
     <>
-      <Sparkline values={values} split={0} />
-      <p class="muted">Delays on {formatCount(days.length)} of {plural(count, "day")}, at most {formatCount(Math.max(...values))} a day.</p>
+      <ChartCanvas
+        height={130} inputs={[days, count]} label={summary}
+        make={() => ({
+          sets: [{ values, colour: run_colours.late }],
+          stacked: true, filled: 0.86, whole: true, value: formatCount, labels: values.map((_, place) => nameOf(place).slice(5)), padding: { top: 0, bottom: 0 },
+          tip: (place) => [nameOf(place), plural(values[place], "delay")],
+        })}
+      />
+      <p class="muted">{summary}.</p>
     </>
   );
 }
@@ -167,6 +182,9 @@ function Decide({ cause, onChanged }: { cause: CauseLife; onChanged: () => void 
   const [link, setLink] = useState(cause.link);
   const [build, setBuild] = useState("");
   const names = useBuildNames();
+  const choices = useGet<Choices>(`/api/v1/choices?event=${encodeURIComponent(cause.event)}`);
+  // Builds of the event's program only: those with runs, and those with delays of this cause.
+  const builds = [...new Set([...(choices.data?.builds ?? []), ...cause.by_build.map((count) => count.build ?? "")])].filter((id) => id !== "");
   const put = async (change: Change) => {
     setProblem(null);
     try {
@@ -193,7 +211,7 @@ function Decide({ cause, onChanged }: { cause: CauseLife; onChanged: () => void 
               <span>Resolved in</span>
               <select name="resolved_build" value={build} onChange={(event) => setBuild(event.currentTarget.value)}>
                 <option value="">any build</option>
-                {[...new Set([...names.keys(), ...cause.by_build.map((count) => count.build ?? "")])].filter((id) => id !== "").map((id) => <option key={id} value={id}>{names.get(id) ?? id}</option>)}
+                {builds.map((id) => <option key={id} value={id}>{names.get(id) ?? id}</option>)}
               </select>
             </label>
             <button type="submit">Mark as resolved</button>

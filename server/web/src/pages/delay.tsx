@@ -115,11 +115,11 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       {delay.cause && delay.cause.sentences.length > 0 && <Cause sentences={delay.cause.sentences} />}
       <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
       {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
+      <Profile digest={digest} delay={delay} place={place} />
+      <TimelineView digest={digest} delay={delay} />
       {delay.calls && <RunCallsView calls={delay.calls} />}
       {delay.traced_functions && <TracedFunctionsView traced={delay.traced_functions} />}
       {delay.objects && <ObjectsView objects={delay.objects} />}
-      <Profile digest={digest} delay={delay} place={place} />
-      <TimelineView digest={digest} delay={delay} />
       {delay.surroundings && <SurroundingsView delay={delay} around={delay.surroundings} />}
       <OtherTools digest={digest} delay={delay} place={place} />
       {(data.bundle?.delays ?? 0) > 1 && <Others digest={digest} count={data.bundle?.delays ?? 0} current={delay.number} />}

@@ -49,8 +49,10 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
     <main id="main">
       <div class="title-row">
         <Title text={event} />
-        <a href={compareAddress(event, filters)}>Compare two sets</a>
-        <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>Bundles of this event</a>
+        <div class="title-links">
+          <a href={compareAddress(event, filters)}>Compare two sets</a>
+          <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>Bundles of this event</a>
+        </div>
       </div>
       <FilterBar filters={filters} event={event} />
       <Ready of={summary} height={330}>
@@ -58,12 +60,7 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
           none && delays.loading ? (
             <p class="loading" role="status">Loading…</p>
           ) : only_delays ? (
-            <DelaysOnly event={event} filters={filters} place={place} summary={delays.data as DelaySummary} trend={trend} narrowed={narrowed}>
-              <div class="columns lead">
-                <CauseList event={event} filters={filters} />
-                <TrendSection trend={trend} filters={filters} />
-              </div>
-            </DelaysOnly>
+            <DelaysOnly event={event} filters={filters} place={place} summary={delays.data as DelaySummary} trend={trend} narrowed={narrowed} />
           ) : none ? (
             <Empty title={narrowed ? "No run of this event matches these filters." : "No runs of this event."}>
               <p>
@@ -76,14 +73,16 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
             <>
               <TrendVerdict trend={trend} />
               <Figures summary={data} />
-              <div class="columns lead">
-                <CauseList event={event} filters={filters} />
-                <TrendSection trend={trend} filters={filters} />
-              </div>
-              <SplitSection event={event} filters={filters} place={place} />
               <div class="columns">
-                <Section title="Distribution of durations" aside={<Key />}><Distribution summary={data} /></Section>
-                <Section title="Delays by hour"><Hours summary={data} /></Section>
+                <div>
+                  <CauseList event={event} filters={filters} />
+                  <SplitSection event={event} filters={filters} place={place} />
+                </div>
+                <div>
+                  <TrendSection trend={trend} filters={filters} />
+                  <Section title="Distribution of durations" aside={<Key />}><Distribution summary={data} /></Section>
+                  <Section title="Delays by hour"><Hours summary={data} /></Section>
+                </div>
               </div>
             </>
           )

@@ -1,16 +1,16 @@
 // An event with recorded delays but no recorded runs: what the delays alone show.
-import type { ComponentChildren } from "preact";
 import { BuildName } from "../builds";
 import { Distribution, Hours } from "../charts/summary_charts";
 import { type Filters, addressQuery, apiQuery } from "../filters";
 import { formatCount, formatDuration, plural } from "../format";
 import { type Loaded, useMore } from "../load";
-import { Choice, Failure, Figure, Section, Time, Scroll } from "../parts";
+import { Choice, Failure, Figure, Scroll, Section, Shortened, Time } from "../parts";
 import { type Place, setQuery } from "../router";
-import { TrendVerdict } from "./event_trend";
+import { CauseList } from "./causes";
+import { TrendSection, TrendVerdict } from "./event_trend";
 import type { DelayList, DelaySummary, Trend } from "../types";
 
-export function DelaysOnly({ event, filters, place, summary, trend, narrowed, children }: { event: string; filters: Filters; place: Place; summary: DelaySummary; trend: Loaded<Trend>; narrowed: boolean; children: ComponentChildren }) {
+export function DelaysOnly({ event, filters, place, summary, trend, narrowed }: { event: string; filters: Filters; place: Place; summary: DelaySummary; trend: Loaded<Trend>; narrowed: boolean }) {
   const { percentiles } = summary;
   return (
     <>
@@ -29,10 +29,15 @@ export function DelaysOnly({ event, filters, place, summary, trend, narrowed, ch
         <Figure label="Hosts" value={formatCount(summary.hosts.length)} />
         <Figure label="Builds" value={formatCount(summary.builds.length)} />
       </dl>
-      {children}
       <div class="columns">
-        <Section title="Distribution above the threshold"><Distribution summary={summary} /></Section>
-        <Section title="Delays by hour"><Hours summary={summary} /></Section>
+        <div>
+          <CauseList event={event} filters={filters} />
+        </div>
+        <div>
+          <TrendSection trend={trend} filters={filters} />
+          <Section title="Distribution above the threshold"><Distribution summary={summary} /></Section>
+          <Section title="Delays by hour"><Hours summary={summary} /></Section>
+        </div>
       </div>
       <div class="columns">
         <Section title="Hosts"><Counts what="host" filters={filters} rows={summary.hosts.map((row) => ({ ...row, name: row.host }))} /></Section>
@@ -52,7 +57,7 @@ function Counts({ what, filters, rows }: { what: "host" | "build" | "unit"; filt
         <tbody>
           {rows.slice(0, 12).map((row) => (
             <tr key={row.name}>
-              <th scope="row">{row.name === "" ? <span class="muted">unknown</span> : <a href={addressQuery({ ...filters, [what]: [row.name] }) || "?"} title={row.name}>{what === "build" ? <BuildName id={row.name} /> : row.name}</a>}</th>
+              <th scope="row">{row.name === "" ? <span class="muted">unknown</span> : <a href={addressQuery({ ...filters, [what]: [row.name] }) || "?"} title={row.name}>{what === "build" ? <BuildName id={row.name} /> : <Shortened text={row.name} most={32} />}</a>}</th>
               <td class="number">{formatCount(row.delays)}</td>
               <td class="number">{formatDuration(row.longest_ns)}</td>
             </tr>
@@ -81,7 +86,7 @@ function DelayTable({ event, filters, place, count }: { event: string; filters: 
               <tr key={`${row.bundle}/${row.number}`}>
                 <th scope="row"><a href={`/bundle/${row.bundle}/${row.number}`}><Time ns={row.begin_ns} /></a></th>
                 <td class="number late">{formatDuration(row.duration_ns)}</td>
-                <td>{row.host}</td><td>{row.process}</td><td>{row.unit}</td><td>{row.thread} ({row.tid})</td>
+                <td>{row.host}</td><td>{row.process}</td><td><Shortened text={row.unit} most={32} /></td><td>{row.thread} ({row.tid})</td>
                 <td><BuildName id={row.build} /></td>
                 <td class="number">{formatDuration(row.on_cpu_ns)}</td><td class="number">{formatDuration(row.runnable_ns)}</td><td class="number">{formatDuration(row.blocked_ns)}</td>
               </tr>

@@ -4,7 +4,8 @@ import { lines, trendScale, type TrendScale } from "../charts/trend_chart";
 import { type Filters, addressQuery, apiQuery } from "../filters";
 import { formatCount, formatDuration, formatTime, plural } from "../format";
 import { useGet } from "../load";
-import { Choice, Ready, Scroll, Section } from "../parts";
+import { shortenMiddle } from "../names";
+import { Choice, Ready, Scroll, Section, Shortened } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { Split, SplitPart } from "../types";
 
@@ -50,7 +51,7 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
       <ul class="multiples" data-testid="split">
         {all.map((part, index) => (
           <li key={index}>
-            <h3>{part === split.others || part.name === "" ? title(part) : <a href={addressQuery({ ...filters, [by]: [part.name] })} title={part.name}>{title(part)}</a>}</h3>
+            <h3>{part === split.others || part.name === "" ? title(part) : <a href={addressQuery({ ...filters, [by]: [part.name] })} title={part.name}>{shortenMiddle(title(part), 34)}</a>}</h3>
             <p>p50 {formatDuration(part.p50)} · p90 {formatDuration(part.p90)} · <strong>p99 {formatDuration(part.p99)}</strong></p>
             <Picture part={part} scale={scale} label={title(part)} />
             <p class="muted">{plural(part.runs, "run")}, <span class={part.delays > 0 ? "problem" : ""}>{plural(part.delays, "delay")}</span></p>
@@ -66,7 +67,7 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
             <tbody>
               {all.map((part, index) => (
                 <tr key={index}>
-                  <th scope="row">{title(part)}</th><td class="number">{formatCount(part.runs)}</td><td class="number">{formatCount(part.delays)}</td>
+                  <th scope="row"><Shortened text={title(part)} most={48} /></th><td class="number">{formatCount(part.runs)}</td><td class="number">{formatCount(part.delays)}</td>
                   <td class="number">{formatDuration(part.p50)}</td><td class="number">{formatDuration(part.p90)}</td><td class="number">{formatDuration(part.p99)}</td>
                 </tr>
               ))}

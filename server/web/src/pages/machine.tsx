@@ -7,7 +7,7 @@ import { useGet } from "../load";
 import { timeWords } from "../machine/draw";
 import { type Machine, type View, clampView, processName, readMachine, wanted } from "../machine/model";
 import { MachineView } from "../machine/machine_view";
-import { Failure, Ready, Scroll, Section, Swatch, Title } from "../parts";
+import { Failure, Ready, Scroll, Section, Shortened, Swatch, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { BundleDelays, Delay, MachineAnswer } from "../types";
 
@@ -99,7 +99,7 @@ function OfDelay({ digest, delay, host, place }: { digest: string; delay: Delay;
         <Section title="CPUs and threads">
           <MachineView machine={machine} delay_ns={Math.max(1000, delay.duration_ns)} view={view} loading={loading} text={text} onText={setText} onView={setView} onWidth={setWidth} />
           <Legend machine={machine} />
-          <Shortened machine={machine} />
+          <LeftOut machine={machine} />
           <Table machine={machine} />
         </Section>
       )}
@@ -135,7 +135,7 @@ function Legend({ machine }: { machine: Machine }) {
   );
 }
 
-function Shortened({ machine }: { machine: Machine }) {
+function LeftOut({ machine }: { machine: Machine }) {
   const { left_out, asleep } = machine;
   const parts = [
     asleep > 0 && `${plural(asleep, "thread")} slept throughout this part and ${asleep === 1 ? "has" : "have"} no row`,
@@ -173,7 +173,7 @@ function Table({ machine }: { machine: Machine }) {
               <tr key={thread.tid}>
                 <td class="number">{formatDuration(thread.on_cpu_ns)}</td><td class="number">{formatDuration(thread.runnable_ns)}</td><td class="number">{formatDuration(thread.blocked_ns)}</td>
                 <td>{longest(thread)}</td><th scope="row">{thread.name} ({thread.tid})</th>
-                <td>{processName(machine, thread.pid)} ({thread.pid}) <span class="muted">{machine.processes.get(thread.pid)?.unit}</span></td>
+                <td>{processName(machine, thread.pid)} ({thread.pid}) <span class="muted"><Shortened text={machine.processes.get(thread.pid)?.unit ?? ""} most={32} /></span></td>
               </tr>
             ))}
           </tbody>

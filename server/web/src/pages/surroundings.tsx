@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { BuildName } from "../builds";
 import { eventAddress } from "../filters";
 import { formatBytes, formatDifference, formatDuration, formatShare, plural } from "../format";
-import { MaskedNote, Scroll, Section } from "../parts";
+import { MaskedNote, Scroll, Section, Shortened } from "../parts";
 import type { Delay, Surroundings } from "../types";
 
 export function userOf(delay: Delay): string {
@@ -19,7 +19,7 @@ export function SurroundingsView({ delay, around }: { delay: Delay; around: Surr
     ["Command line", around.command_line !== "" && <span class="code">{around.command_line}</span>],
     ["Build", delay.build !== "" && <a href={eventAddress(delay.event, { build: [delay.build] })} title={`Runs of build ${delay.build}`}><BuildName id={delay.build} /></a>],
     ["User", userOf(delay)],
-    ["Unit", delay.unit !== "" && <a href={eventAddress(delay.event, { unit: [delay.unit] })}>{delay.unit}</a>],
+    ["Unit", delay.unit !== "" && <a href={eventAddress(delay.event, { unit: [delay.unit] })}><Shortened text={delay.unit} most={60} /></a>],
     ["Kernel", [machine.kernel, machine.architecture].filter((part) => part !== "").join(", ")],
     ["System", machine.os],
     ["Machine", machine.cpus > 0 && [plural(machine.cpus, "CPU"), machine.cpu_model, machine.memory_bytes > 0 ? formatBytes(machine.memory_bytes) : ""].filter((part) => part !== "").join(", ")],
@@ -59,7 +59,7 @@ function Holders({ delay, around }: { delay: Delay; around: Surroundings }) {
         {around.cpu_holders.map((holder, index) => (
           <li key={index}>
             <strong>{holder.process}</strong> {formatDuration(holder.time_ns)}
-            <span class="muted"> pid {holder.pid}{holder.threads > 1 ? `, ${plural(holder.threads, "thread")}, mostly ${holder.thread}` : `, thread ${holder.thread}`}{holder.unit !== "" && `, ${holder.unit}`}{holder.real_time_priority > 0 && `, real-time priority ${holder.real_time_priority}`}</span>
+            <span class="muted"> pid {holder.pid}{holder.threads > 1 ? `, ${plural(holder.threads, "thread")}, mostly ${holder.thread}` : `, thread ${holder.thread}`}{holder.unit !== "" && <>, <Shortened text={holder.unit} /></>}{holder.real_time_priority > 0 && `, real-time priority ${holder.real_time_priority}`}</span>
           </li>
         ))}
       </ul>
@@ -80,7 +80,7 @@ function CpuUse({ use, pid }: { use: NonNullable<Surroundings["cpu_use"]>; pid: 
             {use.processes.map((one) => (
               <tr key={one.pid}>
                 <th scope="row">{one.process} <span class="muted">{one.pid}{one.pid === pid && ", the delayed process"}</span></th>
-                <td class="number">{formatDuration(one.on_cpu_ns)}</td><td class="number">{share(one.on_cpu_ns)}</td><td class="unit" title={one.unit}>{one.unit}</td><td class="code command" title={one.command_line}>{one.command_line}</td>
+                <td class="number">{formatDuration(one.on_cpu_ns)}</td><td class="number">{share(one.on_cpu_ns)}</td><td><Shortened text={one.unit} most={32} /></td><td class="code command" title={one.command_line}>{one.command_line}</td>
               </tr>
             ))}
             {use.other_processes > 0 && <tr><th scope="row" class="muted">{plural(use.other_processes, "other process", "other processes")}</th><td class="number">{formatDuration(use.others_ns)}</td><td class="number">{share(use.others_ns)}</td><td /><td /></tr>}
