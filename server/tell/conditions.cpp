@@ -20,7 +20,7 @@ constexpr std::uint32_t causes_read = 10'000;
 constexpr std::size_t title_limit_bytes = 1000;
 
 std::string span_text(std::uint32_t hours) {
-    return hours == 1 ? "in the last hour" : fmt::format("in the last {} hours", hours);
+    return hours == 1 ? "in the current hour" : fmt::format("in the last {} hours", hours);
 }
 
 std::string silence_text(std::uint64_t silent_ns) {

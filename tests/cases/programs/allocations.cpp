@@ -1,4 +1,4 @@
-// A document is built of very many small pieces, each allocated by itself.
+// Builds a document from very many small pieces, each allocated separately.
 #include <string>
 #include <vector>
 

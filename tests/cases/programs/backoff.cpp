@@ -1,4 +1,4 @@
-// A request that fails sleeps before it tries again.
+// A failing request sleeps before it retries.
 #include <chrono>
 #include <thread>
 

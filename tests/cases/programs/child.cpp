@@ -1,4 +1,4 @@
-// A commit starts a hook, another program, and waits until that has ended.
+// A commit starts a hook, which is another program, and waits for its end.
 #include <spawn.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-// A block that takes much CPU time:  compute MILLISECONDS
+// A block that takes much CPU time. Usage: compute MILLISECONDS
 #include "program.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// A supervisor waits for a worker that ends with a core dump.
+// A supervisor waits for a worker that dumps core.
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -23,7 +23,7 @@ PLANTED void restart_worker(bool crashes) {
 
 }  // namespace
 
-// The dump goes to the folder in which it is started.
+// The dump goes to the current folder.
 int main() {
     const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
     if (::setrlimit(RLIMIT_CORE, &all) != 0) cases::give_up("setrlimit");

@@ -1,4 +1,4 @@
-// Each bad line of an import throws out of a deep parser.
+// Each bad line of an import throws an exception from deep inside a parser.
 #include <stdexcept>
 
 #include "program.hpp"
@@ -25,7 +25,7 @@ PLANTED int import_lines(int lines) {
     return bad;
 }
 
-// Import until so much CPU time is used.
+// Imports until this much CPU time is used.
 PLANTED int import_file(std::uint64_t milliseconds) {
     const std::uint64_t end_ns = cases::cpu_time_ns() + milliseconds * 1'000'000;
     int bad = 0;

@@ -1,4 +1,4 @@
-// A writer wants the lock of a file that another process holds while it compacts it:  file_lock FILE
+// A writer waits for a file lock that another process holds while it compacts the file. Usage: file_lock FILE
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

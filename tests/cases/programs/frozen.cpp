@@ -1,4 +1,4 @@
-// Counts in a mapped file whose file system is frozen meanwhile, by whoever started it: ARGUMENT is the file.
+// Writes to a mapped file whose file system the test freezes. The argument is the file.
 #include <fcntl.h>
 #include <sys/mman.h>
 

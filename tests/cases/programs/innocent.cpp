@@ -1,4 +1,4 @@
-// A process that has nothing to do with any case and keeps a CPU busy until it is killed.
+// Keeps a CPU busy until it is killed; it is the cause of no case.
 #include <sys/prctl.h>
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// A question by UDP whose answer never comes: the caller waits for it with epoll until its own timeout.
+// A UDP query that is never answered: the caller waits in epoll until its own timeout.
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 namespace {
 
 struct Peer {
-    int server = -1;  // receives and stays silent when asked 'l'
+    int server = -1;  // receives, but does not answer 'l'
     int client = -1;
     int events = -1;
 };

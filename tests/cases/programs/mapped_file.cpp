@@ -1,4 +1,4 @@
-// A table in a mapped file is read at random places, of which none is in memory:  mapped_file FILE
+// Reads a mapped file at random places, none of which is in memory. Usage: mapped_file FILE
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -39,7 +39,7 @@ Table open_table(const char* path) {
     return table;
 }
 
-// The file's pages leave memory.
+// Removes the file's pages from memory.
 void forget(const Table& table) {
     const std::size_t size = table.pages * page_bytes;
     if (::madvise(const_cast<char*>(table.data), size, MADV_DONTNEED) != 0) cases::give_up("madvise");

@@ -1,4 +1,4 @@
-// A request needs the index, whose lock another thread holds while it builds the index anew.
+// A request needs the index, whose lock another thread holds while it rebuilds the index.
 #include <mutex>
 #include <semaphore>
 #include <thread>

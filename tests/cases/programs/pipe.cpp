@@ -1,4 +1,4 @@
-// A page waits for the output of a filter, a process of its own, that is slow.
+// A page waits for the output of a slow filter, which is a separate process.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-// What the programs of the cases share: how they are started, and work that takes a known amount of CPU time.
+// Shared by the programs of the cases: how they start, and work that takes a known CPU time.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #include "examples/program_input.hpp"
 
-// A function that stays one: neither inlined nor cloned.
+// A function that is neither inlined nor cloned.
 #ifdef __clang__
 #define PLANTED __attribute__((noinline))
 #else
@@ -30,7 +30,7 @@ inline constexpr int fast_runs = 20;
 
 inline void name_thread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
 
-// The calling thread, and those that it starts, may use no other CPU.
+// Binds the calling thread, and the threads that it starts, to this CPU.
 inline void stay_on_last_cpu() {
     cpu_set_t last;
     CPU_ZERO(&last);
@@ -44,7 +44,7 @@ inline std::uint64_t cpu_time_ns() {
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Computes until the calling thread has used so much CPU time; a busy machine makes it take longer, not less.
+// Computes until the calling thread has used this much CPU time; on a busy machine, that takes longer.
 __attribute__((always_inline)) inline void compute_ms(std::uint64_t milliseconds) {
     const std::uint64_t end_ns = cpu_time_ns() + milliseconds * 1'000'000;
     std::uint64_t value = end_ns;
@@ -56,7 +56,7 @@ __attribute__((always_inline)) inline void compute_ms(std::uint64_t milliseconds
     }
 }
 
-// Says "ready", waits for "go", and calls run(false) some times, run(true) once, and run(false) again.
+// Prints "ready", waits for "go", then calls run(false) a few times, run(true) once, and run(false) again.
 template <typename Run>
 int serve(Run run) {
     if (!examples::wait_for_go()) return 1;

@@ -1,4 +1,4 @@
-// A writer waits until a reader, who walks the whole table with the lock held, has finished.
+// A writer waits for a reader that walks the whole table with the lock held.
 #include <mutex>
 #include <semaphore>
 #include <shared_mutex>

@@ -1,4 +1,4 @@
-// A document is written in pieces, each of which is made durable by itself:  save_file FILE
+// Writes a document in pieces and syncs each of them. Usage: save_file FILE
 #include <fcntl.h>
 
 #include <string>

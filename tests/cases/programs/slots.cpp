@@ -1,4 +1,4 @@
-// Eight workers share two slots; a request comes when all of them want one.
+// Eight workers share two slots; a request comes while all of them want one.
 #include <atomic>
 #include <semaphore>
 #include <thread>

@@ -1,4 +1,4 @@
-// A request spins on a lock of the program's own, yielding its CPU, while a thread of low priority has it on the same CPU.
+// A request spins on the program's own lock and yields, while a low-priority thread on the same CPU holds it.
 #include <sched.h>
 #include <sys/resource.h>
 

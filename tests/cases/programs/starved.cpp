@@ -1,4 +1,4 @@
-// A process of real-time priority takes the only CPU that the watched thread may use.
+// A process with real-time priority takes the only CPU that the watched thread may use.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// With `mixer` the mixer is told to begin in the middle of it.
+// With `mixer`, tells the mixer to begin in the middle of the run.
 PLANTED void encode_frame(int mixer) {
     cases::compute_ms(1);
     if (mixer >= 0 && ::write(mixer, "m", 1) != 1) cases::give_up("write");
@@ -18,7 +18,7 @@ PLANTED void encode_frame(int mixer) {
 
 PLANTED void mix_audio() { cases::compute_ms(500); }
 
-// The mixer computes once when it is told to by a byte in the pipe.
+// The mixer computes once for each byte in the pipe.
 pid_t start_mixer(int wanted) {
     const pid_t mixer = ::fork();
     if (mixer < 0) cases::give_up("fork");

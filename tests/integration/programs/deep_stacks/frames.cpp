@@ -140,7 +140,7 @@ DEEP_FUNCTION void deep_stand(Planted& planted) {
     for (;;) asm volatile("" ::: "memory");
 }
 
-// So short, with so many pushes, that most samples are in its prologue or epilogue.
+// So short, and with so many pushes, that most samples hit its prologue or epilogue.
 DEEP_FUNCTION void deep_tiny(int) { asm volatile("" ::: "rbx", "rbp", "r12", "r13", "r14", "r15"); }
 
 DEEP_FUNCTION void deep_tiny_frame(int) {
