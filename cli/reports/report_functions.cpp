@@ -47,7 +47,8 @@ std::string source_of(const std::string& path, std::uint32_t line) {
     return cut_middle(path.substr(path.rfind('/') + 1), 24) + (line > 0 ? ":" + std::to_string(line) : "");
 }
 
-// " (libcrypto)" of a function in a library, unless the line that it stands below says so; else "".
+// " (libcrypto)" for a function in a library, unless the line above it names the library; otherwise
+// "".
 std::string library_note(const CallLine& line, const std::string& module_above) {
     if (line.place.module == module_above || line.place.function.starts_with('[')) return "";
     const std::string_view module = analysis::module_name(line.place.module);
@@ -55,8 +56,8 @@ std::string library_note(const CallLine& line, const std::string& module_above) 
     return library ? " (" + std::string(module) + ")" : "";
 }
 
-// The functions of a line in `room` characters, the last with `note`. What says least is cut first: template arguments, then
-// namespaces.
+// The functions of a line in at most `room` characters, the last one with `note`. Cuts template
+// arguments first, then namespaces.
 std::string names_of(const CallLine& line, const std::string& note, std::size_t room) {
     const bool nameless = line.place.function.starts_with('[');  // "[redis-server]"
     std::vector<std::string> names;
@@ -92,7 +93,7 @@ std::string note_of(const CallLine& line, std::uint64_t whole_ns) {
     return note;
 }
 
-// `module_above`: the file of the function that the line stands below; empty at the outermost.
+// `module_above` is the file of the caller's line; empty for the outermost line.
 std::string call_row(const CallLine& line, const std::string& module_above, std::uint64_t whole_ns, std::size_t indent,
                      const ReportLook& look) {
     const std::string library = library_note(line, module_above);
@@ -184,7 +185,7 @@ std::string section_title(const Paint& paint, const std::string& text, const std
 std::string call_rows(const std::vector<CallLine>& calls, std::uint64_t whole_ns, std::size_t limit, std::size_t indent,
                       const ReportLook& look) {
     std::string rows;
-    std::vector<std::string> modules;  // of the lines that the next one stands below
+    std::vector<std::string> modules;  // files of the callers of the next line, outermost first
     for (const CallLine* line : longest(calls, limit, look.all ? 1 : whole_ns / 50)) {
         modules.resize(line->depth);
         rows += call_row(*line, modules.empty() ? "" : modules.back(), whole_ns, indent, look);

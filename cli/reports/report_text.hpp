@@ -21,7 +21,7 @@ struct ReportLook {
 [[nodiscard]] std::string report_text(const analysis::Recording& recording, std::optional<std::size_t> number,
                                       const ReportLook& look);
 
-// Of the same: the delay in a line, the facts, the cause and where the time went.
+// The beginning of that report: the delay in a line, the facts, the cause and where the time went.
 [[nodiscard]] std::string report_beginning(const analysis::Recording& recording, const ReportLook& look);
 
 }  // namespace lagtrap::cli

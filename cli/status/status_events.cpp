@@ -158,7 +158,8 @@ struct EventColumns {
     std::size_t runs_width;
 };
 
-// Long names take what the table has left of the screen: behind the rows, and before the numbers of runs.
+// Long names may use the space that the table leaves free: at the end of rows, and before the
+// numbers of runs.
 EventColumns event_columns(const object& answer) {
     constexpr std::size_t usual_runs_width = 14, other_columns = 2 + 9 + 8 + 3 * 9;
     std::size_t runs_width = width_of("runs"), state_width = 0;

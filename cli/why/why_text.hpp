@@ -13,7 +13,7 @@ namespace lagtrap::cli {
 struct WhyLook {
     Paint paint;
     std::size_t columns = 80;
-    bool all = false;  // show everything
+    bool all = false;  // show every thread, and every stack
     // By thread: how long before the recording it last ran. Missing if unknown.
     std::map<std::uint32_t, std::uint64_t> stopped_before_ns;
     // By thread, from waited_files().
