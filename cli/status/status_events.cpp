@@ -139,7 +139,7 @@ std::vector<std::string> problems_of(const object& event) {
     if (abandoned > left)
         problems.push_back(with_commas(abandoned - left) + " runs abandoned by their thread or process");
     add("lost", "runs lost: too many were open");
-    add("expired", "runs expired: their end was never hit");
+    add("expired", "runs expired: open for too long");
     add("too_deep", "runs nested too deep");
     add("trace_texts_lost", "trace ids lost or unreadable");
     add("limited", "hits by limited users and processes");
