@@ -1,4 +1,4 @@
-"""`lagtrap watch`: the next slow run of something, explained as it happens, without settings and without a service."""
+"""`lagtrap watch` explains the next slow run as it happens, without settings and without a service."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 
 
 class Watcher:
-    """A watch that is under way, its files in a folder of its own."""
+    """A running watch with its own temporary folder."""
 
     def __init__(self, *words):
         self.folder = tempfile.TemporaryDirectory()
@@ -51,7 +51,7 @@ def start_server(world):
 
 
 def order_slowly(world, until):
-    """The server reads an order that comes only when `until` says so."""
+    """Sends an order to a waiting server, but only once `until` returns true."""
     with socket.create_connection(("127.0.0.1", world.port)) as connection:
         wait_for(until, "the moment to order")
         connection.sendall(b"1")
@@ -78,7 +78,7 @@ def a_system_call_is_watched():
 
 
 def probes_are_paired():
-    """What is asked for is the query, not one of its parts, whose names begin the same."""
+    """The pair of probes of the query is chosen, not those of its parts, whose names begin the same way."""
     postgres = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not postgres:
         return print("no PostgreSQL here")
