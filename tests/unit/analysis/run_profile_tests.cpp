@@ -280,7 +280,8 @@ TEST(RunProfileFile, says_what_is_wrong) {
     EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message, testing::HasSubstr("longer than the run"));
     wrong = made_profile(3);
     wrong.entries[0].links[0].node = 9;
-    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message, testing::HasSubstr("refers to missing data"));
+    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message,
+                testing::HasSubstr("refers to missing data"));
     wrong = made_profile(3);
     wrong.nodes[2].frame = 9;
     EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message, testing::HasSubstr("unknown function"));
