@@ -35,6 +35,21 @@ test("search marks what it finds, says how much it is, and stands in the address
   await done();
 });
 
+test("an address with a search opens at the match, and states are found by either name", async () => {
+  const { page, go, done } = await openPage();
+  await go(`${delayPath(world.delay)}?search=${world.delay.function}`);
+  await page.waitForFunction((name) => document.querySelector("#flame [data-testid=flame-readout]")?.innerText.startsWith(name), world.delay.function);
+  for (const state of ["[lock (futex)]", "blocked: lock (futex)"]) {
+    await page.locator("[name=flame-search]").fill(state);
+    await page.waitForFunction(() => /in [1-9]\d* match/.test(document.querySelector("[data-testid=flame-found]").innerText));
+    await page.waitForFunction(() => document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith("blocked: lock (futex)"));
+  }
+  await page.getByRole("button", { name: "all frames" }).click();
+  await page.waitForURL(/frames=all/);
+  await canvas(page).waitFor();
+  await done();
+});
+
 test("the graph is walked, zoomed and left with the keyboard", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));

@@ -1,7 +1,7 @@
 // The questions that people bring, starting from the first page.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventPath, keep, openPage, parameter, world } from "./support.mjs";
+import { checkAxe, eventPath, keep, openPage, parameter, world } from "./support.mjs";
 
 const rows = (page) => page.locator("table.ranking tbody tr");
 
@@ -81,6 +81,37 @@ test("the page refreshes every minute", async () => {
   const asked = page.waitForRequest(/\/api\/v1\/overview/);
   await page.clock.runFor(61_000);
   await asked;
+  await done();
+});
+
+test("a server that is away leaves the overview, says so, and is asked again", async () => {
+  const { page, go, done } = await openPage();
+  await page.clock.install();
+  await go("/");
+  await rows(page).first().waitFor();
+  await page.route("**/api/v1/overview*", (route) => route.abort());
+  await page.clock.runFor(61_000);
+  await page.getByTestId("outdated").getByText(/^Not updated: the server does not answer/).waitFor();
+  assert.ok((await rows(page).count()) > 0);
+  await checkAxe(page);
+  await keep(page, "overview-outdated");
+  await page.unroute("**/api/v1/overview*");
+  await page.clock.runFor(6_000);
+  await page.getByTestId("outdated").waitFor({ state: "detached" });
+  assert.ok((await rows(page).count()) > 0);
+  await done();
+});
+
+test("on a small screen the menu has the pages and the account", async () => {
+  const { page, go, done } = await openPage({ width: 390, height: 844 });
+  await go("/");
+  await rows(page).first().waitFor();
+  assert.ok((await page.locator("header.head").boundingBox()).height <= 60);
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+  await page.getByRole("link", { name: "Bundles", exact: true }).click();
+  await page.getByRole("heading", { name: "Bundles" }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).waitFor({ state: "hidden" });
   await done();
 });
 

@@ -116,6 +116,6 @@ export function fitName(name: string, most: number): string {
   for (const at of scopes(text)) if (text.length - at + 3 <= most) return `…::${text.slice(at)}`;
   const last = scopes(text).at(-1);
   if (last !== undefined) text = `…::${text.slice(last)}`;
-  text = text.replace(/<[^<>…]*>/g, "<…>");
+  text = text.replace(/([\w$])<[^<>…]*>/g, "$1<…>");
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }

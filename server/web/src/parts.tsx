@@ -151,9 +151,15 @@ export function Shortened({ text, most = 40 }: { text: string; most?: number }) 
 export function FunctionName({ name, still = false }: { name: string; still?: boolean }) {
   const [whole, setWhole] = useState(false);
   const folded = fitName(foldName(name), longest_name);
-  if (folded === name) return <span class="code">{name}</span>;
-  if (still) return <span class="code" title={name}>{folded}</span>;
-  return <button type="button" class="code function-name" title={name} aria-expanded={whole} onClick={() => setWhole(!whole)}>{whole ? name : folded}</button>;
+  if (folded === name) return <span class="code"><Breakable name={name} /></span>;
+  if (still) return <span class="code" title={name}><Breakable name={folded} /></span>;
+  return <button type="button" class="code function-name" title={name} aria-expanded={whole} onClick={() => setWhole(!whole)}><Breakable name={whole ? name : folded} /></button>;
+}
+
+// A name that lines break between its parts rather than within words.
+function Breakable({ name }: { name: string }) {
+  const parts = name.split(/(?=::|[(,/])/);
+  return <>{parts.map((part, index) => [index > 0 && <wbr key={index} />, part])}</>;
 }
 
 export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: number }) {

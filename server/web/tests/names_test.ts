@@ -48,6 +48,7 @@ test("a name that is too long loses arguments, then namespaces, and only then le
   assert.equal(fitName("a::b<c::d>::e<f::g>", 12), "…::e<f::g>");
   assert.equal(fitName("std::function<void (int)>::operator()(int) const and more words", 34), "…::operator()(…)");
   assert.equal(fitName("__x64_sys_futex_with_a_long_name", 12), "__x64_sys_f…");
+  assert.equal(fitName("<script>alert(1)</script>", 12), "<script>ale…");
   assert.equal(fitName("", 4), "");
 });
 

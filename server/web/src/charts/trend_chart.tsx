@@ -50,7 +50,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
   const place = (time_ns: string) => Number(BigInt(time_ns) - BigInt(trend.before_ns)) / (trend.unit_ns * count);
   const time = (index: number) => String(BigInt(trend.before_ns) + BigInt(index) * BigInt(trend.unit_ns));
   const digits = trend.unit_ns < 80000e9 ? [5, 16] : [0, 10];
-  const labels = Array.from({ length: 5 }, (_, index) => Math.floor((index * count) / 5));
+  const labels = Array.from({ length: 4 }, (_, index) => Math.floor((index * count) / 4));
   const newcomers = trend.builds_seen.filter((build) => place(build.first_ns) > 0).slice(0, 8);
   return (
     <div class="trend">

@@ -63,7 +63,7 @@ function Shown({ found, filters }: { found: Found[]; filters: Filters }) {
   const recordings = onePerRecording(found);
   return (
     <div data-testid="all-objects">
-      <p>
+      <p class="controls">
         <label>Filter <input type="search" value={filter} placeholder="cart -test" data-testid="objects-filter"
           onInput={(event) => setFilter(event.currentTarget.value)} /></label>{" "}
         <label><input type="checkbox" checked={failedOnly} onChange={(event) => setFailedOnly(event.currentTarget.checked)} /> failures only</label>

@@ -1,6 +1,6 @@
 // The audit log: sign-ins and attempts, and who created and removed what; for admins.
 import { useFurther, useGet } from "../load";
-import { Empty, Failure, Ready, Time, Title } from "../parts";
+import { Empty, Failure, Ready, Shortened, Time, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { AuditEntry, AuditList, Session } from "../types";
 
@@ -13,7 +13,7 @@ function Row({ entry }: { entry: AuditEntry }) {
       <td><Time ns={entry.at_ns} /></td>
       <th scope="row">{entry.who ?? <span class="muted">unknown</span>}</th>
       <td class={refused ? "problem" : undefined}>{entry.action}</td>
-      <td>{entry.object}</td>
+      <td><Shortened text={entry.object ?? ""} most={24} /></td>
       <td>{entry.detail}</td>
     </tr>
   );

@@ -32,17 +32,15 @@ export function DelaysOnly({ event, filters, place, summary, trend, narrowed }: 
       <div class="columns">
         <div>
           <CauseList event={event} filters={filters} />
+          <Section title="Hosts"><Counts what="host" filters={filters} rows={summary.hosts.map((row) => ({ ...row, name: row.host }))} /></Section>
+          <Section title="Builds"><Counts what="build" filters={filters} rows={summary.builds.map((row) => ({ ...row, name: row.build }))} /></Section>
+          <Section title="Units and containers"><Counts what="unit" filters={filters} rows={summary.units.map((row) => ({ ...row, name: row.unit }))} /></Section>
         </div>
         <div>
           <TrendSection trend={trend} filters={filters} />
           <Section title="Distribution above the threshold"><Distribution summary={summary} /></Section>
           <Section title="Delays by hour"><Hours summary={summary} /></Section>
         </div>
-      </div>
-      <div class="columns">
-        <Section title="Hosts"><Counts what="host" filters={filters} rows={summary.hosts.map((row) => ({ ...row, name: row.host }))} /></Section>
-        <Section title="Builds"><Counts what="build" filters={filters} rows={summary.builds.map((row) => ({ ...row, name: row.build }))} /></Section>
-        <Section title="Units and containers"><Counts what="unit" filters={filters} rows={summary.units.map((row) => ({ ...row, name: row.unit }))} /></Section>
       </div>
       <DelayTable event={event} filters={filters} place={place} count={summary.delays} />
     </>

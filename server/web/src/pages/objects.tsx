@@ -37,7 +37,7 @@ export function ObjectsFigures({ objects, latest }: { objects: FollowedObjects; 
   const functions = objects.functions.filter((one) => wanted(one.name) && (!failedOnly || one.failures > 0));
   return (
     <div data-testid="objects">
-      <p>
+      <p class="controls">
         <label>Filter <input type="search" value={filter} placeholder="cart -test" data-testid="objects-filter"
           onInput={(event) => setFilter(event.currentTarget.value)} /></label>{" "}
         <label><input type="checkbox" checked={failedOnly} onChange={(event) => setFailedOnly(event.currentTarget.checked)} /> failures only</label>{" "}

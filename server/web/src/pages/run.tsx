@@ -140,8 +140,10 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
                 <span class="muted">This run was not recorded.</span>
               )}
             </p>
-            <Section title="Stages"><StageLine stages={run.stages} unwatched={run.without_stages} whole_ns={run.duration_ns} runs={[run]} /></Section>
-            <Section title="Where the time went"><TimeLine run={run} /></Section>
+            <div class="columns">
+              <Section title="Stages"><StageLine stages={run.stages} unwatched={run.without_stages} whole_ns={run.duration_ns} runs={[run]} /></Section>
+              <Section title="Where the time went"><TimeLine run={run} /></Section>
+            </div>
             <Section title="Markers and call stacks">
               {run.markers.length === 0 ? <p class="muted">No markers stored.</p> : (
                 <div class="markers">
