@@ -3,11 +3,11 @@
  * Shared by listener.bpf.c and the daemon's listener: configuration, the table of open runs,
  * counters.
  *
- * The table of open runs consists of buckets with seven tags each, one cache line per bucket. A
- * run's tag is a hash of its event, key and depth. The tag is in the first of two buckets, or in
- * the second if the first was full. 0 means free. Claiming a slot and ending a run
- * (LAGTRAP_TAG_TAKEN) use compare-and-exchange, so begin, end and the scan by user space need no
- * lock. Slot i of bucket b is element b*8+i.
+ * The table of open runs consists of buckets with seven tags each, one cache line per bucket. User
+ * space chooses their number, a power of two, before loading. A run's tag is a hash of its event,
+ * key and depth. The tag is in the first of two buckets, or in the second if the first was crowded
+ * and the second less so. 0 means free. Claiming a slot and ending a run (LAGTRAP_TAG_TAKEN) use compare-and-exchange, so
+ * begin, end and the scan by user space need no lock. Slot i of bucket b is element b*8+i.
  */
 #ifndef LAGTRAP_BPF_LISTENER_H
 #define LAGTRAP_BPF_LISTENER_H
@@ -16,8 +16,9 @@
 
 #define LAGTRAP_BUCKET_TAGS 7  /* runs per bucket */
 #define LAGTRAP_BUCKET_SLOTS 8 /* words per bucket, and slots reserved for it */
-#define LAGTRAP_BUCKETS 1024
-#define LAGTRAP_OPEN_SLOTS (LAGTRAP_BUCKETS * LAGTRAP_BUCKET_SLOTS)
+#define LAGTRAP_CROWDED_TAGS 4 /* from here on, a run goes to the emptier one of its two buckets */
+#define LAGTRAP_MIN_BUCKETS 1024
+#define LAGTRAP_MAX_BUCKETS 65536 /* a tag has 16 bits for each of its two buckets */
 #define LAGTRAP_MAX_MARKERS 4096
 #define LAGTRAP_RUN_QUEUE_EVENTS 8 /* events whose runs are waits for a CPU */
 #define LAGTRAP_MAX_DEPTH 64       /* nested runs per event and key; also the kernel's limit for return probes */
@@ -163,9 +164,15 @@ struct lagtrap_exit_site {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_exit_site) == 48, "layout of exits");
 
+/* The low bits of a bucket's state count the runs that found it full and are in their second one.
+ * The others hold the earliest time at which user space must look at a run in it, rounded up; 0: it
+ * need not. A begin lowers that time. User space clears it before it reads the bucket's
+ * slots, so no begin goes unseen. */
+#define LAGTRAP_SPILLED_MASK 0xffffULL
+
 struct lagtrap_bucket {
     __u64 tags[LAGTRAP_BUCKET_TAGS];
-    __u64 spilled; /* runs that found this bucket full and are in their second one */
+    __u64 state;
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_bucket) == 64, "a bucket is one cache line");
 
@@ -379,7 +386,7 @@ struct lagtrap_watch {
     __u32 begun_since_look; /* set by a begin, cleared by a check */
     __u32 breach_wanted;    /* 1: report the next delay, which sets it to 0 */
     __u32 recording;        /* 1: write every run that ends to recorded_runs */
-    __u32 padding;
+    __u32 look_at_all;      /* 1: a bucket's time could not be lowered, so look at all; user space sets it to 0 */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_watch) == 24, "layout of the watch");
 

@@ -39,8 +39,6 @@ struct {
     __type(value, __u32);
 } parties_without_recordings SEC(".maps"); /* users that reached their limit of captures */
 
-volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
-
 /* A marker hit, whatever kind of probe it came from. Small, because it is on the stack, where older
  * kernels have hardly room for the walk of a user stack. */
 struct hit {
@@ -192,13 +190,15 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     if ((config->flags & LAGTRAP_EVENT_TIMES) && own_thread)
         begin_times(slot, hit->tid, hit->now_ns, config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0);
     *(volatile __u64*)&slot->deadline_ns = (hit->begin_ns + config->threshold_ns) & ~LAGTRAP_DEADLINE_TOLD;
-    if (config->look_after_ns != LAGTRAP_NEVER_NS) ask_for_look(hit->begin_ns + config->look_after_ns);
     return 0;
 }
 
 static __always_inline void open_run(const struct found* place, const struct lagtrap_event_config* config, __u32 event,
                                      const struct hit* hit, __u32 depth) {
     fill_slot(place->slot, place->tag, config, hit, event | (__u64)depth << 32);
+    if (config->look_after_ns == LAGTRAP_NEVER_NS) return;
+    want_look_at(place->index, hit->begin_ns + config->look_after_ns);
+    ask_for_look(hit->begin_ns + config->look_after_ns);
 }
 
 /* Begins a run in the slot of a taken run. */

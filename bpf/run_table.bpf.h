@@ -17,10 +17,13 @@ struct {
     __type(value, struct lagtrap_event_counters);
 } event_counters SEC(".maps");
 
+/* Set before loading, like the sizes of the two maps. */
+const volatile __u32 open_buckets = LAGTRAP_MIN_BUCKETS;
+
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, LAGTRAP_BUCKETS);
+    __uint(max_entries, LAGTRAP_MIN_BUCKETS);
     __type(key, __u32);
     __type(value, struct lagtrap_bucket);
 } open_tags SEC(".maps");
@@ -28,13 +31,15 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, LAGTRAP_OPEN_SLOTS);
+    __uint(max_entries, LAGTRAP_MIN_BUCKETS* LAGTRAP_BUCKET_SLOTS);
     __type(key, __u32);
     __type(value, struct lagtrap_slot);
 } open_slots SEC(".maps");
 
-static __always_inline __u32 first_bucket(__u64 tag) { return lagtrap_first_bucket(tag); }
-static __always_inline __u32 second_bucket(__u64 tag) { return lagtrap_second_bucket(tag); }
+volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
+
+static __always_inline __u32 first_bucket(__u64 tag) { return lagtrap_first_bucket(tag, open_buckets); }
+static __always_inline __u32 second_bucket(__u64 tag) { return lagtrap_second_bucket(tag, open_buckets); }
 
 static __always_inline struct lagtrap_bucket* bucket_at(__u32 index) { return bpf_map_lookup_elem(&open_tags, &index); }
 
@@ -64,7 +69,7 @@ __noinline int index_of(__u64 tag) {
     struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
     if (!first) return -1;
     int index = find_in(first, first_bucket(tag), tag);
-    if (index >= 0 || *(volatile __u64*)&first->spilled == 0) return index;
+    if (index >= 0 || (*(volatile __u64*)&first->state & LAGTRAP_SPILLED_MASK) == 0) return index;
     struct lagtrap_bucket* second = bucket_at(second_bucket(tag));
     return second ? find_in(second, second_bucket(tag), tag) : -1;
 }
@@ -109,18 +114,49 @@ static __always_inline int claim_in(struct lagtrap_bucket* bucket, __u32 bucket_
     return -1;
 }
 
-/* Claims a free slot and sets its tag. -1 if both buckets are full. */
+static __always_inline __u32 places_used(struct lagtrap_bucket* bucket) {
+    __u32 used = 0;
+#pragma unroll
+    for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++) used += *(volatile __u64*)&bucket->tags[i] != 0;
+    return used;
+}
+
+/* Claims a free slot and sets its tag: in the first bucket, unless that is crowded and the second
+ * less so. -1 if both buckets are full. */
 __noinline int claim_slot(__u64 tag) {
     struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
     if (!first) return -1;
-    int index = claim_in(first, first_bucket(tag), tag);
+    __u32 used = places_used(first);
+    int index = used < LAGTRAP_CROWDED_TAGS ? claim_in(first, first_bucket(tag), tag) : -1;
     if (index >= 0) return index;
     struct lagtrap_bucket* second = bucket_at(second_bucket(tag));
     if (!second) return -1;
-    __sync_fetch_and_add(&first->spilled, 1); /* before the claim, so that searches for the run look there */
-    index = claim_in(second, second_bucket(tag), tag);
-    if (index < 0) __sync_fetch_and_add(&first->spilled, -1);
-    return index;
+    if (places_used(second) < used) {
+        __sync_fetch_and_add(&first->state, 1); /* before the claim, so that searches for the run look there */
+        index = claim_in(second, second_bucket(tag), tag);
+        if (index >= 0) return index;
+        __sync_fetch_and_add(&first->state, -1);
+    }
+    return claim_in(first, first_bucket(tag), tag);
+}
+
+#define LAGTRAP_DUE_TRIES 4
+
+/* Has user space look at the run in this slot by `due_ns`, rounded up. Returns 0. Global, so that
+ * the verifier checks it once. */
+__noinline int want_look_at(int index, __u64 due_ns) {
+    struct lagtrap_bucket* bucket = bucket_at((__u32)index / LAGTRAP_BUCKET_SLOTS);
+    if (!bucket) return 0;
+    due_ns = (due_ns + LAGTRAP_SPILLED_MASK) & ~LAGTRAP_SPILLED_MASK;
+#pragma unroll
+    for (int i = 0; i < LAGTRAP_DUE_TRIES; i++) {
+        __u64 old = *(volatile __u64*)&bucket->state;
+        __u64 earliest_ns = old & ~LAGTRAP_SPILLED_MASK;
+        if (earliest_ns != 0 && earliest_ns <= due_ns) return 0;
+        if (__sync_val_compare_and_swap(&bucket->state, old, due_ns | (old & LAGTRAP_SPILLED_MASK)) == old) return 0;
+    }
+    watch.look_at_all = 1;
+    return 0;
 }
 
 /* Takes the run in a slot, so that the caller may end or drop it; among concurrent attempts,
@@ -136,7 +172,7 @@ __noinline bool take_run(int index, __u64 tag) {
 static __always_inline void forget_spill(__u64 tag, __u32 bucket_index) {
     if (first_bucket(tag) == bucket_index) return;
     struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
-    if (first) __sync_fetch_and_add(&first->spilled, -1);
+    if (first) __sync_fetch_and_add(&first->state, -1);
 }
 
 /* An event and a party; runs compete for slots by these. */
@@ -222,7 +258,7 @@ __noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
     forget_spill(old, bucket_index);
     if (bucket_index != first_bucket(tag)) {
         struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
-        if (first) __sync_fetch_and_add(&first->spilled, 1);
+        if (first) __sync_fetch_and_add(&first->state, 1);
     }
     *(volatile __u64*)&bucket->tags[place] = tag;
     return chosen;

@@ -23,12 +23,13 @@ static inline __attribute__((always_inline)) __u64 lagtrap_run_tag(__u64 key, __
     return lagtrap_mix(key ^ lagtrap_mix(process << 32 | event << 8 | depth)) | 1;
 }
 
-/* The buckets where the run may be: the first, or the second if the first was full. */
-static inline __attribute__((always_inline)) __u32 lagtrap_first_bucket(__u64 tag) {
-    return (tag >> 8) & (LAGTRAP_BUCKETS - 1);
+/* The buckets where the run may be: the first, or the second if the first was crowded. `buckets` is
+ * the size of the table. */
+static inline __attribute__((always_inline)) __u32 lagtrap_first_bucket(__u64 tag, __u32 buckets) {
+    return (tag >> 8) & (buckets - 1);
 }
-static inline __attribute__((always_inline)) __u32 lagtrap_second_bucket(__u64 tag) {
-    return (tag >> 40) & (LAGTRAP_BUCKETS - 1);
+static inline __attribute__((always_inline)) __u32 lagtrap_second_bucket(__u64 tag, __u32 buckets) {
+    return (tag >> 40) & (buckets - 1);
 }
 
 #endif

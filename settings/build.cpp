@@ -44,11 +44,10 @@ Budget build_budget(const Element& element) {
     static const std::map<std::string_view, Shed> kinds{
         {"switches", Shed::Switches}, {"samples", Shed::Samples}, {"history", Shed::History}, {"times", Shed::Times},
         {"stacks", Shed::Stacks},     {"stages", Shed::Stages},   {"events", Shed::Events}};
-    Budget budget{element.number_of("share"),
-                  element.number_of("recording-share"),
-                  duration_of(element, "interval"),
-                  {},
-                  duration_of(element, "pause")};
+    Budget budget{
+        element.number_of("share"),       element.number_of("recording-share"),
+        duration_of(element, "interval"), {},
+        duration_of(element, "pause"),    element.attribute("open-runs") ? element.number_of("open-runs") : 0};
     for (const std::string& word : words_of(element.text_of("shed")))
         if (const auto kind = kinds.find(word); kind != kinds.end()) budget.shed.push_back(kind->second);
     return budget;

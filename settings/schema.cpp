@@ -236,7 +236,10 @@ constexpr std::array budget_attributes{
                   "events, most expensive first (events). Anything not listed stays enabled."},
     AttributeSpec{
         "pause", Duration, Optional, "1min", "", s, day,
-        "Time until something disabled while watching is tried again; it doubles with each retry, up to a day."}};
+        "Time until something disabled while watching is tried again; it doubles with each retry, up to a day."},
+    AttributeSpec{"open-runs", Count, Optional, "", "", 1, 262'144,
+                  "Runs of all events that may be open at the same time; default: as many as fit into 1/1024 of the "
+                  "machine's memory, and at least 7,168. Each needs about 1.1 KB of the kernel's memory."}};
 
 constexpr std::array history_attributes{
     AttributeSpec{"length", Duration, Optional, "5s", "", 0, 60 * s,

@@ -195,6 +195,7 @@ struct Budget {
     std::vector<Shed> shed{Shed::Switches, Shed::Samples, Shed::History, Shed::Times,
                            Shed::Stacks,   Shed::Stages,  Shed::Events};  // in this order; empty: never shed
     std::chrono::nanoseconds pause{60'000'000'000};  // before retrying what was disabled while watching
+    std::uint64_t open_runs = 0;  // of all events together; 0: as many as 1/1024 of the machine's memory holds
 };
 
 // What is kept in memory from before a breach.

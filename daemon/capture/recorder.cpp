@@ -312,7 +312,11 @@ Status Recorder::stop(trace::Session& session) {
     // It was read when the recording began, but is stamped now, because a log is in time order.
     if (const auto& memory = capture->rundown->group_memory()) capture->logs.write(record_of(*memory, monotonic_ns()));
     for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts()) capture->write(&text.header);
-    for (const lagtrap_run& run : capture->listener.breaches().open_runs()) capture->write(&run.header);
+    const OpenRuns::Snapshot open = capture->listener.breaches().open_runs();
+    for (const lagtrap_run& run : open.runs) capture->write(&run.header);
+    if (open.left_out > 0)
+        capture->gaps.push_back(std::to_string(open.left_out) + " of the runs that were open, beyond the first " +
+                                std::to_string(open.runs.size()));
     capture->listener.breaches().forget_left_delays();
 
     describe_quality(*capture, session.quality);

@@ -26,10 +26,13 @@ using namespace std::chrono_literals;
 // Minimum time between two checks, so that an event with a threshold of microseconds cannot keep
 // the listener busy. A deadline may be noticed 2 ms late, so this is soon enough.
 constexpr std::uint64_t shortest_look_interval_ns = 1'000'000;
-// A sweep checks the thread of every open run. The time between sweeps grows with their cost, so
-// that they use at most a hundredth of the time.
-constexpr std::chrono::nanoseconds shortest_sweep_interval = 1s, longest_sweep_interval = 10s;
-constexpr auto sweep_rest = 100;
+// Passes over the table and sweeps, which check the thread of every open run, use at most a
+// hundredth of the time each. Meanwhile others wait for the table, so a sweep does part of it at a
+// time.
+constexpr std::uint64_t rest_factor = 100;
+constexpr std::uint64_t longest_look_interval_ns = 20'000'000;
+constexpr std::chrono::nanoseconds sweep_interval = 1s;
+constexpr std::size_t runs_of_sweep_part = 512;
 constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
 
 std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events) {
@@ -57,7 +60,7 @@ BreachWatch::BreachWatch(const settings::Settings& settings, ListenerPrograms& p
 
 Result<std::unique_ptr<BreachWatch>> BreachWatch::create(const settings::Settings& settings, ListenerPrograms& programs,
                                                          Options options) {
-    TRY_ASSIGN(RunTable table, RunTable::map(programs.tags_fd(), programs.slots_fd()));
+    TRY_ASSIGN(RunTable table, RunTable::map(programs.tags_fd(), programs.slots_fd(), programs.open_buckets()));
     std::unique_ptr<BreachWatch> self(new BreachWatch(settings, programs, std::move(table), std::move(options)));
     if (programs.counts_times()) TRY(self->so_far_.map(programs.timed_sets_fd(), programs.thread_times_fd()));
     self->runs_.follow_programs(programs.program_starts_fd());
@@ -80,7 +83,7 @@ void BreachWatch::start() {
         ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -20);
         const auto work = boost::asio::make_work_guard(context_);
         await_notices();
-        await_sweep(shortest_sweep_interval);
+        await_sweep(sweep_interval);
         look();
         context_.run();
     });
@@ -118,12 +121,18 @@ BreachWatch::Early BreachWatch::early() const {
     return {early_.points_ns(), early_.counts(monotonic_ns())};
 }
 
-std::vector<lagtrap_run> BreachWatch::open_runs() const {
+OpenRuns::Snapshot BreachWatch::open_runs() const {
+    OpenRuns::Snapshot open;
+    {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t now_ns = monotonic_ns();
+        open = runs_.snapshot(
+            now_ns, [&](std::uint32_t event) { return believes(event, now_ns); }, recorded_runs_limit);
+    }
+    fill_names(open.runs);
     const std::lock_guard lock(mutex_);
-    const std::uint64_t now_ns = monotonic_ns();
-    auto runs = runs_.snapshot(now_ns, [&](std::uint32_t event) { return believes(event, now_ns); });
-    for (const OpenRuns::LeftDelay& left : runs_.left_delays()) runs.push_back(left.run);
-    return runs;
+    for (const OpenRuns::LeftDelay& left : runs_.left_delays()) open.runs.push_back(left.run);
+    return open;
 }
 
 void BreachWatch::forget_left_delays() {
@@ -133,12 +142,12 @@ void BreachWatch::forget_left_delays() {
 
 std::vector<lagtrap_run_so_far> BreachWatch::runs_so_far() const {
     const std::lock_guard lock(mutex_);
-    return so_far_.of(runs_.table(), events_);
+    return so_far_.of(runs_.table(), events_, recorded_runs_limit);
 }
 
 std::vector<lagtrap_trace_text> BreachWatch::trace_texts() const {
     const std::lock_guard lock(mutex_);
-    auto texts = daemon::trace_texts(runs_.table(), events_);
+    auto texts = daemon::trace_texts(runs_.table(), events_, recorded_runs_limit);
     for (const OpenRuns::LeftDelay& left : runs_.left_delays())
         if (left.run.event < events_.size() && events_[left.run.event].trace_id) texts.push_back(left.text);
     return texts;
@@ -180,6 +189,13 @@ void BreachWatch::sweep() {
     tell_aborted();
 }
 
+bool BreachWatch::sweep_part() {
+    const std::lock_guard lock(mutex_);
+    const bool done = runs_.sweep_part(monotonic_ns(), events_, runs_of_sweep_part);
+    tell_aborted();
+    return done;
+}
+
 void BreachWatch::tell_aborted() {
     if (auto aborted = runs_.take_aborted(); !aborted.empty()) options_.on_aborted(std::move(aborted));
 }
@@ -204,7 +220,10 @@ void BreachWatch::await_notices() {
 
 int BreachWatch::take_notice(const lagtrap_record* record, std::size_t bytes) {
     if (record->type == LAGTRAP_RECORD_WAKE) {
-        look();
+        if (const std::uint64_t now_ns = monotonic_ns(); now_ns >= not_before_ns_)
+            look();
+        else
+            schedule_look(not_before_ns_);
     } else if (record->type == LAGTRAP_RECORD_BREACH && bytes >= offsetof(lagtrap_run, stages)) {
         Breach breach;
         std::memcpy(&breach.run, record, std::min(bytes, sizeof(breach.run)));
@@ -226,7 +245,7 @@ bool BreachWatch::believes(std::uint32_t event, std::uint64_t now_ns) const {
     // Before the first end there is no experience, so a judgement of the first runs is valid for
     // one check only.
     const bool experienced = counters && counters->ends().hits > 0;
-    belief = {!counters || believes_deadlines(*counters, runs_.count(now_ns)[event]),
+    belief = {!counters || believes_deadlines(*counters, runs_.count_swept(event)),
               now_ns + (experienced ? belief_lasts_ns : 1)};
     return belief.believed;
 }
@@ -244,35 +263,41 @@ std::uint64_t BreachWatch::look_once(std::uint64_t now_ns) {
     const Tell told = recorded ? Tell::Everything : wanted ? Tell::WhoMayRecord : Tell::Nothing;
     const auto believed = [&](std::uint32_t event) { return believes(event, now_ns); };
     learn(now_ns);
-    const OpenRuns::Look seen = runs_.look(now_ns, events_, told, believed, early_.points_ns());
+    const bool all = __atomic_exchange_n(&watch->look_at_all, 0, __ATOMIC_ACQ_REL) != 0;
+    const OpenRuns::Look seen = runs_.look({now_ns, events_, told, believed, early_.points_ns(), all});
     tell_aborted();
     tell(seen);
     early_.take_look(seen.early_pid, breach_wanted_.load(), now_ns);
-    if (seen.open == 0 && !begun && !early_.is_on()) return LAGTRAP_NEVER_NS;
+    const std::uint64_t looked_ns = monotonic_ns();
+    not_before_ns_ =
+        looked_ns + std::clamp((looked_ns - now_ns) * rest_factor, shortest_look_interval_ns, longest_look_interval_ns);
+    if (seen.visited == 0 && seen.next_due_ns == LAGTRAP_NEVER_NS && !begun && !early_.is_on()) return LAGTRAP_NEVER_NS;
     return next_look_ns(seen, now_ns);
 }
 
 void BreachWatch::tell(const OpenRuns::Look& seen) {
     if (seen.overdue.empty() || !breach_wanted_.exchange(false)) return;
     __atomic_store_n(&programs_.watch()->breach_wanted, 0, __ATOMIC_RELEASE);
-    const auto first = std::min_element(seen.overdue.begin(), seen.overdue.end(),
-                                        [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    std::vector<lagtrap_run> first{
+        *std::min_element(seen.overdue.begin(), seen.overdue.end(),
+                          [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; })};
+    fill_names(first);
     const std::uint64_t noticed_ns = monotonic_ns();
     early_.take_breach(noticed_ns);
-    options_.on_breach(Breach{*first, true, noticed_ns});
+    options_.on_breach(Breach{first.front(), true, noticed_ns});
 }
 
 // A run that begins from now on is not overdue before the smallest threshold, nor early before the
 // smallest early point, has passed.
 std::uint64_t BreachWatch::next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const {
-    std::uint64_t next_ns = seen.earliest_deadline_ns;
+    std::uint64_t next_ns = std::min(seen.earliest_deadline_ns, seen.next_due_ns);
     if (smallest_threshold_ns_ != LAGTRAP_NEVER_NS) next_ns = std::min(next_ns, now_ns + smallest_threshold_ns_);
     std::uint64_t next_early_ns = early_.is_on() ? now_ns : seen.next_early_ns;
     for (const std::uint64_t point_ns : early_.points_ns())
         if (point_ns != LAGTRAP_NEVER_NS) next_early_ns = std::min(next_early_ns, now_ns + point_ns);
     if (next_early_ns != LAGTRAP_NEVER_NS)
         next_ns = std::min(next_ns, std::max(next_early_ns, now_ns + early_.look_interval_ns()));
-    return next_ns == LAGTRAP_NEVER_NS ? next_ns : std::max(next_ns, now_ns + shortest_look_interval_ns);
+    return next_ns == LAGTRAP_NEVER_NS ? next_ns : std::max(next_ns, not_before_ns_);
 }
 
 void BreachWatch::learn(std::uint64_t now_ns) {
@@ -286,7 +311,8 @@ void BreachWatch::learn(std::uint64_t now_ns) {
 // If an event's age cannot be set, its runs are checked together with others.
 void BreachWatch::want_looks() {
     for (std::uint32_t event = 0; event < events_.size(); ++event)
-        (void)programs_.look_after(event, early_.points_ns()[event]);
+        (void)programs_.look_after(event, std::max(early_.points_ns()[event], shortest_look_interval_ns));
+    __atomic_store_n(&programs_.watch()->look_at_all, 1, __ATOMIC_RELEASE);
 }
 
 // A begin between the pass and the publication of the next check saw the old time and may not have
@@ -320,9 +346,9 @@ void BreachWatch::await_sweep(std::chrono::nanoseconds after) {
     sweep_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         const auto began = std::chrono::steady_clock::now();
-        sweep();
+        const bool done = sweep_part();
         const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
-        await_sweep(std::clamp(sweep_rest * took, shortest_sweep_interval, longest_sweep_interval));
+        await_sweep(std::max<std::chrono::nanoseconds>(rest_factor * took, done ? sweep_interval : 1ms));
     });
 }
 

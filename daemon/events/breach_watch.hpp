@@ -79,10 +79,13 @@ class BreachWatch {
     // Calls OpenRuns::sweep() and reports the aborted runs.
     void sweep();
 
-    // The open runs, and the reported delays that were freed without an end (OpenRuns::LeftDelay).
-    [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
+    // How many open runs a recording keeps.
+    static constexpr std::size_t recorded_runs_limit = 8192;
+    // The open runs up to that limit, and the reported delays that were freed without an end
+    // (OpenRuns::LeftDelay).
+    [[nodiscard]] OpenRuns::Snapshot open_runs() const;
     void forget_left_delays();
-    // See OpenRuns and RunsSoFar. trace_texts() covers the runs of open_runs().
+    // See OpenRuns and RunsSoFar, with the same limit. trace_texts() covers the runs of open_runs().
     [[nodiscard]] std::vector<lagtrap_run_so_far> runs_so_far() const;
     [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts() const;
     [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
@@ -97,6 +100,7 @@ class BreachWatch {
     [[nodiscard]] Status open_notices();
     void await_notices();
     void await_sweep(std::chrono::nanoseconds after);
+    bool sweep_part();
     int take_notice(const lagtrap_record* record, std::size_t bytes);
     void tell_aborted();  // call it with mutex_ held
     void look();
@@ -127,6 +131,7 @@ class BreachWatch {
     mutable std::vector<Belief> beliefs_;
 
     std::uint64_t smallest_threshold_ns_;
+    std::uint64_t not_before_ns_ = 0;  // when the next pass may begin
     boost::asio::io_context context_{1};
     boost::asio::steady_timer look_timer_;
     boost::asio::steady_timer sweep_timer_;

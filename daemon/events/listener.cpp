@@ -135,8 +135,10 @@ std::map<std::uint32_t, std::uint32_t> Listener::shared_events(const Listener& b
 
 // The few microseconds during which both sets of programs count are counted here.
 std::uint64_t Listener::take_over(Listener& before) {
-    auto takeover = RunTakeover::between({before.programs_->tags_fd(), before.programs_->slots_fd()},
-                                         {programs_->tags_fd(), programs_->slots_fd()});
+    const auto table_of = [](const ListenerPrograms& programs) {
+        return RunTakeover::Table{programs.tags_fd(), programs.slots_fd(), programs.open_buckets()};
+    };
+    auto takeover = RunTakeover::between(table_of(*before.programs_), table_of(*programs_));
     const auto numbers = takeover ? shared_events(before) : std::map<std::uint32_t, std::uint32_t>{};
     before.breaches_->sweep();  // this listener cannot know of programs started by exec before now
     carried_ = before.all_totals();

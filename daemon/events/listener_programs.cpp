@@ -14,6 +14,7 @@
 
 #include "core/patience.hpp"
 #include "daemon/events/event_traits.hpp"
+#include "daemon/events/run_table.hpp"
 #include "daemon/kernel/mapped_map.hpp"
 #include "daemon/kernel/optional_programs.hpp"
 #include "daemon/kernel/preempt_count.hpp"
@@ -124,6 +125,15 @@ void ListenerPrograms::leave_out_unused() {
         bpf_program__set_autoload(program, run_queue);
 }
 
+void ListenerPrograms::size_open_runs(std::uint64_t runs) {
+    const auto memory_bytes =
+        static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const std::uint32_t buckets = runs != 0 ? RunTable::buckets_for(runs) : RunTable::buckets_in(memory_bytes);
+    programs_->rodata->open_buckets = buckets;
+    bpf_map__set_max_entries(programs_->maps.open_tags, buckets);
+    bpf_map__set_max_entries(programs_->maps.open_slots, buckets * LAGTRAP_BUCKET_SLOTS);
+}
+
 // Without events with record="runs", their maps are as small as possible.
 Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads& threads) {
     const bool any_runs = std::any_of(events_.begin(), events_.end(),
@@ -171,6 +181,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
     const auto& programs = self->programs_->progs;
     expect_uprobes({programs.on_site, programs.on_usdt, programs.on_function, programs.on_go});
+    self->size_open_runs(settings.budget.open_runs);
     self->programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
     self->name_run_queue_events();
     self->leave_out_unused();
@@ -417,6 +428,7 @@ lagtrap_watch* ListenerPrograms::watch() const { return reinterpret_cast<lagtrap
 
 int ListenerPrograms::tags_fd() const { return bpf_map__fd(programs_->maps.open_tags); }
 int ListenerPrograms::program_starts_fd() const { return bpf_map__fd(programs_->maps.program_starts); }
+std::uint32_t ListenerPrograms::open_buckets() const { return programs_->rodata->open_buckets; }
 int ListenerPrograms::slots_fd() const { return bpf_map__fd(programs_->maps.open_slots); }
 int ListenerPrograms::notices_fd() const { return bpf_map__fd(programs_->maps.notices); }
 int ListenerPrograms::recorded_runs_fd() const { return bpf_map__fd(programs_->maps.recorded_runs); }

@@ -139,6 +139,8 @@ class ListenerPrograms {
     // When each process last started another program (CLOCK_MONOTONIC), by process number.
     [[nodiscard]] int program_starts_fd() const;
     [[nodiscard]] int slots_fd() const;
+    // The size of the table of open runs.
+    [[nodiscard]] std::uint32_t open_buckets() const;
     [[nodiscard]] int notices_fd() const;
     [[nodiscard]] int recorded_runs_fd() const;
     [[nodiscard]] int reported_runs_fd() const;
@@ -156,6 +158,8 @@ class ListenerPrograms {
     void name_run_queue_events();
     [[nodiscard]] Result<std::shared_ptr<std::vector<Link>>> attach_run_queue();
     void leave_out_unused();
+    // Makes room for so many open runs; 0: by the machine's memory.
+    void size_open_runs(std::uint64_t runs);
     [[nodiscard]] Status size_maps(const UnwindStore& store, const TimedThreads& threads);
     [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
     [[nodiscard]] Status configure_marker(std::uint32_t event, std::uint32_t marker_id, const MarkerPlan& plan);

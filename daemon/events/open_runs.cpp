@@ -15,6 +15,8 @@ namespace {
 
 // An event with up to this many open runs keeps them as long as something may end them.
 constexpr std::uint64_t open_runs_kept = 256;
+// Others wait for the table during a pass.
+constexpr std::size_t overdue_of_pass = 512;
 // Each check reports a run past its early point, and reading a frame needs a helper thread. So read
 // frames less often.
 constexpr std::uint64_t early_frame_interval_ns = 10'000'000;
@@ -29,7 +31,7 @@ void fill_name(lagtrap_run& run) {
         std::memcpy(run.comm, name->data(), std::min(name->size() - 1, sizeof(run.comm) - 1));
 }
 
-// Fills in the fields of an open or dropped run for a recording.
+// Fills in the fields of an open or dropped run for a recording, except for its thread's name.
 void describe_open(lagtrap_run& run, std::uint64_t now_ns, bool reported) {
     run.end_ns = now_ns;
     run.header.at_ns = now_ns;
@@ -39,12 +41,22 @@ void describe_open(lagtrap_run& run, std::uint64_t now_ns, bool reported) {
     run.end_pid = run.begin_pid;
     run.end_tid = run.begin_tid;
     run.end_cpu = run.begin_cpu;
-    fill_name(run);
     run.flags |= LAGTRAP_RUN_OPEN;
     if (reported) run.flags |= LAGTRAP_RUN_REPORTED;
 }
 
 }  // namespace
+
+void fill_names(std::vector<lagtrap_run>& runs) {
+    std::map<std::uint32_t, std::size_t> of_thread;  // its first run
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const auto [first, is_new] = of_thread.emplace(runs[i].begin_tid, i);
+        if (is_new)
+            fill_name(runs[i]);
+        else
+            std::memcpy(runs[i].comm, runs[first->second].comm, sizeof(runs[i].comm));
+    }
+}
 
 bool OpenRuns::abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
                        const std::vector<settings::Event>& events) {
@@ -56,6 +68,7 @@ bool OpenRuns::abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& 
     ++counts_[run.event].abandoned;
     if (reported) {
         describe_open(left.run, monotonic_ns(), true);
+        fill_name(left.run);
         if (left_delays_.size() >= left_delays_limit) left_delays_.erase(left_delays_.begin());
         left_delays_.push_back(left);
     }
@@ -78,120 +91,173 @@ void OpenRuns::leave(std::size_t index, std::uint64_t tag, std::uint64_t deadlin
 
 // For runs that would start a recording if they passed their threshold. A run whose breach is
 // noticed at its end still counts after its threshold, unless it is so old that it may have no end.
-void OpenRuns::look_early(std::size_t index, std::uint64_t tag, std::uint64_t now_ns,
-                          const std::vector<settings::Event>& events, std::uint64_t point_ns, Look& result) {
+// Returns when the run must be visited again.
+std::uint64_t OpenRuns::look_early(const Pass& pass, std::size_t index, std::uint64_t tag, std::uint64_t point_ns,
+                                   Look& result) {
     const lagtrap_slot& slot = table_.slot(index);
-    const std::uint64_t deadline_ns = load(slot.deadline_ns);
     const std::uint64_t early_ns = load(slot.run.begin_ns) + point_ns;
-    if (early_ns > now_ns) {
+    if (early_ns > pass.now_ns) {
         result.next_early_ns = std::min(result.next_early_ns, early_ns);
-        return;
+        return early_ns;
     }
-    if (result.early_pid != 0 || load(slot.doubtful) != 0 || is_stale(slot, now_ns)) return;
     const std::uint32_t event = slot.run.event;
-    if (event >= events.size()) return;
-    if (events[event].breach == settings::BreachMode::Deadline && deadline_ns < now_ns) return;
+    const std::uint64_t deadline_ns = load(slot.deadline_ns);
+    const bool is_over = pass.events[event].breach == settings::BreachMode::Deadline && deadline_ns < pass.now_ns;
+    if (is_over || load(slot.doubtful) != 0 || is_stale(slot, pass.now_ns)) return LAGTRAP_NEVER_NS;
+    if (result.early_pid != 0 || !pass.is_believed(event)) return RunTable::at_next_pass_ns;
     const auto run = table_.read(index, tag);
-    if (!run || without_recordings_.contains(run->begin_party) || !can_end(*run, events, program_starts_fd_)) return;
-    if (!is_of_goroutine(*run) && now_ns >= next_early_frame_ns_) {
-        next_early_frame_ns_ = now_ns + early_frame_interval_ns;
-        if (frame_of(*run, slot, events[event], frames_) == FrameState::Gone)
-            return leave(index, tag, deadline_ns, *run, events);
+    if (!run || without_recordings_.contains(run->begin_party) || !can_end(*run, pass.events, program_starts_fd_))
+        return RunTable::at_next_pass_ns;
+    if (!is_of_goroutine(*run) && pass.now_ns >= next_early_frame_ns_) {
+        next_early_frame_ns_ = pass.now_ns + early_frame_interval_ns;
+        if (frame_of(*run, slot, pass.events[event], frames_) == FrameState::Gone) {
+            leave(index, tag, deadline_ns, *run, pass.events);
+            return LAGTRAP_NEVER_NS;
+        }
     }
     result.early_pid = run->begin_pid;
+    return RunTable::at_next_pass_ns;
 }
 
-OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::Event>& events, Tell tell,
-                              const IsBelieved& is_believed, const std::vector<std::uint64_t>& early_points_ns) {
+// Returns when the run must be visited again: not before its end if it was reported or cannot be.
+std::uint64_t OpenRuns::look_overdue(const Pass& pass, std::size_t index, std::uint64_t tag, std::uint64_t deadline_ns,
+                                     Look& result) {
+    lagtrap_slot& slot = table_.slot(index);
+    const std::uint32_t event = slot.run.event;
+    if (load(slot.doubtful) != 0) return LAGTRAP_NEVER_NS;
+    if (pass.tell == Tell::Nothing || !pass.is_believed(event) || result.overdue.size() == overdue_of_pass)
+        return RunTable::at_next_pass_ns;
+    auto run = table_.read(index, tag);
+    if (!run || (pass.tell == Tell::WhoMayRecord && without_recordings_.contains(run->begin_party)))
+        return RunTable::at_next_pass_ns;
+    if (!can_end(*run, pass.events, program_starts_fd_)) {
+        abandon(index, tag, *run, pass.events);
+        return LAGTRAP_NEVER_NS;
+    }
+    const FrameState frame = frame_of(*run, slot, pass.events[event], frames_);
+    if (frame == FrameState::Gone) leave(index, tag, deadline_ns, *run, pass.events);
+    if (frame != FrameState::Alive) return RunTable::at_next_pass_ns;
+    // Its end sees this bit; or the end came first and is a breach itself.
+    __u64 expected_ns = deadline_ns;
+    if (!__atomic_compare_exchange_n(&slot.deadline_ns, &expected_ns, deadline_ns | LAGTRAP_DEADLINE_TOLD, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        return RunTable::at_next_pass_ns;
+    __atomic_store_n(&slot.reported, 1, __ATOMIC_RELEASE);
+    run->end_ns = pass.now_ns;
+    run->flags |= LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED;
+    ++counts_[event].told;
+    result.overdue.push_back(*run);
+    return LAGTRAP_NEVER_NS;
+}
+
+std::uint64_t OpenRuns::look_at(const Pass& pass, std::size_t index, std::uint64_t tag, Look& result) {
+    const lagtrap_slot& slot = table_.slot(index);
+    const std::uint64_t deadline_ns = load(slot.deadline_ns);
+    const std::uint32_t event = slot.run.event;
+    // A slot that is being filled has its bucket visited when it is.
+    if (deadline_ns == 0 || (deadline_ns & LAGTRAP_DEADLINE_TOLD) != 0 || event >= pass.events.size())
+        return LAGTRAP_NEVER_NS;
+    std::uint64_t again_ns = LAGTRAP_NEVER_NS;
+    const std::uint64_t early_ns = event < pass.early_points_ns.size() ? pass.early_points_ns[event] : LAGTRAP_NEVER_NS;
+    if (early_ns != LAGTRAP_NEVER_NS) again_ns = look_early(pass, index, tag, early_ns, result);
+    if (pass.events[event].breach != settings::BreachMode::Deadline) return again_ns;
+    if (deadline_ns >= pass.now_ns) {
+        result.earliest_deadline_ns = std::min(result.earliest_deadline_ns, deadline_ns);
+        return std::min(again_ns, deadline_ns);
+    }
+    return std::min(again_ns, look_overdue(pass, index, tag, deadline_ns, result));
+}
+
+OpenRuns::Look OpenRuns::look(const Pass& pass) {
     Look result;
-    table_.for_each_open([&](std::size_t index, std::uint64_t tag) {
-        ++result.open;
-        lagtrap_slot& slot = table_.slot(index);
-        const std::uint64_t deadline_ns = load(slot.deadline_ns);
-        const std::uint32_t event = slot.run.event;
-        if (deadline_ns == 0 || (deadline_ns & LAGTRAP_DEADLINE_TOLD) != 0 || event >= events.size()) return;
-        const std::uint64_t early_ns = event < early_points_ns.size() ? early_points_ns[event] : LAGTRAP_NEVER_NS;
-        if (early_ns != LAGTRAP_NEVER_NS && is_believed(event))
-            look_early(index, tag, now_ns, events, early_ns, result);
-        if (events[event].breach != settings::BreachMode::Deadline) return;
-        if (deadline_ns >= now_ns) {
-            result.earliest_deadline_ns = std::min(result.earliest_deadline_ns, deadline_ns);
-            return;
-        }
-        if (tell == Tell::Nothing || load(slot.doubtful) != 0 || !is_believed(event)) return;
-        auto run = table_.read(index, tag);
-        if (!run || (tell == Tell::WhoMayRecord && without_recordings_.contains(run->begin_party))) return;
-        if (!can_end(*run, events, program_starts_fd_)) {
-            abandon(index, tag, *run, events);
-            return;
-        }
-        const FrameState frame = frame_of(*run, slot, events[event], frames_);
-        if (frame == FrameState::Gone) return leave(index, tag, deadline_ns, *run, events);
-        if (frame == FrameState::Unknown) return;
-        // Its end sees this bit; or the end came first and is a breach itself.
-        __u64 expected_ns = deadline_ns;
-        if (!__atomic_compare_exchange_n(&slot.deadline_ns, &expected_ns, deadline_ns | LAGTRAP_DEADLINE_TOLD, false,
-                                         __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-            return;
-        __atomic_store_n(&slot.reported, 1, __ATOMIC_RELEASE);
-        run->end_ns = now_ns;
-        run->flags |= LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED;
-        fill_name(*run);
-        ++counts_[event].told;
-        result.overdue.push_back(*run);
+    result.next_due_ns = table_.visit_due(pass.now_ns, pass.all, [&](std::size_t index, std::uint64_t tag) {
+        ++result.visited;
+        return look_at(pass, index, tag, result);
     });
     return result;
 }
 
 bool OpenRuns::is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const {
-    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
+    for (std::size_t index = 0; index < table_.slots(); ++index) {
         // The slot of a run that is being ended may not have been reported yet.
-        if (RunTable::is_spill_count(index) || load(table_.tag(index)) == 0) continue;
+        if (RunTable::is_state(index) || load(table_.tag(index)) == 0) continue;
         const lagtrap_run& run = table_.slot(index).run;
         if (run.event == event && run.begin_tid == tid && load(run.begin_ns) == begin_ns) return true;
     }
     return false;
 }
 
-std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns, const IsBelieved& is_believed) const {
-    std::vector<lagtrap_run> runs;
-    table_.for_each_open([&](std::size_t index, std::uint64_t tag) {
+OpenRuns::Snapshot OpenRuns::snapshot(std::uint64_t now_ns, const IsBelieved& is_believed, std::size_t limit) const {
+    Snapshot result;
+    table_.for_each_overdue_first(now_ns, [&](std::size_t index, std::uint64_t tag) {
+        if (result.runs.size() == limit) {
+            ++result.left_out;
+            return true;
+        }
         auto run = table_.read(index, tag);
-        if (!run) return;
+        if (!run) return true;
         const bool reported = load(table_.slot(index).reported) != 0;
         const bool overdue = load(table_.slot(index).deadline_ns) < now_ns;
-        if (overdue && (load(table_.slot(index).doubtful) != 0 || (!reported && !is_believed(run->event)))) return;
-        if (overdue && is_of_goroutine(*run) && goroutine_state(*run, table_.slot(index)) != FrameState::Alive) return;
+        if (overdue && (load(table_.slot(index).doubtful) != 0 || (!reported && !is_believed(run->event)))) return true;
+        if (overdue && is_of_goroutine(*run) && goroutine_state(*run, table_.slot(index)) != FrameState::Alive)
+            return true;
         const bool was_left = overdue && has_left_call(*run, table_.slot(index), frames_);
-        if (was_left && !reported) return;
+        if (was_left && !reported) return true;
         describe_open(*run, now_ns, reported);
         if (was_left) run->flags |= LAGTRAP_RUN_ABANDONED;
-        runs.push_back(*run);
+        result.runs.push_back(*run);
+        return true;
     });
-    return runs;
+    return result;
+}
+
+void OpenRuns::sweep_run(std::size_t index, std::uint64_t tag, std::uint64_t now_ns,
+                         const std::vector<settings::Event>& events) {
+    const lagtrap_slot& slot = table_.slot(index);
+    const auto run = table_.read(index, tag);
+    if (!run) return;
+    Counts& seen = sweeping_[run->event];
+    ++seen.open;
+    if (!can_end(*run, events, program_starts_fd_) || goroutine_ended(*run, slot, now_ns)) {
+        abandon(index, tag, *run, events);
+        return;
+    }
+    const std::uint64_t deadline_ns = load(slot.deadline_ns);
+    if (deadline_ns != 0 && deadline_ns < now_ns && has_left_call(*run, slot, frames_))
+        leave(index, tag, deadline_ns, *run, events);
+    if (load(table_.tag(index)) != tag || !is_stale(slot, now_ns)) return;
+    const bool crowded = swept_[run->event].open > open_runs_kept;
+    if (!crowded && !outlived(*run, slot, now_ns, events))
+        ++seen.stale;
+    else if (table_.free(index, tag))
+        ++counts_[run->event].expired;
+}
+
+bool OpenRuns::sweep_part(std::uint64_t now_ns, const std::vector<settings::Event>& events, std::size_t runs) {
+    std::size_t swept = 0;
+    for (; sweep_at_ < table_.buckets() && swept < runs; ++sweep_at_)
+        table_.for_each_open_in(sweep_at_, [&](std::size_t index, std::uint64_t tag) {
+            ++swept;
+            sweep_run(index, tag, now_ns, events);
+        });
+    if (sweep_at_ < table_.buckets()) return false;
+    swept_ = std::exchange(sweeping_, {});
+    sweep_at_ = 0;
+    return true;
 }
 
 void OpenRuns::sweep(std::uint64_t now_ns, const std::vector<settings::Event>& events) {
-    bool any_open = false;
-    table_.for_each_open([&](std::size_t index, std::uint64_t tag) {
-        any_open = true;
-        const auto run = table_.read(index, tag);
-        if (run && (!can_end(*run, events, program_starts_fd_) || goroutine_ended(*run, table_.slot(index), now_ns)))
-            abandon(index, tag, *run, events);
-        const std::uint64_t deadline_ns = load(table_.slot(index).deadline_ns);
-        if (run && deadline_ns != 0 && deadline_ns < now_ns && has_left_call(*run, table_.slot(index), frames_))
-            leave(index, tag, deadline_ns, *run, events);
-    });
-    if (!any_open) return;
-    const auto counts = count(now_ns);
-    table_.for_each_open([&](std::size_t index, std::uint64_t tag) {
-        const auto run = table_.read(index, tag);
-        if (!run || !is_stale(table_.slot(index), now_ns)) return;
-        const auto of_event = counts.find(run->event);
-        const bool crowded = of_event != counts.end() && of_event->second.open > open_runs_kept;
-        if (!crowded && !outlived(*run, table_.slot(index), now_ns, events)) return;
-        if (table_.free(index, tag)) ++counts_[run->event].expired;
-    });
+    swept_ = count(now_ns);
+    sweeping_.clear();
+    sweep_at_ = 0;
+    (void)sweep_part(now_ns, events, table_.slots());
+}
+
+OpenRuns::Counts OpenRuns::count_swept(std::uint32_t event) const {
+    Counts counts;
+    if (const auto total = counts_.find(event); total != counts_.end()) counts = total->second;
+    if (const auto swept = swept_.find(event); swept != swept_.end()) counts.stale = swept->second.stale;
+    return counts;
 }
 
 void OpenRuns::leave_out(std::uint32_t event, const HitParty& who, const std::vector<settings::Event>& events) {
@@ -225,6 +291,7 @@ std::map<std::uint32_t, OpenRuns::Counts> OpenRuns::count(std::uint64_t now_ns) 
         Counts& of_event = counts[slot.run.event];
         const std::uint64_t begin_ns = slot.run.begin_ns, deadline_ns = load(slot.deadline_ns);
         ++of_event.open;
+        of_event.fit = table_.limit();
         if (deadline_ns == 0) return;
         of_event.oldest_ns = of_event.oldest_ns == 0 ? begin_ns : std::min(of_event.oldest_ns, begin_ns);
         if (deadline_ns < now_ns && load(slot.doubtful) == 0) ++of_event.overdue;

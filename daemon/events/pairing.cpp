@@ -12,7 +12,6 @@ using Kind = PairingFinding::Kind;
 // Fewer are not enough: a program that was running when the event was armed has an end or two
 // without a begin.
 constexpr std::uint64_t enough = 8;
-constexpr std::uint64_t open_runs_limit = LAGTRAP_BUCKETS * LAGTRAP_BUCKET_TAGS;
 
 // Runs over their threshold whose end was missed or seems not to come.
 std::uint64_t endless(const EventCounters& counters, const OpenRuns::Counts& runs) {
@@ -55,9 +54,10 @@ std::vector<PairingFinding> pairing_findings(const EventCounters& counters, cons
                                     counters.delays, endless(counters, runs));
         add(Kind::NotBelieved, std::move(sentence));
     }
-    if (lost > 0 && runs.open > open_runs_limit / 8)
-        add(Kind::Crowded, fmt::format("{} of its runs are open, and {} fit for all events: {} of its runs were lost",
-                                       runs.open, open_runs_limit, lost));
+    if (lost > 0 && runs.open > runs.fit / 8)
+        add(Kind::Crowded, fmt::format("{} of its runs are open, and {} fit for all events: {} of its runs were lost; "
+                                       "raise <budget open-runs>",
+                                       runs.open, runs.fit, lost));
     return findings;
 }
 

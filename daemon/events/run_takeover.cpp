@@ -5,8 +5,6 @@
 #include <optional>
 #include <tuple>
 
-#include "bpf/run_tag.h"
-
 namespace lagtrap::daemon {
 namespace {
 
@@ -16,10 +14,6 @@ void store(T& value, T wanted) {
 }
 
 std::size_t slot_index(std::uint32_t bucket, std::size_t place) { return bucket * LAGTRAP_BUCKET_SLOTS + place; }
-
-std::uint64_t& spilled_of(const RunTable& table, std::uint64_t tag) {
-    return table.tag(slot_index(lagtrap_first_bucket(tag), LAGTRAP_BUCKET_TAGS));
-}
 
 // Like tag_of() in run_pairing.bpf.h, from the data in the run's slot.
 std::uint64_t tag_of(const lagtrap_slot& slot, const settings::Event& event, std::uint32_t number) {
@@ -81,13 +75,13 @@ bool make_the_same_runs(const settings::Event& one, const settings::Event& other
 
 Result<RunTakeover> RunTakeover::between(Table from, Table to) {
     RunTakeover takeover;
-    TRY_ASSIGN(takeover.from_, RunTable::map(from.tags_fd, from.slots_fd));
-    TRY_ASSIGN(takeover.to_, RunTable::map(to.tags_fd, to.slots_fd));
+    TRY_ASSIGN(takeover.from_, RunTable::map(from.tags_fd, from.slots_fd, from.buckets));
+    TRY_ASSIGN(takeover.to_, RunTable::map(to.tags_fd, to.slots_fd, to.buckets));
     return takeover;
 }
 
 bool RunTakeover::is_there(std::uint64_t tag) const {
-    for (const std::uint32_t bucket : {lagtrap_first_bucket(tag), lagtrap_second_bucket(tag)})
+    for (const std::uint32_t bucket : {to_.first_bucket(tag), to_.second_bucket(tag)})
         for (std::size_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place)
             if (load(to_.tag(slot_index(bucket, place))) == tag) return true;
     return false;
@@ -110,16 +104,22 @@ static std::uint64_t owned_count(std::uint64_t tag, std::uint64_t count) {
     return tag >> LAGTRAP_OWNED_COUNT_SHIFT << LAGTRAP_OWNED_COUNT_SHIFT | static_cast<std::uint32_t>(count);
 }
 
+// Like claim_slot() in bpf/run_table.bpf.h.
+bool RunTakeover::claim(std::uint64_t tag, std::size_t& index) {
+    const std::uint32_t first = to_.first_bucket(tag), second = to_.second_bucket(tag);
+    const std::size_t used = to_.places_used(first);
+    if (used < LAGTRAP_CROWDED_TAGS && claim_in(first, index)) return true;
+    if (to_.places_used(second) < used) {
+        __atomic_fetch_add(&to_.state(first), 1, __ATOMIC_ACQ_REL);
+        if (claim_in(second, index)) return true;
+        __atomic_fetch_sub(&to_.state(first), 1, __ATOMIC_ACQ_REL);
+    }
+    return claim_in(first, index);
+}
+
 bool RunTakeover::put(const lagtrap_slot& slot, std::uint64_t tag, std::size_t& index) {
     if (is_there(tag)) return false;
-    if (!claim_in(lagtrap_first_bucket(tag), index)) {
-        std::uint64_t& spilled = spilled_of(to_, tag);
-        __atomic_fetch_add(&spilled, 1, __ATOMIC_ACQ_REL);
-        if (!claim_in(lagtrap_second_bucket(tag), index)) {
-            __atomic_fetch_sub(&spilled, 1, __ATOMIC_ACQ_REL);
-            return false;
-        }
-    }
+    if (!claim(tag, index)) return false;
     lagtrap_slot& place = to_.slot(index);
     store(place.deadline_ns, __u64{0});
     lagtrap_slot silent = slot;
@@ -127,15 +127,15 @@ bool RunTakeover::put(const lagtrap_slot& slot, std::uint64_t tag, std::size_t& 
     std::memcpy(&place, &silent, sizeof place);
     store(place.deadline_ns, slot.deadline_ns);
     store(to_.tag(index), tag);
+    to_.want_visit(index, 1);
     return true;
 }
 
 void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
                        const std::vector<settings::Event>& events) {
-    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
+    for (std::size_t index = 0; index < from_.slots(); ++index) {
         const std::uint64_t old_tag = load(from_.tag(index));
-        if (index % LAGTRAP_BUCKET_SLOTS == LAGTRAP_BUCKET_TAGS || old_tag == 0 || old_tag == LAGTRAP_TAG_TAKEN)
-            continue;
+        if (RunTable::is_state(index) || old_tag == 0 || old_tag == LAGTRAP_TAG_TAKEN) continue;
         auto slot = read_slot(from_.tag(index), from_.slot(index), old_tag);
         if (!slot || slot->run.event >= events.size()) continue;
         const std::uint32_t event = slot->run.event;
@@ -172,8 +172,8 @@ void RunTakeover::free(const Copied& run) {
         return;
     store(to_.slot(run.to).deadline_ns, __u64{0});
     store(to_.tag(run.to), std::uint64_t{0});
-    if (run.to / LAGTRAP_BUCKET_SLOTS != lagtrap_first_bucket(run.tag))
-        __atomic_fetch_sub(&spilled_of(to_, run.tag), 1, __ATOMIC_ACQ_REL);
+    if (run.to / LAGTRAP_BUCKET_SLOTS != to_.first_bucket(run.tag))
+        __atomic_fetch_sub(&to_.state(to_.first_bucket(run.tag)), 1, __ATOMIC_ACQ_REL);
 }
 
 void RunTakeover::settle() {

@@ -33,6 +33,7 @@ class RunTakeover {
     // The maps of a listener's programs. The descriptors are used only during the call.
     struct Table {
         int tags_fd = -1, slots_fd = -1;
+        std::uint32_t buckets = LAGTRAP_MIN_BUCKETS;
     };
     [[nodiscard]] static Result<RunTakeover> between(Table from, Table to);
 
@@ -54,6 +55,7 @@ class RunTakeover {
     };
     [[nodiscard]] bool put(const lagtrap_slot& slot, std::uint64_t tag, std::size_t& index);
     [[nodiscard]] bool is_there(std::uint64_t tag) const;
+    [[nodiscard]] bool claim(std::uint64_t tag, std::size_t& index);
     [[nodiscard]] bool claim_in(std::uint32_t bucket, std::size_t& index);
     void free(const Copied& run);
 

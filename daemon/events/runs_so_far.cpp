@@ -105,33 +105,39 @@ Status RunsSoFar::map(int sets_fd, int times_fd) {
     return success();
 }
 
-std::vector<lagtrap_run_so_far> RunsSoFar::of(const RunTable& table, const std::vector<settings::Event>& events) const {
-    std::vector<lagtrap_run_so_far> known;
+std::optional<lagtrap_run_so_far> RunsSoFar::of_run(const lagtrap_run& run, const lagtrap_slot& slot,
+                                                    const std::vector<settings::Event>& events) const {
+    const auto counted = counted_of(slot);
+    if (run.event < events.size() && events[run.event].begin.kind == settings::MarkerKind::RunQueue)
+        return waited_so_far(run);
     const auto* const sets = static_cast<const lagtrap_timed_set*>(sets_.at);
     const auto* const times = static_cast<const lagtrap_thread_times*>(times_.at);
-    table.for_each_open([&](std::size_t index, std::uint64_t tag) {
-        const auto counted = counted_of(table.slot(index));
+    if (!counted || sets == nullptr || times == nullptr) return std::nullopt;
+    const lagtrap_thread_times* const of_thread = times_of(sets, times, counted->tid);
+    auto copy = of_thread != nullptr ? copy_of(*of_thread) : std::nullopt;
+    if (!copy || copy->generation != counted->generation) return std::nullopt;
+    const std::uint64_t now_ns = monotonic_ns();
+    forget_waits_before(*copy, counted->at_ns);
+    count_state(*copy, now_ns);
+    take_off(copy->parts, counted->sums_at_hit);
+    lagtrap_run_so_far one = head_of(run, now_ns);
+    one.from_ns = counted->at_ns;
+    one.tid = counted->tid;
+    one.parts = copy->parts;
+    // If the thread is the key, there is only one hit, and the slot's parts are not written yet.
+    if (counted->at_ns != run.begin_hit_ns) one.earlier = counted->parts;
+    one.wait_count = LAGTRAP_KEPT_WAITS;
+    std::copy(std::begin(copy->waits), std::end(copy->waits), std::begin(one.waits));
+    return one;
+}
+
+std::vector<lagtrap_run_so_far> RunsSoFar::of(const RunTable& table, const std::vector<settings::Event>& events,
+                                              std::size_t limit) const {
+    std::vector<lagtrap_run_so_far> known;
+    table.for_each_overdue_first(monotonic_ns(), [&](std::size_t index, std::uint64_t tag) {
         const auto run = table.read(index, tag);
-        if (!run) return;
-        if (run->event < events.size() && events[run->event].begin.kind == settings::MarkerKind::RunQueue)
-            return known.push_back(waited_so_far(*run));
-        if (!counted || sets == nullptr || times == nullptr) return;
-        const lagtrap_thread_times* const of_thread = times_of(sets, times, counted->tid);
-        auto copy = of_thread != nullptr ? copy_of(*of_thread) : std::nullopt;
-        if (!copy || copy->generation != counted->generation) return;
-        const std::uint64_t now_ns = monotonic_ns();
-        forget_waits_before(*copy, counted->at_ns);
-        count_state(*copy, now_ns);
-        take_off(copy->parts, counted->sums_at_hit);
-        lagtrap_run_so_far& one = known.emplace_back(head_of(*run, now_ns));
-        one.from_ns = counted->at_ns;
-        one.tid = counted->tid;
-        one.parts = copy->parts;
-        // If the thread is the key, there is only one hit, and the slot's parts are not written
-        // yet.
-        if (counted->at_ns != run->begin_hit_ns) one.earlier = counted->parts;
-        one.wait_count = LAGTRAP_KEPT_WAITS;
-        std::copy(std::begin(copy->waits), std::end(copy->waits), std::begin(one.waits));
+        if (const auto one = run ? of_run(*run, table.slot(index), events) : std::nullopt) known.push_back(*one);
+        return known.size() < limit;
     });
     return known;
 }
@@ -147,14 +153,16 @@ lagtrap_trace_text trace_text_of(const lagtrap_run& run, const lagtrap_slot& slo
     return one;
 }
 
-std::vector<lagtrap_trace_text> trace_texts(const RunTable& table, const std::vector<settings::Event>& events) {
+std::vector<lagtrap_trace_text> trace_texts(const RunTable& table, const std::vector<settings::Event>& events,
+                                            std::size_t limit) {
     std::vector<lagtrap_trace_text> texts;
-    table.for_each_open([&](std::size_t index, std::uint64_t tag) {
+    table.for_each_overdue_first(monotonic_ns(), [&](std::size_t index, std::uint64_t tag) {
         const auto run = table.read(index, tag);
-        if (!run || run->event >= events.size() || !events[run->event].trace_id) return;
+        if (!run || run->event >= events.size() || !events[run->event].trace_id) return true;
         const lagtrap_trace_text one = trace_text_of(*run, table.slot(index));
         const auto again = table.read(index, tag);  // otherwise the text may belong to another run
         if (again && again->begin_hit_ns == run->begin_hit_ns) texts.push_back(one);
+        return texts.size() < limit;
     });
     return texts;
 }

@@ -1,6 +1,8 @@
 // What is known about runs before they end.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "bpf/listener.h"
@@ -18,20 +20,24 @@ class RunsSoFar {
     // Maps the tables of measured threads (timed_sets and thread_times). Without them, only runs
     // that are waits for a CPU have data.
     [[nodiscard]] Status map(int sets_fd, int times_fd);
-    // For each open run, what its thread's counters show now. A wait for a CPU is runnable all the
-    // time.
-    [[nodiscard]] std::vector<lagtrap_run_so_far> of(const RunTable& table,
-                                                     const std::vector<settings::Event>& events) const;
+    // For each open run, up to `limit`, what its thread's counters show now; those past their
+    // deadline first. A wait for a CPU is runnable all the time.
+    [[nodiscard]] std::vector<lagtrap_run_so_far> of(const RunTable& table, const std::vector<settings::Event>& events,
+                                                     std::size_t limit) const;
 
   private:
+    [[nodiscard]] std::optional<lagtrap_run_so_far> of_run(const lagtrap_run& run, const lagtrap_slot& slot,
+                                                           const std::vector<settings::Event>& events) const;
+
     MappedMap sets_, times_;
 };
 
 // The trace id that the run's begin marker carried. `run` must be a copy of what the slot held
 // before and after the call.
 [[nodiscard]] lagtrap_trace_text trace_text_of(const lagtrap_run& run, const lagtrap_slot& slot);
-// For all open runs of events with a trace id.
+// For open runs of events with a trace id, up to `limit`; those past their deadline first.
 [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts(const RunTable& table,
-                                                          const std::vector<settings::Event>& events);
+                                                          const std::vector<settings::Event>& events,
+                                                          std::size_t limit);
 
 }  // namespace lagtrap::daemon

@@ -110,6 +110,31 @@ TEST_F(Delays, deadlines_are_even) {
     EXPECT_EQ(slot().deadline_ns, (kernel.now_ns + 101) & ~1ULL);
 }
 
+TEST_F(Delays, a_begin_says_when_its_run_is_to_be_looked_at) {
+    auto& config = add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT);
+    config.threshold_ns = 3'000'000;
+    begin(0, thread(101), {.key = 7});
+    const std::uint64_t tag = lagtrap_run_tag(7, 100, 0, 0);
+    auto& state = bucket(lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS)).state;
+    EXPECT_EQ(state, 0) << "its event does not want it";
+    end(0, thread(101), {.key = 7});
+
+    config.look_after_ns = 1'000'000;
+    state = 2;  // runs in their second bucket
+    begin(0, thread(101), {.key = 7});
+    const std::uint64_t due_ns = (kernel.now_ns + 1'000'000 + LAGTRAP_SPILLED_MASK) & ~LAGTRAP_SPILLED_MASK;
+    EXPECT_EQ(state, due_ns | 2);
+    end(0, thread(101), {.key = 7});
+    pass(500'000);
+    begin(0, thread(101), {.key = 7});
+    EXPECT_EQ(state, due_ns | 2) << "earlier than this run needs";
+    end(0, thread(101), {.key = 7});
+    config.look_after_ns = 100'000;
+    begin(0, thread(101), {.key = 7});
+    EXPECT_LT(state, due_ns);
+    EXPECT_EQ(watch.look_at_all, 0);
+}
+
 TEST_F(Delays, a_begin_wakes_user_space_where_it_would_look_too_late) {
     add_event(0).look_after_ns = 50;
     begin(0, thread(101));

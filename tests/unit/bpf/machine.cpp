@@ -137,13 +137,14 @@ std::uint64_t Machine::unmatched(std::uint32_t event, std::uint32_t place) {
 lagtrap_bucket& Machine::bucket(std::uint32_t index) { return kernel.at<lagtrap_bucket>(native_maps.open_tags, index); }
 std::size_t Machine::open_runs() {
     std::size_t count = 0;
-    for (std::uint32_t index = 0; index < LAGTRAP_BUCKETS; ++index)
+    for (std::uint32_t index = 0; index < LAGTRAP_MIN_BUCKETS; ++index)
         for (const std::uint64_t tag : bucket(index).tags) count += tag != 0;
     return count;
 }
 std::uint64_t Machine::spilled_runs() {
     std::uint64_t count = 0;
-    for (std::uint32_t index = 0; index < LAGTRAP_BUCKETS; ++index) count += bucket(index).spilled;
+    for (std::uint32_t index = 0; index < LAGTRAP_MIN_BUCKETS; ++index)
+        count += bucket(index).state & LAGTRAP_SPILLED_MASK;
     return count;
 }
 lagtrap_slot* Machine::slot_of(std::uint64_t tag) {

@@ -55,7 +55,9 @@ TEST_F(Races, an_inner_begin_whose_outer_run_gave_its_slot_to_another_begins_an_
     begin(0, thread(101), {.key = 7});
     const int index = index_of(tag_of(7));
     std::uint64_t other = 8;
-    while (lagtrap_first_bucket(tag_of(other)) != lagtrap_first_bucket(tag_of(7))) ++other;
+    while (lagtrap_first_bucket(tag_of(other), LAGTRAP_MIN_BUCKETS) !=
+           lagtrap_first_bucket(tag_of(7), LAGTRAP_MIN_BUCKETS))
+        ++other;
     meanwhile([this, other] {
         end(0, thread(102), {.key = 7});
         begin(0, thread(102), {.key = other});

@@ -6,6 +6,20 @@ namespace lagtrap::native {
 
 constexpr std::uint64_t newcomer_key = 1;
 
+// The inverse of lagtrap_mix().
+constexpr std::uint64_t inverse_of(std::uint64_t odd) {
+    std::uint64_t inverse = odd;  // right in three bits; each step doubles them
+    for (int step = 0; step < 5; ++step) inverse *= 2 - odd * inverse;
+    return inverse;
+}
+constexpr std::uint64_t unmix(std::uint64_t value) {
+    value ^= value >> 33;
+    value *= inverse_of(0xc4ceb9fe1a85ec53ULL);
+    value ^= value >> 33;
+    value *= inverse_of(0xff51afd7ed558ccdULL);
+    return value ^ value >> 33;
+}
+
 class OpenRunTable : public Listener {
   protected:
     // Event 0 fills the table; event 1's run with the key `newcomer_key` finds it full.
@@ -13,11 +27,14 @@ class OpenRunTable : public Listener {
         for (const std::uint32_t event : {0, 1}) add_event(event, LAGTRAP_EVENT_KEY_ARGUMENT).threshold_ns = 1'000'000;
     }
     static std::uint64_t tag_of(std::uint32_t event, std::uint64_t key) { return lagtrap_run_tag(key, 100, event, 0); }
-    // Keys of an event whose first bucket is this one.
-    static std::vector<std::uint64_t> keys_for(std::uint32_t event, std::uint32_t wanted, std::size_t count) {
+    static std::uint64_t key_of(std::uint32_t event, std::uint64_t tag) {
+        return unmix(tag) ^ lagtrap_mix(100ULL << 32 | event << 8);
+    }
+    // Keys of an event whose two buckets are both this one.
+    static std::vector<std::uint64_t> keys_for(std::uint32_t event, std::uint64_t bucket, std::size_t count) {
         std::vector<std::uint64_t> keys;
-        for (std::uint64_t key = 1000; keys.size() < count; ++key)
-            if (lagtrap_first_bucket(tag_of(event, key)) == wanted) keys.push_back(key);
+        for (std::uint64_t number = 0; number < count; ++number)
+            keys.push_back(key_of(event, bucket << 40 | number << 24 | bucket << 8 | 1));
         return keys;
     }
     // Returns the keys in the order of their begins, one each nanosecond.
@@ -29,10 +46,13 @@ class OpenRunTable : public Listener {
         }
         return keys;
     }
-    // Fills both buckets of a tag with runs of event 0.
+    // Fills the buckets of a tag with runs of event 0.
     std::vector<std::uint64_t> fill_buckets_of(std::uint64_t tag) {
-        auto keys = fill_bucket(0, lagtrap_first_bucket(tag));
-        for (const std::uint64_t key : fill_bucket(0, lagtrap_second_bucket(tag))) keys.push_back(key);
+        const std::uint32_t one = lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS),
+                            other = lagtrap_second_bucket(tag, LAGTRAP_MIN_BUCKETS);
+        auto keys = fill_bucket(0, one);
+        if (other == one) return keys;
+        for (const std::uint64_t key : fill_bucket(0, other)) keys.push_back(key);
         return keys;
     }
     void end_all(std::uint32_t event, const std::vector<std::uint64_t>& keys) {
@@ -41,7 +61,8 @@ class OpenRunTable : public Listener {
     // A key that fill_bucket() does not use.
     const std::uint64_t one_more = keys_for(0, 500, LAGTRAP_BUCKET_TAGS + 1).back();
     const std::uint64_t newcomer = tag_of(1, newcomer_key);
-    const std::uint32_t first = lagtrap_first_bucket(newcomer), second = lagtrap_second_bucket(newcomer);
+    const std::uint32_t first = lagtrap_first_bucket(newcomer, LAGTRAP_MIN_BUCKETS),
+                        second = lagtrap_second_bucket(newcomer, LAGTRAP_MIN_BUCKETS);
 };
 
 TEST_F(OpenRunTable, a_run_that_finds_its_first_bucket_full_lies_in_the_second) {
@@ -49,7 +70,7 @@ TEST_F(OpenRunTable, a_run_that_finds_its_first_bucket_full_lies_in_the_second) 
     const auto keys = fill_bucket(0, first);
     begin(1, thread(101), {.key = newcomer_key});
     EXPECT_EQ(index_of(newcomer) / LAGTRAP_BUCKET_SLOTS, second);
-    EXPECT_EQ(bucket(first).spilled, 1);
+    EXPECT_EQ(bucket(first).state, 1);
     end_all(0, keys);
     end(1, thread(101), {.key = newcomer_key});
     EXPECT_EQ(runs(1), 1);
@@ -152,10 +173,22 @@ TEST_F(OpenRunTable, a_tag_is_claimed_where_it_is_found) {
 }
 
 TEST_F(OpenRunTable, the_last_word_of_a_bucket_is_no_place_for_a_run) {
-    bucket(first).spilled = 77;
+    bucket(first).state = 77;
     EXPECT_FALSE(take_run(first * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS, 77));
     free_slot(first * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS, newcomer);
-    EXPECT_EQ(bucket(first).spilled, 77);
+    EXPECT_EQ(bucket(first).state, 77);
+}
+
+// Two buckets to choose from fill the table evenly.
+TEST_F(OpenRunTable, two_thirds_of_it_are_filled_without_a_loss) {
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT);
+    constexpr std::uint64_t runs = LAGTRAP_MIN_BUCKETS * LAGTRAP_BUCKET_TAGS * 2 / 3;
+    for (std::uint64_t key = 0; key < runs; ++key) begin(0, thread(101), {.key = key});
+    EXPECT_EQ(open_runs(), runs);
+    EXPECT_EQ(counters(0).lost + counters(0).expired, 0);
+    for (std::uint64_t key = 0; key < runs; ++key) end(0, thread(101), {.key = key});
+    EXPECT_EQ(this->runs(0), runs);
+    EXPECT_EQ(open_runs() + spilled_runs(), 0);
 }
 
 }  // namespace lagtrap::native

@@ -62,8 +62,8 @@ TEST(Pairing, OnlyOthersThanTheScopeNames) {
 TEST(Pairing, ATableThatOneEventFills) {
     EventCounters counters = counters_of(50'000, 40'000, 40'000);
     counters.lost = 3'000;
-    EXPECT_THAT(kinds_of(pairing_findings(counters, {.open = 7'000})), ElementsAre(Kind::Crowded));
-    EXPECT_THAT(pairing_findings(counters, {.open = 10}), IsEmpty()) << "another one did";
+    EXPECT_THAT(kinds_of(pairing_findings(counters, {.open = 7'000, .fit = 7'168})), ElementsAre(Kind::Crowded));
+    EXPECT_THAT(pairing_findings(counters, {.open = 10, .fit = 7'168}), IsEmpty()) << "another one did";
 }
 
 TEST(Pairing, RunsThatPassedTheThresholdAndLostTheirEndMakeOthersDoubtful) {
