@@ -141,7 +141,7 @@ TEST(Judging, P99OverABoundAndOverAFactor) {
     ASSERT_TRUE(found.has_value());
     EXPECT_EQ(found->subject, "event check <out>");
     const Facts facts = Facts::parse(found->facts);
-    EXPECT_THAT(facts.title, HasSubstr("over 100 ms"));
+    EXPECT_THAT(facts.title, HasSubstr("above the limit of 100 ms"));
     EXPECT_EQ(facts.path, "/event/check%20%3Cout%3E?span=24h");
     EXPECT_FALSE(judge(rule, "e", stretch(99, 0, 200'000'000), {}).has_value()) << "too few runs";
     rule.over_ns.reset();
