@@ -136,7 +136,7 @@ class Webhooks(RuleCase):
         slow = self.make_rule(checker, webhook, name="slow", condition="p99", over_ns=30_000_000, least_runs=20)
         message = wait_for(webhook.messages, "the slow events")[0]
         self.assertEqual([finding["event"] for finding in message["findings"]], ["checkout", "search"], "many events, one message")
-        self.assertRegex(message["headline"], r"^2 findings of the rule slow; the first: The p99 of checkout is .* ms in the last 2 hours \(\d+ runs\), over 30")
+        self.assertRegex(message["headline"], r"^2 findings of the rule slow; the first: The p99 of checkout is .* ms in the last 2 hours \(\d+ runs\), above the limit of 30")
         self.assertEqual(self.rule(checker, delays)["findings"], [], "there is no week before")
         with sqlite3.connect(self.root / "data" / "lagtrap.sqlite", timeout=30) as store:
             store.execute("UPDATE batch SET received_ns = received_ns - 300000000000")
