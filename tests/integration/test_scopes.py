@@ -133,7 +133,9 @@ def of_a_container():
 
 def reports_name_units_and_containers():
     """Of the delayed program and of what took its CPU: in the text, as JSON, in the system file."""
-    hog = "import time\nprint(flush=True)\ninput()\nend = time.monotonic() + 0.3\nwhile time.monotonic() < end: pass"
+    # It ends when its input does, after lagtrapd has read its group.
+    hog = ("import sys, time\nprint(flush=True)\nsys.stdin.readline()\nend = time.monotonic() + 0.3\n"
+           "while time.monotonic() < end: pass\nsys.stdin.read()")
     urgent = ["chrt", "-f", "40"] if subprocess.run(["chrt", "-f", "40", "true"], capture_output=True).returncode == 0 else []
 
     def enter(folder):
@@ -142,15 +144,16 @@ def reports_name_units_and_containers():
     slow = f'<event name="work" threshold="60ms" trace-length="1s" record="runs"><library binary="{PLANTED.resolve()}"/></event>'
     with group("system.slice", f"docker-{ID}.scope") as web, group("system.slice", "backup.service") as backup, \
             docker_says(ID, "web", "team/web:7", {}), Daemon(slow, more='<runs batch-interval="100ms"/>') as daemon:
-        with Watched(*enter(web), "taskset", "-c", "0", PLANTED, "--kind", "cpu", "--fast", 5, "--slow-ms", 900, "--wait") as program:
-            taken = subprocess.Popen([*enter(backup), *urgent, "taskset", "-c", "0", sys.executable, "-c", hog],
-                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        with Watched(*enter(web), "taskset", "-c", "0", PLANTED, "--kind", "cpu", "--fast", 5, "--slow-ms", 900, "--wait") as program, \
+                subprocess.Popen([*enter(backup), *urgent, "taskset", "-c", "0", sys.executable, "-c", hog],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE) as taken:
             check(taken.stdout.readline() == b"\n", "who takes the CPU did not start")
             program.go()
             wait_for(lambda: daemon.status()["state"] == "recording", "the recording that the run's deadline begins")
-            taken.communicate(b"\n")
+            taken.stdin.write(b"\n")
+            taken.stdin.flush()
             program.result()
-        bundle = daemon.wait_for_bundles(1)[0]
+            bundle = daemon.wait_for_bundles(1)[0]
         told = report(bundle)
         delay = max(told["delays"], key=lambda one: one["duration_ns"])
         whole = f"container {ID[:12]} (docker), web, image team/web:7"
