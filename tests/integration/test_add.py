@@ -81,7 +81,7 @@ def what_is_written_is_watched():
         with Load(lambda: order(world)):
             said = add(world.server.pid, "--for", "1s", "--write", "--choose", "1", "--threshold", "70ms", "--prefix", "shop-",
                        "--settings", daemon.settings_path, "--socket", daemon.socket_path).stdout
-            check("lagtrapd has read it" in said, said)
+            check(str(daemon.settings_path) in said and "lagtrap status" in said, said)
             after = daemon.settings_path.read_text()
             name = daemon.status()["events"][0]["name"]
             check(name == "shop-order_server-serve_order", name)

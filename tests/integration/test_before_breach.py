@@ -144,7 +144,7 @@ def a_value_is_known_between_the_markers_of_each_thread():
         check(split["on_cpu_ns"] + split["runnable_ns"] >= 60e6 and blocked.get("sleep", 0) >= 60e6, f"{breach}: {split}")
         # A program that was gone when the recording began has no known names.
         thread = r"(?:thread |\S+ \()(\d+)\)?"
-        passed = re.search(f"the run passed from {thread} to {thread} between .* and .* after its begin, at a moment", text)
+        passed = re.search(f"passed from {thread} to {thread} between .* and .* after its begin", text)
         check(passed and [int(tid) for tid in passed.groups()] == [delay["begin_tid"], delay["end_tid"]], f"{breach}: {text}")
 
 

@@ -133,12 +133,12 @@ def somebody_elsewhere_sees_what_happens_while_it_happens():
         check(sender.poll() is None and follower.poll() is None, "both go on")
         world.program.run("keep", 7)
         said = end(sender)
-        check("parts in " in said and "lost" not in said, said)
+        check(said.endswith(f" in {world.daemon.spool}\n"), said)  # nothing was lost
         _, err = follower.communicate(timeout=120)
         shown = shown_path.read_text()
         check(follower.returncode == 0 and f"watch {watch}" in err, f"{shown} {err}")
         check("Failures" in shown and "no gadget of size -1" in shown, shown)
-        check("shop::Item" in shown and "did not come" not in err, f"{shown} {err}")
+        check("shop::Item" in shown and "arrive" not in err, f"{shown} {err}")
         # All of it again by its id, as the daemon reported it.
         again = world.follow("--watch", watch, "--json")
         lines = [json.loads(line) for line in again.communicate(timeout=120)[0].splitlines()]
@@ -214,7 +214,7 @@ def an_uploader_that_comes_later_brings_all():
             wait_for(lambda: not list(world.daemon.spool.glob("*/*.runs.zst")), "the uploader to deliver them")
             follower = world.follow("--watch", watch)
             shown, err = follower.communicate(timeout=120)
-            check(follower.returncode == 0 and "Objects of" in shown and "did not come" not in err, f"{shown} {err}")
+            check(follower.returncode == 0 and "Objects of" in shown and "arrive" not in err, f"{shown} {err}")
 
 
 def parts_with_failures(world):
@@ -245,7 +245,7 @@ def a_part_that_never_comes_is_told():
         follower = world.follow("--watch", watch)
         shown, err = follower.communicate(timeout=120)
         # The content of the lost part is missing; the kernel's counts are there nevertheless.
-        check(follower.returncode == 0 and f"1 part before part {number + 1} has not arrived: calls of that time are not shown" in err, f"{shown} {err}")
+        check(follower.returncode == 0 and f"1 part before part {number + 1} has not arrived" in err, f"{shown} {err}")
         check("1 part did not arrive" in err and "no gadget of size" not in shown and "Ended after" in shown, f"{shown} {err}")
         summary = world.watch(watch)
         check((summary["watch"]["missing_parts"], summary["watch"]["parts"]) == (1, len(parts)), f"{summary['watch']}")
@@ -275,7 +275,7 @@ def following_goes_on_when_the_server_comes_back():
             follower = world.follow("--watch", watch, stdout=shown_file, stderr=err_file)
         wait_for(lambda: "Objects of objects (" in shown_path.read_text(), "what is watched to be shown")
         world.server.stop()
-        wait_for(lambda: "retrying every second" in err_path.read_text(), "the trouble to be told")
+        wait_for(lambda: "retrying" in err_path.read_text(), "the trouble to be told")
         world.program.run("fail", 3)
         world.server.start()
         wait_for(lambda: "the server answers again" in err_path.read_text(), "the server to be found again")
@@ -283,7 +283,7 @@ def following_goes_on_when_the_server_comes_back():
         end(sender)
         check(follower.wait(180) == 0, err_path.read_text())
         err = err_path.read_text()
-        check(err.count("asked again every second") == 1 and "did not come" not in err and "lost" not in err, err)
+        check(err.count("retrying") == 1 and "arrive" not in err and "not sent" not in err, err)
 
 
 def over_tls_with_a_certificate_that_is_trusted():

@@ -106,7 +106,7 @@ def function_of_a_stripped_binary():
             check(delay["program"] == REDIS, f"the program is said to be {delay['program']}")
             # The log has the file that the kernel runs, known without looking at the program's own
             # files.
-            beginner = f"event call of redis-server ({server.pid}, {os.path.realpath(REDIS)}): "
+            beginner = f"event call of redis-server ({server.pid}, {os.path.realpath(REDIS)})"
             check(beginner in daemon.log(), f"{beginner} is not in {daemon.log()}")
             check(delay["split"]["blocked_ns"] < 0.1 * delay["duration_ns"], f"{delay['split']}")
             event = daemon.event("call")

@@ -251,7 +251,7 @@ def no_room_for_signals():
             resource.prlimit(daemon.process.pid, resource.RLIMIT_SIGPENDING, (0, 0))
             with own.open("ab"):
                 event = daemon.event("step")
-                check(not event["armed"] and "is being written to" in event["problem"], f"not left: {event['problem']}")
+                check(not event["armed"] and "is being written" in event["problem"], f"not left: {event['problem']}")
 
 
 def others_may_write():

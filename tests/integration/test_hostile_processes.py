@@ -222,7 +222,7 @@ def files_that_take_long():
         wait_for(lambda: limited(daemon).get("tables_slow"), "the first of them")
         check_delay_is_explained(daemon)
         check(daemon.status()["unwinder"]["tables_waiting"] > 0, "nothing was waiting: the test shows nothing")
-        check_is_named(daemon, "tables_slow", "tables that took long")
+        check_is_named(daemon, "tables_slow", "slow tables")
 
 
 class StoppedThread:
@@ -275,7 +275,7 @@ def a_follower_that_stands_still():
         notices.settimeout(60)
         check(notices.recv(4096) == b"WATCHDOG=1", "the service manager is not told that all is well")
         with StoppedThread(daemon.process.pid, "follower"):
-            wait_for(lambda: "has not gone on for" in daemon.log(), "the daemon to notice")
+            wait_for(lambda: "watchdog" in daemon.log(), "the daemon to notice")
             notices.setblocking(False)
             with contextlib.suppress(BlockingIOError):  # messages from before it was noticed
                 while notices.recv(4096):

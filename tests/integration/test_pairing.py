@@ -101,7 +101,7 @@ def a_wrong_end_does_not_blind_others():
         wait_for(lambda: "event leaky: 20000 begins but no end" in daemon.log(), "the log to say it")
         check(daemon.log().count("20000 begins") == 1, daemon.log())
         text = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True).stdout
-        check("not one end" in text and "runs are open" in text, text)
+        check("20000 begins but no end" in text and "runs are open" in text, text)
 
 
 def two_ends_at_once_are_one_end():

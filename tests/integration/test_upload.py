@@ -245,7 +245,7 @@ class Misbehaviour(SpoolCase):
         self.assertIn("HTTP 415", (self.spool / "rejected" / (name + ".reason")).read_text())
 
     def test_a_refused_token_is_tried_later_and_said(self):
-        self.assert_tries_later(self.odd_server(lambda handler, _: handler.reply(401)), "refuses the token")
+        self.assert_tries_later(self.odd_server(lambda handler, _: handler.reply(401)), "HTTP 401", "token")
 
     def test_a_cut_off_answer_confirms_nothing(self):
         def answer(handler, body):

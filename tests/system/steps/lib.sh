@@ -91,7 +91,7 @@ reload_daemon() {
 }
 
 # How often the daemon logged that CPUs came back, and whether that is more often than COUNT.
-times_cpus_came() { journalctl -q -b -u lagtrapd -o cat | grep -c 'CPUs came, or came back'; }
+times_cpus_came() { journalctl -q -b -u lagtrapd -o cat | grep -c 'CPUs came online'; }
 cpus_came() { [ "$(times_cpus_came)" -gt "$1" ]; }
 
 # After events were lost the daemon scans all processes again; processes that start during the scan
