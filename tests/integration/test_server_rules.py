@@ -136,7 +136,7 @@ class Webhooks(RuleCase):
         slow = self.make_rule(checker, webhook, name="slow", condition="p99", over_ns=30_000_000, least_runs=20)
         message = wait_for(webhook.messages, "the slow events")[0]
         self.assertEqual([finding["event"] for finding in message["findings"]], ["checkout", "search"], "many events, one message")
-        self.assertRegex(message["headline"], r"^2 findings of the rule slow; the first: The p99 of checkout is .* ms in the last 2 hours \(\d+ runs\), above the limit of 30")
+        self.assertRegex(message["headline"], r"^2 findings of the rule slow; .* p99 of checkout .* 2 hours \(\d+ runs\), .*\b30\.0 ms")
         self.assertEqual(self.rule(checker, delays)["findings"], [], "there is no week before")
         with sqlite3.connect(self.root / "data" / "lagtrap.sqlite", timeout=30) as store:
             store.execute("UPDATE batch SET received_ns = received_ns - 300000000000")
@@ -161,7 +161,7 @@ class OtherWays(RuleCase):
         self.assertEqual((sender, recipients), ("<lagtrap@example.org>", ["<ann@example.org>", "<bob@example.org>"]))
         mail = email.message_from_bytes(text, policy=email.policy.default)
         self.assertEqual(mail.defects, [])
-        self.assertEqual(mail["Subject"], "[lagtrap] 5 runs were lost on host ö<1> in the last 2 hours; lagtrap status there says why.")
+        self.assertRegex(mail["Subject"], r"^\[lagtrap\] 5 runs .* host ö<1> .* 2 hours")
         self.assertIn('Rule "Verluste Größe"', mail.get_content())
         self.assertIn("https://lagtrap.example/?span=24h&host=%C3%B6%3C1%3E", mail.get_content())
         (message,) = self.rule(checker, made)["messages"]
