@@ -59,6 +59,7 @@ enum lagtrap_event_flags {
     LAGTRAP_EVENT_COUNTED = 32768,        /* with LAGTRAP_EVENT_OFF: add begins in scope to `counted` */
     LAGTRAP_EVENT_WITHOUT_STAGES = 65536, /* its stage markers are not watched, or not all of them */
     LAGTRAP_EVENT_TRACE_TEXT = 131072,    /* its begin marker carries a trace id as text */
+    LAGTRAP_EVENT_UNRECORDED = 262144,    /* its delays begin no recording */
 };
 
 struct lagtrap_event_config {

@@ -244,7 +244,8 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     count_ended(counters, hit, elapsed_ns);
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
     if (delay && told) __sync_fetch_and_add(&counters->told_delays, 1);
-    bool report = delay && watch.breach_wanted && !told && may_record(counters, run->begin_party);
+    bool report = delay && watch.breach_wanted && !told && !(config->flags & LAGTRAP_EVENT_UNRECORDED) &&
+                  may_record(counters, run->begin_party);
     /* A run whose deadline triggered a capture may end before the recording starts; it belongs
      * to the recording anyway. */
     bool record = watch.recording || told;

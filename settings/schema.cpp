@@ -181,7 +181,8 @@ constexpr std::array event_attributes{
 constexpr std::array recording_attributes{
     AttributeSpec{"sample-interval", Duration, Optional, "1ms", "", 100 * us, s,
                   "Time between two call stack samples of a CPU."},
-    AttributeSpec{"cool-down", Duration, Optional, "30s", "", 0, day, "Minimum pause between two recordings."},
+    AttributeSpec{"cool-down", Duration, Optional, "30s", "", 0, day,
+                  "Minimum pause between two recordings of an event."},
     AttributeSpec{"captures-per-hour", Count, Optional, "12", "", 1, 3600, "Maximum number of recordings per hour."},
     AttributeSpec{"capture-size-limit", ByteSize, Optional, "512MiB", "", mebibyte, 65536 * mebibyte,
                   "Maximum size of a recording; a larger one ends early and says so."},

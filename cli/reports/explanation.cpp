@@ -269,18 +269,20 @@ class Explainer {
 
     void look_at_recordings() {
         const std::string state = text(answer_, "state");
-        const object& cool_down = part(answer_, "cool_down");
         if (const std::uint64_t recordings = number(event_, "recordings"); recordings > 0)
             add("recordings", counted(recordings, "recording was", "recordings were") + " made for it.",
                 "\"lagtrap report\" shows the newest.");
-        if (!cool_down.empty() && truth(cool_down, "hourly_limit"))
-            add("hourly-limit",
-                "No recording starts for the next " + seconds_text(cool_down, "seconds_left") +
-                    ": the hourly limit is reached.",
+        const object& without = part(event_, "without_recordings");
+        const std::string reason = text(without, "reason");
+        const std::string left = "None of its delays starts a recording for the next " +
+                                 (without.empty() ? std::string() : seconds_text(without, "seconds_left"));
+        if (reason == "hourly-limit")
+            add(reason, left + ": the hourly limit is reached.",
                 "Raise <recording captures-per-hour>, or the threshold of the event that uses them up.");
-        else if (!cool_down.empty())
-            add("cool-down", "No recording starts for the next " + seconds_text(cool_down, "seconds_left") +
-                                 ": the last one has just ended (<recording cool-down>).");
+        if (reason == "event-share")
+            add(reason, left + ": it used its share of captures-per-hour; the others are for other events.",
+                "Raise <recording captures-per-hour>, or its threshold.");
+        if (reason == "cool-down") add(reason, left + ": a recording has just ended (<recording cool-down>).");
         for (const auto& entry : list(part(answer_, "captures"), "users_without"))
             if (entry.is_object())
                 add("user-share",

@@ -117,6 +117,9 @@ std::vector<std::string> problems_of(const object& event) {
         problems.push_back("not watched for " + party_text(limit) + ": " + text(limit, "reason") +
                            "; other users are; retry in " + seconds_text(limit, "again_in_seconds"));
     }
+    if (const object& without = part(event, "without_recordings"); text(without, "reason") == "event-share")
+        problems.push_back("used its share of the recordings per hour; none for " +
+                           seconds_text(without, "seconds_left"));
     add_function_notes(event, problems);
     add_group_problems(event, problems);
     add_file_problems(event, problems);

@@ -56,6 +56,7 @@ std::string captures_line(const object& answer) {
     add("declined", "declined");
     add("skipped_cool_down", "skipped (cool-down)");
     add("skipped_hourly_limit", "skipped (hourly limit)");
+    add("skipped_event_share", "skipped (event limit)");
     add("skipped_user_share", "skipped (user limit)");
     return line;
 }

@@ -51,7 +51,7 @@ Collector::Collector(boost::asio::io_context& context, spool::Spool spool, Captu
       state_timer_(context),
       drain_timer_(context),
       history_calls_(context),
-      share_timer_(context),
+      limits_timer_(context),
       merges_(context, spool_,
               {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
                [this](const auto& capture) { return in_use(capture); }}) {}
@@ -67,37 +67,83 @@ void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener
     recorder_ = std::move(recorder);
     listener_ = std::move(listener);
     keep_history(true);
-    shares_.allow(settings_.recording.captures_per_hour);
-    share_captures();
-    if (state_ == CollectorState::Waiting) listener_->breaches().want_breach(true);
+    std::set<std::string> events;
+    for (const settings::Event& event : settings_.events) events.insert(event.name);
+    limits_.allow(settings_.recording.captures_per_hour, settings_.recording.cool_down, std::move(events));
+    events_without_captures_.clear();
+    follow_limits();
+    if (state_ == CollectorState::Waiting || state_ == CollectorState::CoolingDown) become_ready();
 }
 
-// Tells the listener which parties' delays begin no capture, now and whenever the limit of one of
-// them ends.
-void Collector::share_captures() {
-    auto without = shares_.used_up(listener_->seen_parties(), Clock::now());
+void Collector::limit_parties() {
+    auto without = limits_.used_up(listener_->seen_parties(), Clock::now());
     for (const auto& [party, until] : without)
         if (!parties_without_captures_.contains(party))
             options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}", party_text(party),
                                       settings_.recording.captures_per_hour, format_duration(until - Clock::now())));
     parties_without_captures_ = std::move(without);
     std::set<Party> parties;
-    auto next = Clock::time_point::max();
-    for (const auto& [party, until] : parties_without_captures_) {
-        parties.insert(party);
-        next = std::min(next, until);
-    }
+    for (const auto& [party, until] : parties_without_captures_) parties.insert(party);
     listener_->set_parties_without_recordings(parties);
-    share_timer_.cancel();
-    if (parties.empty()) return;
-    share_timer_.expires_at(next);
-    share_timer_.async_wait([this](const auto& failure) {
-        if (!failure) share_captures();
+}
+
+void Collector::limit_events() {
+    auto without = limits_.closed(delays_so_far(), Clock::now());
+    for (const auto& [event, closed] : without) {
+        const auto before = events_without_captures_.find(event);
+        const bool is_new = before == events_without_captures_.end() || before->second.reason != closed.reason;
+        if (is_new && closed.reason == CaptureLimits::Reason::EventShare)
+            options_.warn(
+                fmt::format("event {} used its share of {} captures per hour; the others are for other events", event,
+                            settings_.recording.captures_per_hour));
+    }
+    events_without_captures_ = std::move(without);
+    std::set<std::uint32_t> numbers;
+    for (std::uint32_t number = 0; number < settings_.events.size(); ++number)
+        if (events_without_captures_.contains(settings_.events[number].name)) numbers.insert(number);
+    listener_->set_events_without_recordings(numbers);
+}
+
+// Tells the listener whose delays begin no capture, now and whenever that changes.
+void Collector::follow_limits() {
+    limit_parties();
+    limit_events();
+    auto next = Clock::time_point::max();
+    for (const auto& [party, until] : parties_without_captures_) next = std::min(next, until);
+    for (const auto& [event, closed] : events_without_captures_) next = std::min(next, closed.until);
+    limits_timer_.cancel();
+    if (next == Clock::time_point::max()) return;
+    limits_timer_.expires_at(next);
+    limits_timer_.async_wait([this](const auto& failure) {
+        if (failure) return;
+        follow_limits();
+        if (state_ == CollectorState::CoolingDown || state_ == CollectorState::Waiting) become_ready();
     });
+}
+
+bool Collector::hourly_limit_reached() const {
+    return std::any_of(events_without_captures_.begin(), events_without_captures_.end(),
+                       [](const auto& event) { return event.second.reason == CaptureLimits::Reason::HourlyLimit; });
+}
+
+// If no event may record, no breaches are reported. Runs that are still open afterwards are reported
+// then.
+void Collector::become_ready() {
+    current_event_.clear();
+    if (!settings_.events.empty() && all_events_closed()) {
+        state_ = CollectorState::CoolingDown;
+        state_ends_ = Clock::time_point::max();
+        for (const auto& [event, closed] : events_without_captures_) state_ends_ = std::min(state_ends_, closed.until);
+        return;
+    }
+    state_ = CollectorState::Waiting;
+    listener_->breaches().want_breach(true);
 }
 
 void Collector::on_breach(const Breach& breach) {
     if (state_ != CollectorState::Waiting || breach.run.event >= settings_.events.size()) return;
+    // The delay ended as its event was closed.
+    if (events_without_captures_.contains(settings_.events[breach.run.event].name)) return become_ready();
     if (settings_.confirm) return ask(breach);
     start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
                   &breach);
@@ -275,7 +321,8 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     current_event_ = settings_.events[event].name;
     session_ = make_session(event, reason, breach, lengths);
     capture_directory_ = spool_.captures() / session_.id;
-    shares_.begin(breach ? std::optional(breach->run.begin_party) : std::nullopt, Clock::now());
+    limits_.begin(breach ? std::optional(current_event_) : std::nullopt,
+                  breach ? std::optional(breach->run.begin_party) : std::nullopt, delays_so_far(), Clock::now());
     next_look_at_run_.reset();
     ++begun_;
     ++begun_for_[current_event_];
@@ -427,46 +474,27 @@ void Collector::end_capture(const Status& status) {
     cool_down();
 }
 
-std::uint64_t Collector::delays_so_far() const {
-    std::uint64_t delays = 0;
-    for (const auto& [name, counters] : listener_->all_counters()) delays += counters.delays;
+CaptureLimits::Delays Collector::delays_so_far() const {
+    CaptureLimits::Delays delays;
+    for (const auto& [name, counters] : listener_->all_counters()) delays[name] = counters.delays;
     return delays;
 }
 
 CaptureCounts Collector::counts() const {
     CaptureCounts counts = counts_;
     for (const auto& [name, counters] : listener_->all_counters()) counts.skipped_user_share += counters.unrecorded;
-    if (state_ == CollectorState::CoolingDown)
-        (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) +=
-            std::max(delays_so_far(), delays_before_cool_down_) - delays_before_cool_down_;
+    const CaptureLimits::Skipped skipped = limits_.skipped(delays_so_far());
+    counts.skipped_cool_down = skipped.cool_down;
+    counts.skipped_hourly_limit = skipped.hourly_limit;
+    counts.skipped_event_share = skipped.event_share;
     return counts;
 }
 
-// No breaches are reported meanwhile. Runs that are still open afterwards are reported then.
 void Collector::cool_down() {
-    cool_down_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.recording.cool_down);
-    share_captures();
-    const auto full_until = shares_.full_until(Clock::now());
-    hourly_limit_reached_ = full_until.has_value();
-    if (full_until) cool_down_ends_ = std::max(cool_down_ends_, *full_until);
-    delays_before_cool_down_ = delays_so_far();
-    state_ = CollectorState::CoolingDown;
-    await_cool_down();
+    limits_.end(current_event_, delays_so_far(), Clock::now());
+    follow_limits();
+    become_ready();
     if (when_idle_) when_idle_();
-}
-
-void Collector::await_cool_down() {
-    current_event_.clear();
-    state_ends_ = cool_down_ends_;
-    state_timer_.expires_at(cool_down_ends_);
-    state_timer_.async_wait([this](const auto& failure) {
-        if (failure || state_ != CollectorState::CoolingDown) return;
-        const CaptureCounts now = counts();
-        counts_.skipped_cool_down = now.skipped_cool_down;
-        counts_.skipped_hourly_limit = now.skipped_hourly_limit;
-        state_ = CollectorState::Waiting;
-        listener_->breaches().want_breach(true);
-    });
 }
 
 void Collector::shut_down() {

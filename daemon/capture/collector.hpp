@@ -20,8 +20,8 @@
 
 #include "core/result.hpp"
 #include "daemon/calls/call_trace.hpp"
+#include "daemon/capture/capture_limits.hpp"
 #include "daemon/capture/capture_lines.hpp"
-#include "daemon/capture/capture_shares.hpp"
 #include "daemon/capture/capture_surroundings.hpp"
 #include "daemon/capture/recorder.hpp"
 #include "daemon/events/listener.hpp"
@@ -43,7 +43,8 @@ struct CaptureCounts {
     std::uint64_t declined = 0;
     std::uint64_t skipped_cool_down = 0;
     std::uint64_t skipped_hourly_limit = 0;
-    std::uint64_t skipped_user_share = 0;  // their user had reached the share of captures per hour
+    std::uint64_t skipped_event_share = 0;  // those left of the hour are for other events
+    std::uint64_t skipped_user_share = 0;   // their user had reached the share of captures per hour
 };
 
 class Collector {
@@ -108,9 +109,12 @@ class Collector {
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
     [[nodiscard]] const std::string& current_session() const { return session_.id; }
     // For CoolingDown: true if it lasts until the hourly limit of captures allows another.
-    [[nodiscard]] bool hourly_limit_reached() const { return hourly_limit_reached_; }
-    // Parties whose delays begin no capture, and until when.
-    [[nodiscard]] const std::map<Party, CaptureShares::Clock::time_point>& parties_without_captures() const {
+    [[nodiscard]] bool hourly_limit_reached() const;
+    // Events and parties whose delays begin no capture, and until when.
+    [[nodiscard]] const std::map<std::string, CaptureLimits::Closed>& events_without_captures() const {
+        return events_without_captures_;
+    }
+    [[nodiscard]] const std::map<Party, CaptureLimits::Clock::time_point>& parties_without_captures() const {
         return parties_without_captures_;
     }
     // Number of recordings begun since the daemon started: in total, and by event.
@@ -121,7 +125,10 @@ class Collector {
     }
 
   private:
-    void share_captures();
+    void follow_limits();
+    void limit_parties();
+    void limit_events();
+    [[nodiscard]] bool all_events_closed() const { return events_without_captures_.size() == settings_.events.size(); }
     void ask(const Breach& breach);
     struct Lengths {
         std::chrono::nanoseconds planned;
@@ -151,8 +158,8 @@ class Collector {
     void keep_roots_for_merge();
     void end_capture(const Status& status);
     void cool_down();
-    void await_cool_down();
-    [[nodiscard]] std::uint64_t delays_so_far() const;
+    void become_ready();
+    [[nodiscard]] CaptureLimits::Delays delays_so_far() const;
     // True if the capture is still being written.
     [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
 
@@ -181,12 +188,10 @@ class Collector {
     std::shared_ptr<KeptRoots> roots_;                    // of the recording
     std::vector<std::shared_ptr<CaptureLines>> traces_;   // traces of the recording: calls, functions, objects
     std::set<std::filesystem::path> waiting_for_traces_;  // recorded captures whose traces have not ended
-    std::chrono::steady_clock::time_point cool_down_ends_;
-    CaptureShares shares_;
-    std::map<Party, CaptureShares::Clock::time_point> parties_without_captures_;
-    boost::asio::steady_timer share_timer_;
-    bool hourly_limit_reached_ = false;
-    std::uint64_t delays_before_cool_down_ = 0;
+    CaptureLimits limits_;
+    std::map<std::string, CaptureLimits::Closed> events_without_captures_;
+    std::map<Party, CaptureLimits::Clock::time_point> parties_without_captures_;
+    boost::asio::steady_timer limits_timer_;
     std::uint64_t begun_ = 0;
     std::map<std::string, std::uint64_t> begun_for_;
     CaptureCounts counts_;

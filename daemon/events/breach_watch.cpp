@@ -183,6 +183,11 @@ void BreachWatch::set_parties_without_recordings(const std::set<Party>& parties)
     runs_.set_parties_without_recordings(parties);
 }
 
+void BreachWatch::set_events_without_recordings(const std::set<std::uint32_t>& events) {
+    const std::lock_guard lock(mutex_);
+    runs_.set_events_without_recordings(events);
+}
+
 void BreachWatch::sweep() {
     const std::lock_guard lock(mutex_);
     runs_.sweep(monotonic_ns(), events_);

@@ -94,6 +94,7 @@ class BreachWatch {
     void forget_runs_of(std::uint32_t event, const HitParty& who);
     void forget_stages(std::uint32_t event);
     void set_parties_without_recordings(const std::set<Party>& parties);
+    void set_events_without_recordings(const std::set<std::uint32_t>& events);
 
   private:
     BreachWatch(const settings::Settings& settings, ListenerPrograms& programs, RunTable table, Options options);

@@ -213,6 +213,12 @@ void Listener::set_parties_without_recordings(const std::set<Party>& parties) {
     breaches_->set_parties_without_recordings(parties);
 }
 
+void Listener::set_events_without_recordings(const std::set<std::uint32_t>& events) {
+    for (std::uint32_t event = 0; event < events_.size(); ++event)
+        (void)programs_->let_record(event, !events.contains(event));
+    breaches_->set_events_without_recordings(events);
+}
+
 Status Listener::limit(std::uint32_t event, const HitParty& who, bool wanted) {
     TRY(programs_->limit(event, who, wanted));
     if (wanted) breaches_->forget_runs_of(event, who);

@@ -128,6 +128,8 @@ class Listener {
     [[nodiscard]] SeenParties seen_parties() const;
     // Delays of these parties start no recording, until the next call.
     void set_parties_without_recordings(const std::set<Party>& parties);
+    // The same for events, by number.
+    void set_events_without_recordings(const std::set<std::uint32_t>& events);
 
     [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return programs_->marker_places(); }
     // Weights of its events' runs.

@@ -377,6 +377,10 @@ Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
     return change_flag(index, LAGTRAP_EVENT_STACKS, wanted);
 }
 
+Status ListenerPrograms::let_record(std::uint32_t index, bool allowed) {
+    return change_flag(index, LAGTRAP_EVENT_UNRECORDED, !allowed);
+}
+
 Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
     const bool at_deadline = events_[index].breach == settings::BreachMode::Deadline;
     return change_config(index, [&](lagtrap_event_config& config) {

@@ -118,6 +118,8 @@ class ListenerPrograms {
     // the inode of its folder. ErrorKind::TooLarge: the programs have no room for more.
     // Thread-safe.
     [[nodiscard]] Status scope_group(std::uint32_t event, std::uint64_t group, bool wanted);
+    // Whether delays of the event may begin a recording.
+    [[nodiscard]] Status let_record(std::uint32_t event, bool allowed);
     // With `wanted`, hits of the party are only counted.
     [[nodiscard]] Status limit(std::uint32_t event, const HitParty& who, bool wanted);
     [[nodiscard]] Status release_all(std::uint32_t event);

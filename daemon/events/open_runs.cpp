@@ -106,8 +106,7 @@ std::uint64_t OpenRuns::look_early(const Pass& pass, std::size_t index, std::uin
     if (is_over || load(slot.doubtful) != 0 || is_stale(slot, pass.now_ns)) return LAGTRAP_NEVER_NS;
     if (result.early_pid != 0 || !pass.is_believed(event)) return RunTable::at_next_pass_ns;
     const auto run = table_.read(index, tag);
-    if (!run || without_recordings_.contains(run->begin_party) || !can_end(*run, pass.events, program_starts_fd_))
-        return RunTable::at_next_pass_ns;
+    if (!run || !may_record(*run) || !can_end(*run, pass.events, program_starts_fd_)) return RunTable::at_next_pass_ns;
     if (!is_of_goroutine(*run) && pass.now_ns >= next_early_frame_ns_) {
         next_early_frame_ns_ = pass.now_ns + early_frame_interval_ns;
         if (frame_of(*run, slot, pass.events[event], frames_) == FrameState::Gone) {
@@ -128,8 +127,7 @@ std::uint64_t OpenRuns::look_overdue(const Pass& pass, std::size_t index, std::u
     if (pass.tell == Tell::Nothing || !pass.is_believed(event) || result.overdue.size() == overdue_of_pass)
         return RunTable::at_next_pass_ns;
     auto run = table_.read(index, tag);
-    if (!run || (pass.tell == Tell::WhoMayRecord && without_recordings_.contains(run->begin_party)))
-        return RunTable::at_next_pass_ns;
+    if (!run || (pass.tell == Tell::WhoMayRecord && !may_record(*run))) return RunTable::at_next_pass_ns;
     if (!can_end(*run, pass.events, program_starts_fd_)) {
         abandon(index, tag, *run, pass.events);
         return LAGTRAP_NEVER_NS;

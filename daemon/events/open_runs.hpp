@@ -83,8 +83,11 @@ class OpenRuns {
     // Frees the slots of one party's runs of an event, because their ends will be ignored. They
     // count as abandoned.
     void leave_out(std::uint32_t event, const HitParty& who, const std::vector<settings::Event>& events);
-    // Tell::WhoMayRecord skips runs of these parties.
+    // Tell::WhoMayRecord skips runs of these parties and events.
     void set_parties_without_recordings(std::set<Party> parties) { without_recordings_ = std::move(parties); }
+    void set_events_without_recordings(std::set<std::uint32_t> events) {
+        events_without_recordings_ = std::move(events);
+    }
 
     // Frees the slots of all runs of an event whose markers are detached. They count as abandoned.
     void drop(std::uint32_t event, const std::vector<settings::Event>& events);
@@ -123,6 +126,9 @@ class OpenRuns {
     [[nodiscard]] std::vector<Aborted> take_aborted() { return std::exchange(aborted_, {}); }
 
   private:
+    [[nodiscard]] bool may_record(const lagtrap_run& run) const {
+        return !without_recordings_.contains(run.begin_party) && !events_without_recordings_.contains(run.event);
+    }
     [[nodiscard]] std::uint64_t look_at(const Pass& pass, std::size_t index, std::uint64_t tag, Look& result);
     [[nodiscard]] std::uint64_t look_early(const Pass& pass, std::size_t index, std::uint64_t tag,
                                            std::uint64_t point_ns, Look& result);
@@ -141,6 +147,7 @@ class OpenRuns {
     std::uint64_t next_early_frame_ns_ = 0;
     int program_starts_fd_ = -1;
     std::set<Party> without_recordings_;
+    std::set<std::uint32_t> events_without_recordings_;
     RunTable table_;
     std::map<std::uint32_t, Counts> counts_;    // totals by event; fields about open runs stay 0
     std::uint32_t sweep_at_ = 0;                // the next bucket

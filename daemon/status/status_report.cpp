@@ -51,6 +51,17 @@ boost::json::array users_without_captures(const Collector& collector) {
     return users;
 }
 
+// Null if delays of the event begin recordings.
+boost::json::value closed_report(const Collector& collector, const std::string& event) {
+    const auto closed = collector.events_without_captures().find(event);
+    if (closed == collector.events_without_captures().end()) return nullptr;
+    const char* reason = "cool-down";
+    if (closed->second.reason == CaptureLimits::Reason::HourlyLimit) reason = "hourly-limit";
+    if (closed->second.reason == CaptureLimits::Reason::EventShare) reason = "event-share";
+    const std::chrono::duration<double> left = closed->second.until - std::chrono::steady_clock::now();
+    return boost::json::object{{"reason", reason}, {"seconds_left", std::max(0.0, left.count())}};
+}
+
 boost::json::object budget_report(const OverheadStatus& status) {
     return {{"used_ppm", status.used_ppm},
             {"share_ppm", status.share_ppm},
@@ -175,11 +186,15 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
     boost::json::array events;
     const auto statuses = collector.listener().status();
     const auto now = ClockSnapshot::take();
-    for (std::uint32_t i = 0; i < statuses.size(); ++i)
-        events.push_back(event_report(settings.events[i], statuses[i],
-                                      {overhead.watched_ppm(i), overhead.again_in(i), overhead.stages_again_in(i),
-                                       overhead.stages_since_ns(i), overhead.counts_all(i), overhead.shed_at(i),
-                                       overhead.limits(i), collector.begun_for(settings.events[i].name), now}));
+    for (std::uint32_t i = 0; i < statuses.size(); ++i) {
+        boost::json::object event =
+            event_report(settings.events[i], statuses[i],
+                         {overhead.watched_ppm(i), overhead.again_in(i), overhead.stages_again_in(i),
+                          overhead.stages_since_ns(i), overhead.counts_all(i), overhead.shed_at(i), overhead.limits(i),
+                          collector.begun_for(settings.events[i].name), now});
+        event["without_recordings"] = closed_report(collector, settings.events[i].name);
+        events.push_back(std::move(event));
+    }
     const CaptureCounts counts = collector.counts();
     const MergeCounts merges = collector.merges().counts();
     return {{"ok", true},
@@ -206,6 +221,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
               {"declined", counts.declined},
               {"skipped_cool_down", counts.skipped_cool_down},
               {"skipped_hourly_limit", counts.skipped_hourly_limit},
+              {"skipped_event_share", counts.skipped_event_share},
               {"skipped_user_share", counts.skipped_user_share},
               {"users_without", users_without_captures(collector)}}},
             {"last_bundle", last},

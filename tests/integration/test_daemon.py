@@ -1,8 +1,12 @@
 """The daemon's life: reloading settings, answering requests, keeping limits, recovering
 captures, odd neighbours."""
 
+import os
+import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 
 from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, Daemon, Watched, check, check_trace,
                           library_event, report, run, wait_for)
@@ -10,8 +14,8 @@ from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, Daemo
 CROWD = PROGRAMS / "crowd"
 
 
-def slow_run(milliseconds=120):
-    with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", milliseconds, "--wait") as program:
+def slow_run(milliseconds=120, program=PLANTED):
+    with Watched(program, "--kind", "sleep", "--fast", 1, "--slow-ms", milliseconds, "--wait") as program:
         return program.go().result()
 
 
@@ -90,6 +94,29 @@ def limits_are_kept():
         bundle = daemon.wait_for_bundles(1)[0]
         found = report(bundle)
         check(found["quality"]["truncated_by_size"], "the size limit is not told of")
+
+
+def each_event_cools_down_alone():
+    """A recording of one event leaves the next delay of another one its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        quiet = pathlib.Path(folder, "quiet_delays")
+        shutil.copy(PLANTED, quiet)
+        os.chmod(folder, 0o755)
+        events = library_event("work", PLANTED, "50ms", "100ms") + (
+            f'<event name="quiet" threshold="50ms" trace-length="100ms" copies="none" binary="{quiet}">'
+            '<begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/></event>')
+        with Daemon(events, 'cool-down="1h" captures-per-hour="1000"') as daemon:
+            slow_run()
+            daemon.wait_for_bundles(1)
+            wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to be ready for the other event")
+            check(daemon.event("work")["without_recordings"]["reason"] == "cool-down", f"{daemon.event('work')}")
+            slow_run()
+            wait_for(lambda: daemon.status()["captures"]["skipped_cool_down"] == 1, "the skipped delay to be counted")
+            check(daemon.event("quiet")["without_recordings"] is None, f"{daemon.event('quiet')}")
+            slow_run(program=quiet)
+            recorded = sorted(report(bundle)["delays"][0]["event"] for bundle in daemon.wait_for_bundles(2))
+            check(recorded == ["quiet", "work"], f"{recorded}")
+            check(daemon.status()["state"] == "cooling-down", "both events rest")
 
 
 def trigger_by_hand():
@@ -191,6 +218,7 @@ def crowds_with_odd_names():
 
 
 if __name__ == "__main__":
-    run(settings_are_checked, reload_good_and_bad, confirm_is_asked, limits_are_kept, trigger_by_hand, trigger_and_wait,
+    run(settings_are_checked, reload_good_and_bad, confirm_is_asked, limits_are_kept, each_event_cools_down_alone,
+        trigger_by_hand, trigger_and_wait,
         breach_during_a_capture, killed_daemon_leaves_a_bundle, spool_that_can_not_be_written,
         crowds_with_odd_names)

@@ -104,6 +104,19 @@ TEST_F(Delays, a_delay_that_was_told_at_its_deadline_is_recorded_and_not_told_ag
     EXPECT_EQ(counters(0).told_delays, 1);
 }
 
+TEST_F(Delays, an_event_that_may_not_record_leaves_the_breach_to_others) {
+    add_event(0, LAGTRAP_EVENT_UNRECORDED).threshold_ns = 100;
+    add_event(1).threshold_ns = 100;
+    watch.breach_wanted = 1;
+    run_for(200, 0);
+    EXPECT_TRUE(take_breaches().empty());
+    EXPECT_EQ(counters(0).delays, 1);
+    run_for(200, 1);
+    const auto breaches = take_breaches();
+    ASSERT_EQ(breaches.size(), 1);
+    EXPECT_EQ(breaches[0].event, 1);
+}
+
 TEST_F(Delays, deadlines_are_even) {
     add_event(0).threshold_ns = 101;
     begin(0, thread(101));

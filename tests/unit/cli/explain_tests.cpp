@@ -121,10 +121,11 @@ TEST(Explain, PairingRoomAndRest) {
     event = event_of(20, 20, 10);
     event["lost"] = 10;
     EXPECT_THAT(kinds_of(explained(event)), Contains("lost"));
-    object answer{{"cool_down", {{"seconds_left", 12.0}, {"hourly_limit", false}}}};
-    EXPECT_THAT(kinds_of(explained(event_of(5, 5, 5), {}, answer)), Contains("cool-down"));
-    answer["cool_down"] = {{"seconds_left", 1200.0}, {"hourly_limit", true}};
-    EXPECT_THAT(kinds_of(explained(event_of(5, 5, 5), {}, answer)), Contains("hourly-limit"));
+    event = event_of(5, 5, 5);
+    for (const char* const reason : {"cool-down", "hourly-limit", "event-share"}) {
+        event["without_recordings"] = {{"seconds_left", 12.0}, {"reason", reason}};
+        EXPECT_THAT(kinds_of(explained(event)), Contains(reason));
+    }
 }
 
 // A folder like /proc: process 7 runs the file, 8 a copy of it in another mount namespace, 9

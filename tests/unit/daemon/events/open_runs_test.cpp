@@ -324,6 +324,14 @@ TEST_F(OpenRunsTest, UsersWithoutRecordingsAreToldOfInThoseOfOthers) {
     EXPECT_EQ(look(OpenRuns::Tell::Everything).overdue.size(), 1U);
 }
 
+TEST_F(OpenRunsTest, EventsThatMayNotRecordAreReportedInRecordingsOfOthers) {
+    open(17, 0, now_ns_ - 1);
+    runs_->set_events_without_recordings({0});
+    EXPECT_TRUE(look(OpenRuns::Tell::WhoMayRecord).overdue.empty());
+    EXPECT_EQ(look(OpenRuns::Tell::WhoMayRecord, believed_, {500}).early_pid, 0U);
+    EXPECT_EQ(look(OpenRuns::Tell::Everything).overdue.size(), 1U);
+}
+
 TEST_F(OpenRunsTest, ASnapshotHasWholeRecordsWithTheirStages) {
     lagtrap_slot& slot = open(17, 0, now_ns_ + 1);
     slot.stage_next = 2;
