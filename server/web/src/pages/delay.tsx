@@ -113,8 +113,10 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       </dl>
       <p>Started <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open the run</a>}</p>
       {delay.cause && delay.cause.sentences.length > 0 && <Cause sentences={delay.cause.sentences} />}
-      <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
-      {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
+      <div class="columns">
+        <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
+        {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
+      </div>
       <Profile digest={digest} delay={delay} place={place} />
       <TimelineView digest={digest} delay={delay} />
       {delay.calls && <RunCallsView calls={delay.calls} />}
