@@ -140,8 +140,9 @@ std::variant<Filter, Refusal> read_filter(const Route& route, const std::string&
         filter.start = *start == "cold" ? trace::StartKind::Cold : trace::StartKind::Warm;
     }
     if (const auto dirty = route.parameter("dirty"); dirty && !dirty->empty()) {
-        if (*dirty != "0" && *dirty != "1") return wrong_parameter("dirty", "0 or 1");
-        filter.with_dirty = *dirty == "1";
+        if (*dirty != "0" && *dirty != "1" && *dirty != "only") return wrong_parameter("dirty", "0, 1 or only");
+        filter.with_dirty = *dirty != "0";
+        filter.only_dirty = *dirty == "only";
     }
     if (const auto outliers = route.parameter("outliers"); outliers && !outliers->empty()) {
         if (*outliers != "0" && *outliers != "1") return wrong_parameter("outliers", "0 or 1");

@@ -25,6 +25,7 @@ struct Filter {
     std::vector<std::string> unit;  // systemd units or containers, as runs name them
     std::optional<trace::StartKind> start;
     bool with_dirty = false;        // include hidden runs
+    bool only_dirty = false;        // only hidden runs; needs with_dirty
     bool without_outliers = false;  // only runs whose duration does not clearly differ from the others'
     SightRef sight;                 // of the person who asks
 };

@@ -70,6 +70,7 @@ Result<NumberedSight> number_sight(Connection& connection, const Sight& sight) {
 Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels, const Filter& filter) {
     NumberedFilter numbered;
     numbered.with_dirty = filter.with_dirty;
+    numbered.only_dirty = filter.only_dirty;
     numbered.without_outliers = filter.without_outliers;
     numbered.from_given = filter.from_ns.has_value();
     numbered.to_given = filter.to_ns.has_value();
@@ -106,6 +107,7 @@ Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labe
 }
 
 void add_mark_conditions(Where& where, const NumberedFilter& filter) {
+    if (filter.only_dirty) return where.add("r.dirty = 1");
     if (!filter.with_dirty && filter.without_outliers) return where.add("r.dirty = 0");
     if (!filter.with_dirty) where.add("r.dirty <> 1");
     if (filter.without_outliers) where.add("r.dirty <> 2");

@@ -28,11 +28,13 @@ struct NumberedFilter {
     std::uint64_t from_ns = 0;
     std::uint64_t to_ns = INT64_MAX;
     bool with_dirty = false;
+    bool only_dirty = false;
     bool without_outliers = false;
     bool from_given = false, to_given = false;
     std::optional<NumberedSight> sight;  // nullopt: no limit
 
     [[nodiscard]] bool shows(RunMark mark) const {
+        if (only_dirty && mark != RunMark::Dirty) return false;
         return (mark != RunMark::Dirty || with_dirty) && (mark != RunMark::Outlier || !without_outliers);
     }
     // Whether roll-ups suffice.

@@ -201,11 +201,11 @@ Status SqlStore::profiles(const Filter& filter, bool delayed, std::uint32_t limi
                 add_delay_conditions(where, numbered);
                 where.add("x.delayed = ?", delayed);
                 where.add("length(x.profile) > 0");
-                if (!filter.with_dirty)
+                if (!filter.with_dirty || filter.only_dirty)
                     where.add(
                         "coalesce((SELECT CASE WHEN m.rule = 'duration' THEN 0 ELSE m.dirty END FROM run_mark m"
-                        " WHERE m.run = x.run ORDER BY m.id DESC LIMIT 1), 0)"
-                        " = 0");
+                        " WHERE m.run = x.run ORDER BY m.id DESC LIMIT 1), 0)" +
+                        std::string(filter.only_dirty ? " = 1" : " = 0"));
                 if (after) {
                     const std::string value = where.parameter(after->value), id = where.parameter(after->id);
                     where.add("(x.begin_ns, x.id) < (" + value + ", " + id + ")");

@@ -399,6 +399,11 @@ TEST_F(RunsContract, DirtyRunsAreHiddenCountedAndPutBack) {
     ASSERT_TRUE(shown[0].dirty.has_value());
     EXPECT_EQ(shown[0].dirty->rule, rule_reported);
     EXPECT_THAT(shown[0].dirty->reason, HasSubstr("slept"));
+    all.only_dirty = true;
+    const auto hidden = must(store_->runs(all, RunOrder::Newest, 10, {})).runs;
+    ASSERT_THAT(hidden, SizeIs(1));
+    EXPECT_EQ(hidden[0].id, shown[0].id);
+    EXPECT_EQ(must(store_->count_runs(all)).records, 1U);
     // A rule hides the longest remaining run.
     const std::uint64_t victim = shown[1].id;
     EXPECT_EQ(

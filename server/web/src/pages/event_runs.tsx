@@ -6,7 +6,7 @@ import { arrange, stageColours } from "../charts/run_order";
 import { byTime, timeColours } from "../charts/run_times";
 import { type Filters, apiQuery } from "../filters";
 import { formatCount, formatDuration, plural } from "../format";
-import { useGet } from "../load";
+import { useFurther, useGet } from "../load";
 import { Help } from "../help";
 import { Choice, Empty, Failure, Ready, Section, Swatch, Time, Scroll } from "../parts";
 import { type Place, navigate, setQuery } from "../router";
@@ -83,7 +83,7 @@ export function Runs({ event, filters, place, session }: { event: string; filter
             )}
             {(sets.a.length > 0 || sets.b.length > 0) && <Compare a={sets.a} b={sets.b} slowest={order === "slowest"} />}
             {stage !== null && <StageStackList event={event} filters={filters} stage={stage} />}
-            {filters.dirty && <DirtyRuns runs={data.runs} session={session} onChanged={list.reload} />}
+            {filters.dirty && <DirtyRuns event={event} filters={filters} session={session} onChanged={list.reload} />}
             <RunTable runs={data.runs} />
             <Help of={["dirty", "outlier", "weight"]} />
           </>
@@ -156,7 +156,6 @@ function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear
 
 // "12 of 240 runs hidden: 9 duration, 3 suspended." The reasons cover only the newest runs.
 function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
-  const dirty = list.runs.filter((run) => run.dirty !== null).length;
   if (!shown && list.hidden === 0) return null;
   const reasons = list.hidden_because ?? [];
   const told = reasons.reduce((sum, entry) => sum + entry.runs, 0);
@@ -164,9 +163,9 @@ function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
   return (
     <p class="dirty-line" data-testid="dirty-line">
       {shown ? (
-        <span>{dirty === 0 ? "No run here is dirty." : `${formatCount(dirty)} of these ${formatCount(list.runs.length)} runs are dirty; they are drawn pale and count in the figures.`}</span>
+        <span>Dirty runs are included in the figures and drawn pale; they are listed below.</span>
       ) : (
-        <span>{formatCount(list.hidden)} of {formatCount(list.total)} runs hidden{why === "" ? "" : told < list.hidden ? `; of the newest ones ${why}` : `: ${why}`}.</span>
+        <span>{formatCount(list.hidden)} of {formatCount(list.total)} runs hidden{why === "" ? "" : told < list.hidden ? `; among the newest: ${why}` : `: ${why}`}.</span>
       )}{" "}
       <button type="button" onClick={() => setQuery({ dirty: shown ? undefined : "1" })}>{shown ? "Hide dirty runs" : "Show them"}</button>
     </p>
@@ -184,14 +183,20 @@ function OutlierLine({ list, shown }: { list: RunList; shown: boolean }) {
   );
 }
 
-function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session; onChanged: () => void }) {
+// All dirty runs, also those that the bars do not show.
+function DirtyRuns({ event, filters, session, onChanged }: { event: string; filters: Filters; session: Session; onChanged: () => void }) {
   const [problem, setProblem] = useState<ApiError | null>(null);
-  const dirty = runs.filter((run) => run.dirty !== null);
-  if (dirty.length === 0) return null;
+  const path = `/api/v1/events/${encodeURIComponent(event)}/runs${apiQuery({ ...filters, dirty: undefined, outliers: undefined }, { dirty: "only", limit: 200 })}`;
+  const first = useGet<RunList>(path);
+  const list = useFurther(first, path);
+  const dirty = list.parts.flatMap((part) => part.runs);
+  const trouble = problem ?? list.problem ?? first.error;
+  if (dirty.length === 0) return trouble ? <Failure error={trouble} again={first.reload} /> : <p class="muted">{first.data === null ? "Loading…" : "No dirty runs."}</p>;
   const include = async (run: Run) => {
     setProblem(null);
     try {
       await send("PUT", `/api/v1/runs/${run.id}/dirty`, { dirty: false, reason: "included by hand" });
+      first.reload();
       onChanged();
     } catch (error) {
       setProblem(error as ApiError);
@@ -199,8 +204,8 @@ function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session
   };
   return (
     <details class="sub" open>
-      <summary>Dirty runs ({dirty.length})</summary>
-      {problem && <Failure error={problem} />}
+      <summary>Dirty runs ({formatCount(first.data?.total ?? dirty.length)})</summary>
+      {trouble && <Failure error={trouble} />}
       <Scroll label="Dirty runs">
         <table class="list compact" data-testid="dirty-runs">
           <thead><tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Rule</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">Action</th></tr></thead>
@@ -218,6 +223,7 @@ function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session
           </tbody>
         </table>
       </Scroll>
+      {list.next && <p><button type="button" onClick={list.more}>Show more dirty runs</button></p>}
     </details>
   );
 }
