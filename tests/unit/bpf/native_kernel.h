@@ -26,8 +26,9 @@ struct native_thread {
     bool in_iowait;
     bool frozen;
     bool is_32_bit;
-    __u64 ran_ns; /* the kernel's own count of its time on CPUs */
-    __u64 call;   /* number of its system call; all ones: none (an exception) */
+    __u64 ran_ns;            /* the kernel's own count of its time on CPUs */
+    __u64 call;              /* number of its system call; all ones: none (an exception) */
+    __u64 call_arguments[2]; /* the first two */
     int preempt_count;
     char comm[16];
 };

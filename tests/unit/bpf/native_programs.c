@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/listener.bpf.c"
+#include "bpf/wait_object.bpf.h"
 
 const struct native_maps native_maps = {
     .event_configs = &event_configs,
@@ -151,6 +152,8 @@ static struct task_struct* fill_task(struct native_task* to, const struct native
     to->leader.start_boottime = thread->process_started_ns;
     memcpy(to->leader.comm, thread->comm, sizeof(to->leader.comm));
     to->registers.orig_ax = thread->call;
+    to->registers.di = thread->call_arguments[0];
+    to->registers.si = thread->call_arguments[1];
     to->registers.cs = thread->is_32_bit ? USER_CODE_32_BIT : 0x33;
     return &to->task;
 }
@@ -212,3 +215,7 @@ void native_switch(bool preempt, const struct native_thread* prev, const struct 
 }
 
 void native_waking(const struct native_thread* wakee) { count_waking(fill_task(&tasks[NEXT_TASK], wakee)); }
+
+__u64 native_wait_object(const struct native_thread* thread) {
+    return wait_object(fill_task(&tasks[CURRENT_TASK], thread));
+}

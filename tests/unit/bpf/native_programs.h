@@ -42,6 +42,9 @@ int on_exec(void* ctx);
 void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next, __u32 prev_state);
 void native_waking(const struct native_thread* wakee);
 
+/* wait_object() of bpf/wait_object.bpf.h, for a thread in a system call. */
+__u64 native_wait_object(const struct native_thread* thread);
+
 /* Functions of bpf/run_table.bpf.h that are not static. */
 int index_of(__u64 tag);
 int claim_slot(__u64 tag);
