@@ -62,6 +62,18 @@ TEST(LevelChanges, TheLastFourHoursAreEnough) {
     EXPECT_GE(right, 97);
 }
 
+TEST(LevelChanges, WhatBecameFasterHasChangedToo) {
+    int right = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        std::mt19937_64 engine(seed);
+        std::vector<double> values(48, 200.0);
+        for (std::size_t i = 40; i < 48; ++i) values[i] = 50;
+        const auto changes = level_changes(series_of(values, engine), 24);
+        right += changes.size() == 1 && changes[0].from_ns == 40 * hour && changes[0].before > 3 * changes[0].after;
+    }
+    EXPECT_GE(right, 19);
+}
+
 TEST(LevelChanges, WhatComesRoundEveryDayIsNone) {
     int spoken = 0;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
