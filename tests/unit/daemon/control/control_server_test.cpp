@@ -1,5 +1,6 @@
 #include "daemon/control/control_server.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
@@ -54,14 +56,20 @@ class ControlServerTest : public ::testing::Test {
         thread_ = std::thread([this] { context_.run(); });
     }
 
-    // Sends `text` and reads until the server closes the connection.
-    std::string ask(const std::string& text) {
-        const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    // Not valid if there is no connection.
+    UniqueFd connect() const {
+        UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
-        if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-            return "no connection";
+        if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) socket.reset();
+        return socket;
+    }
+
+    // Sends `text` and reads until the server closes the connection.
+    std::string ask(const std::string& text) {
+        const UniqueFd socket = connect();
+        if (!socket.valid()) return "no connection";
         for (std::size_t sent = 0; sent < text.size();) {
             const ssize_t bytes = ::send(socket.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
             if (bytes <= 0) break;
@@ -90,6 +98,27 @@ class ControlServerTest : public ::testing::Test {
         int status = 1;
         ::waitpid(child, &status, 0);
         EXPECT_EQ(status, 0);
+    }
+
+    // Starts a process of a user that opens connections and asks nothing, until nobody can write to
+    // `end`. Returns when it has opened them.
+    pid_t connect_as(uid_t user, std::size_t count, const int (&end)[2]) {
+        int ready[2];
+        EXPECT_EQ(::pipe(ready), 0);
+        const pid_t child = ::fork();
+        char byte = 0;
+        if (child == 0) {
+            ::close(end[1]);
+            if (::setresuid(user, user, user) != 0) ::_exit(1);
+            std::vector<UniqueFd> sockets;
+            while (sockets.size() < count) sockets.push_back(connect());
+            if (!sockets.back().valid() || ::write(ready[1], &byte, 1) != 1) ::_exit(1);
+            ::_exit(::read(end[0], &byte, 1) == 0 ? 0 : 1);
+        }
+        ::close(ready[1]);
+        EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+        ::close(ready[0]);
+        return child;
     }
 
     std::string path_;
@@ -135,6 +164,28 @@ TEST_F(ControlServerTest, SaysWhatIsWrongWithARequest) {
     EXPECT_NE(ask(std::string(200'000, 'x')).find("longer than 64 KiB"), std::string::npos);
     EXPECT_EQ(ask(""), "");
     EXPECT_EQ(ask("{}\n"), "{\"ok\":true,\"fields\":0}\n") << "it still answers";
+}
+
+TEST_F(ControlServerTest, HasRoomForRootHoweverManyUsersStall) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may connect as other users";
+    settings::Control control = at(path_);
+    control.read = settings::Callers::Anyone;
+    give_access(control);
+    int end[2];
+    ASSERT_EQ(::pipe2(end, O_CLOEXEC), 0);
+    std::vector<pid_t> users;
+    for (uid_t user = 60001; user <= 60004; ++user) users.push_back(connect_as(user, 8, end));
+    EXPECT_EQ(ask("{\"command\":\"status\"}\n"), "{\"ok\":true,\"fields\":1}\n");
+    std::promise<std::uint64_t> turned_away;
+    boost::asio::post(context_, [&] { turned_away.set_value(server_->counts().turned_away); });
+    EXPECT_EQ(turned_away.get_future().get(), 8) << "those of the last user";
+    ::close(end[1]);
+    for (const pid_t user : users) {
+        int status = 1;
+        EXPECT_EQ(::waitpid(user, &status, 0), user);
+        EXPECT_EQ(status, 0);
+    }
+    ::close(end[0]);
 }
 
 TEST_F(ControlServerTest, IsForRootAlone) {
