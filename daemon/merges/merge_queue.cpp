@@ -113,9 +113,14 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
                                   work.session, kept.error().message));
 }
 
+std::chrono::milliseconds MergeQueue::pause_after_failure() const {
+    const std::uint64_t failures = std::min<std::uint64_t>(failed_in_row_, 5);
+    return std::min(options_.first_pause * (1 << (2 * failures)), options_.longest_pause);
+}
+
 void MergeQueue::try_again_later() {
-    const std::uint64_t failures = std::min<std::uint64_t>(failed_in_row_++, 5);
-    again_timer_.expires_after(std::min(options_.first_pause * (1 << (2 * failures)), options_.longest_pause));
+    again_timer_.expires_after(pause_after_failure());
+    ++failed_in_row_;
     again_timer_.async_wait([this](const auto& failure) {
         if (!failure) take_what_waits();
     });

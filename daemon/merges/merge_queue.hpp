@@ -82,6 +82,8 @@ class MergeQueue {
 
     [[nodiscard]] bool is_running() const { return running_; }
     [[nodiscard]] MergeCounts counts() const;
+    // Before the next attempt, if a merge fails now.
+    [[nodiscard]] std::chrono::milliseconds pause_after_failure() const;
     [[nodiscard]] const std::optional<LastBundle>& last_bundle() const { return last_bundle_; }
     [[nodiscard]] const std::optional<HeldUp>& held_up() const { return held_up_; }
 

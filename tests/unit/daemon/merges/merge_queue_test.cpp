@@ -110,6 +110,16 @@ TEST_F(MergeQueueTest, TriesAgainUntilItSucceeds) {
     EXPECT_EQ(queue.counts().done, 1U);
     ASSERT_EQ(warned_.size(), 3U);
     EXPECT_THAT(warned_[0], HasSubstr("could not be merged and stays"));
+    EXPECT_EQ(queue.pause_after_failure(), 1ms) << "after a success";
+}
+
+TEST_F(MergeQueueTest, WaitsLongerAfterEachFailure) {
+    auto queue = this->queue("exit 1\n");
+    queue.add({capture("one"), "session", "query"});
+    for (const auto pause : {1ms, 4ms, 16ms, 64ms}) {
+        EXPECT_EQ(queue.pause_after_failure(), pause);
+        for (const std::uint64_t failed = queue.counts().failed; queue.counts().failed == failed;) context_.run_one();
+    }
 }
 
 TEST_F(MergeQueueTest, AMergeThatTakesTooLongIsRepeatedWithoutNamesThenSetAside) {
