@@ -321,7 +321,7 @@ TEST_F(TellerTest, FindsTellsAndSaysWhatFailed) {
     const auto message = Message::parse(messages[0].body);
     ASSERT_TRUE(message.ok());
     EXPECT_EQ(message->headline(),
-              "5 runs were lost on host alpha in the last 2 hours; \"lagtrap status\" there says why.");
+              "5 runs were lost on host alpha in the last 2 hours; lagtrap status there says why.");
     EXPECT_EQ(message->findings[0].link, "https://lagtrap.example/?span=24h&host=alpha");
     EXPECT_TRUE(*teller.send_once(midnight_ns + 3 * second_ns));
     const auto rule = *store_->find_rule(id);
