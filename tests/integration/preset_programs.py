@@ -28,6 +28,7 @@ class Trial:
     least_ms: int = PLANTED_MS
     awaits_program: bool = True  # the event watches a file that a process has mapped
     scope: typing.Callable = lambda world: ""
+    prefix: typing.Callable = lambda world: ()  # of the daemon's command
     # Percentage of runs whose begin or end may have no partner; the preset's limits say why.
     unpaired_percent: int = 5
     # Called before the daemon starts; the function it returns gives how many more of them the
@@ -353,6 +354,13 @@ def take_its_cpu(world):
     check(world.program.wait(timeout=120) == 0, "the waiter failed")
 
 
+def beside_its_cpu(world):
+    """Keeps lagtrapd off the CPU that is taken. Otherwise, if other programs have all other CPUs,
+    it would itself wait there until the recording comes too late."""
+    others = os.sched_getaffinity(0) - {int(world.cpu)}
+    return ("taskset", "-c", ",".join(map(str, sorted(others)))) if others else ()
+
+
 TRIALS = [
     Trial("postgresql", "postgresql-query", start_postgres, lambda world: world.postgres.ask("select pg_sleep(0.4)"), "pg_sleep|WaitLatch"),
     Trial("postgresql", "postgresql-execute", start_postgres, lambda world: world.postgres.ask("select pg_sleep(0.4)"), "pg_sleep|WaitLatch",
@@ -391,7 +399,7 @@ TRIALS = [
     Trial("block", "block-request", stack_disks, write_to_frozen_disk, "loop|disk|dd|block|swapper|idle|signal|waiting|Waited|before the recording",
           awaits_program=False, unpaired_percent=0, count_unpaired=count_requests_without_partner),
     Trial("run-queue", "run-queue", start_waiter, take_its_cpu, f"for a CPU while {HOG_NAME}",
-          awaits_program=False, scope=lambda world: f'<scope unit="waiter-{os.getpid()}.service"/>'),
+          awaits_program=False, scope=lambda world: f'<scope unit="waiter-{os.getpid()}.service"/>', prefix=beside_its_cpu),
     Trial("fsync", "fsync", write_much, sync_file, "fsync|disk", attributes='events="fsync" threshold="50ms"', least_ms=50,
           awaits_program=False, scope=lambda world: f'<scope binary="{world.program}"/>'),
 ]

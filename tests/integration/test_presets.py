@@ -34,7 +34,7 @@ def attempt(trial):
         scope = trial.scope(world)
         events = f'<use preset="{trial.preset}" {trial.attributes}>{scope}</use>'
         more_unpaired = trial.count_unpaired()
-        with Daemon(events) as daemon:
+        with Daemon(events, prefix=trial.prefix(world)) as daemon:
             world.daemon = daemon
             if trial.awaits_program:
                 wait_for(lambda: daemon.event(trial.event)["processes"] > 0, f"the program of {trial.event} to be watched")
