@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t folders_limit = 100, members_limit = 300;
+constexpr std::size_t folders_limit = 100, members_limit = 300, threads_limit = 100;
 constexpr std::uint64_t longest_bytes = 64 * 1024;
 
 std::uint64_t number_in(std::string_view text) {
@@ -53,14 +53,26 @@ std::vector<std::uint32_t> members_of(const fs::path& folder) {
     return members;
 }
 
-// Bytes it has read from disks and written; the kernel keeps them in the page cache.
-std::uint64_t file_bytes_of(const fs::path& process) {
-    const auto text = read_file(process / "io", longest_bytes);
+// Bytes that a thread has read from disks and written; the kernel keeps them in the page cache.
+std::uint64_t file_bytes_of_thread(const fs::path& thread) {
+    const auto text = read_file(thread / "io", longest_bytes);
     std::uint64_t bytes = 0;
     for (const std::string_view key : {"\nread_bytes: ", "\nwrite_bytes: "}) {
         const std::size_t at = text ? text->find(key) : std::string::npos;
         if (at != std::string::npos) bytes += number_in(std::string_view(*text).substr(at + key.size()));
     }
+    return bytes;
+}
+
+// Of its threads: what the kernel counts for the process includes its children that have ended, so
+// that a shell would have written what its commands wrote.
+std::uint64_t file_bytes_of(const fs::path& process) {
+    std::uint64_t bytes = 0;
+    std::size_t seen = 0;
+    std::error_code failed;
+    for (fs::directory_iterator thread(process / "task", failed), end; !failed && thread != end && seen < threads_limit;
+         thread.increment(failed), ++seen)
+        bytes += file_bytes_of_thread(thread->path());
     return bytes;
 }
 

@@ -21,12 +21,18 @@ class GroupMemoryTest : public ::testing::Test {
         fs::create_directories(path.parent_path());
         std::ofstream(path) << text;
     }
+    static std::string input_and_output(std::uint64_t read, std::uint64_t written) {
+        return "rchar: 9\nwchar: 9\nread_bytes: " + std::to_string(read) + "\nwrite_bytes: " + std::to_string(written) +
+               "\ncancelled_write_bytes: 7\n";
+    }
     void process(std::uint32_t pid, const std::string& group, std::uint64_t read, std::uint64_t written,
                  std::uint64_t pages) {
         const fs::path folder = processes_ / std::to_string(pid);
         write(folder / "cgroup", "0::" + group + "\n");
-        write(folder / "io", "rchar: 9\nwchar: 9\nread_bytes: " + std::to_string(read) +
-                                 "\nwrite_bytes: " + std::to_string(written) + "\ncancelled_write_bytes: 7\n");
+        // The process has the I/O of its children that have ended too.
+        write(folder / "io", input_and_output(read + 9000, written + 9000));
+        write(folder / "task" / std::to_string(pid) / "io", input_and_output(read, 0));
+        write(folder / "task" / std::to_string(pid + 1000) / "io", input_and_output(0, written));
         write(folder / "statm", "900 " + std::to_string(pages) + " 3 1 0 8 0\n");
     }
     void group(const std::string& path, const std::string& limit, std::uint64_t used, const std::string& statistics,
