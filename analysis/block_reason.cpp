@@ -47,7 +47,8 @@ constexpr auto all_facts = std::to_array<BlockReasonFacts>({
     {BlockReason::Socket, "socket", WaitKind::Network, false},
     {BlockReason::Pipe, "pipe", WaitKind::Pipe, false},
     {BlockReason::ChildProcess, "child process", WaitKind::Child, false},
-    {BlockReason::Signal, "signal", WaitKind::Other, false},
+    {BlockReason::ChildStart, "child process (vfork)", WaitKind::ChildStart, false},
+    {BlockReason::Signal, "signal", WaitKind::UnixSignal, false},
     {BlockReason::MessageQueue, "message queue", WaitKind::Other, false},
     {BlockReason::Terminal, "terminal", WaitKind::Other, false},
     {BlockReason::RcuGracePeriod, "kernel (RCU grace period)", WaitKind::Other, false},
@@ -178,8 +179,8 @@ constexpr auto table = std::to_array<Entry>({
     {"do_wait", BlockReason::ChildProcess},
     {"__do_wait", BlockReason::ChildProcess},
     {"kernel_wait4", BlockReason::ChildProcess},
-    {"wait_for_vfork_done", BlockReason::ChildProcess},
-    {"kernel_clone", BlockReason::ChildProcess},
+    {"wait_for_vfork_done", BlockReason::ChildStart},
+    {"kernel_clone", BlockReason::ChildStart},
     {"do_sigtimedwait", BlockReason::Signal},
     {"sigsuspend", BlockReason::Signal},
     {"__do_sys_pause", BlockReason::Signal},
@@ -268,6 +269,42 @@ constexpr auto takers_of_memory_maps = std::to_array<std::string_view>({
     "register_for_each_vma",
     "setup_arg_pages",
     "exec_mmap",
+});
+
+// Of these, the ones that wait for nothing else themselves. The stack of a thread that blocked before
+// the recording lacks the functions in the kernel's section for scheduling, which take the lock
+// (stack_trace_save_tsk in kernel/stacktrace.c, Linux 6.1), and ends with their caller.
+constexpr auto wait_only_for_memory_maps = std::to_array<std::string_view>({
+    "vm_mmap_pgoff",      "__vm_munmap",   "__x64_sys_munmap", "do_madvise*",          "madvise_lock",
+    "do_mprotect_pkey*",  "__x64_sys_brk", "__do_sys_brk",     "__x64_sys_mremap",     "__do_sys_mremap",
+    "do_mremap",          "dup_mmap",      "dup_mm",           "lock_mm_and_find_vma", "do_user_addr_fault",
+    "exc_page_fault",     "m_start",       "lock_vma_range",   "pagemap_read",         "show_smaps_rollup",
+    "__access_remote_vm", "get_cmdline",   "do_mlock",         "__mm_populate",
+});
+
+// The same for the locks of folders and files.
+constexpr auto wait_only_for_inodes = std::to_array<std::string_view>({
+    "open_last_lookups",
+    "path_openat",
+    "lookup_slow",
+    "do_unlinkat",
+    "do_rmdir",
+    "do_mkdirat",
+    "filename_create",
+    "do_renameat2",
+    "lock_rename",
+    "iterate_dir",
+    "vfs_unlink",
+    "vfs_rmdir",
+    "ext4_buffered_write_iter",
+    "ext4_dio_write_iter",
+    "ext4_file_write_iter",
+    "ext4_fallocate",
+    "xfs_ilock*",
+    "xfs_file_buffered_write",
+    "btrfs_inode_lock",
+    "do_truncate",
+    "chmod_common",
 });
 
 // Callers of sb_start_write and sb_start_pagefault (include/linux/fs.h), which are inlined.
@@ -393,6 +430,15 @@ BlockReason kernel_lock_of(const Recording& recording, StackId stack) {
     return BlockReason::KernelLock;
 }
 
+// The lock for which a thread waits if its stack ends in one that only waits for locks.
+BlockReason lock_at_the_end(const Recording& recording, StackId stack) {
+    const auto frames = recording.stacks[stack];
+    if (frames.empty() || !recording.frames[frames.back()].kernel) return BlockReason::Unknown;
+    const std::string_view last = without_module(recording.name(recording.frames[frames.back()].label));
+    if (matches_one_of(last, wait_only_for_memory_maps)) return BlockReason::MemoryMap;
+    return matches_one_of(last, wait_only_for_inodes) ? BlockReason::KernelLock : BlockReason::Unknown;
+}
+
 }  // namespace
 
 const BlockReasonFacts& facts_of(BlockReason reason) { return all_facts[static_cast<std::size_t>(reason)]; }
@@ -415,6 +461,7 @@ bool is_thread_start(std::string_view function) {
 }
 
 BlockReason block_reason_of(const Recording& recording, StackId stack) {
+    if (const BlockReason lock = lock_at_the_end(recording, stack); lock != BlockReason::Unknown) return lock;
     std::size_t best = table.size();
     for (const std::uint32_t place : recording.stacks[stack]) {
         const Frame& frame = recording.frames[place];

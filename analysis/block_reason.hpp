@@ -41,6 +41,7 @@ enum class BlockReason : std::uint8_t {
     Socket,
     Pipe,
     ChildProcess,
+    ChildStart,
     Signal,
     MessageQueue,
     Terminal,

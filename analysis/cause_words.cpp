@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 
 #include "analysis/delay_cause.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
 #include "analysis/parts.hpp"
+#include "analysis/place_words.hpp"
 #include "analysis/resource_words.hpp"
 #include "analysis/spinning.hpp"
 #include "core/duration.hpp"
@@ -15,93 +15,9 @@ namespace lagtrap::analysis {
 
 namespace {
 
+constexpr std::uint64_t many_waits = 20;  // as many may be the cause themselves, such as queries in a loop
+
 constexpr std::string_view before_recording = "before the recording";  // must match delay_cause.cpp
-
-std::string percent(std::uint64_t part, std::uint64_t whole) {
-    const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-    if (share > 0 && share < 0.01) return "<1 %";
-    return std::to_string(std::lround(share * 100)) + " %";
-}
-
-// "deflate (libz)" if the file is not the program itself, "unnamed code of redis-server".
-std::string function_words(const CallPlace& place) {
-    if (place.function.starts_with('[')) {
-        return "unnamed code of " + place.function.substr(1, place.function.rfind(']') - 1);
-    }
-    const std::string name = short_function_name(place.function);
-    const std::string_view module = module_name(place.module);
-    return module.starts_with("lib") && place.module.find(".so") != std::string::npos
-               ? name + " (" + std::string(module) + ")"
-               : name;
-}
-
-// "libcurl", "LLVM's JIT compiler (libLLVM-14)".
-std::string library_words(const CallFocus& focus) {
-    const std::string name(module_name(focus.place.module));
-    const bool compiles_at_run_time =
-        name.starts_with("libLLVM") && module_name(focus.caller_module).find("jit") != std::string_view::npos;
-    return compiles_at_run_time ? "LLVM's JIT compiler (" + name + ")" : name;
-}
-
-std::string place_words(const CallFocus& focus) {
-    return focus.library ? library_words(focus) : function_words(focus.place);
-}
-
-std::string called_by(const CallFocus& focus) {
-    if (!focus.caller.empty() && !focus.caller.starts_with('['))
-        return ", called by " + short_function_name(focus.caller);
-    return focus.library && !focus.caller_module.empty()
-               ? ", called from " + std::string(module_name(focus.caller_module))
-               : "";
-}
-
-// " in f", with what it called or what called it.
-std::string place_of_wait(const CallFocus& focus) {
-    if (!focus.has_place()) return "";
-    std::string text = " in " + place_words(focus);
-    if (!focus.place.called.empty()) text += " (" + short_function_name(focus.place.called) + ")";
-    return text + called_by(focus);
-}
-
-std::string parts_words(const CallFocus& focus, std::uint64_t whole_ns) {
-    std::string text;
-    for (const CallLine& part : focus.parts) {
-        const bool of_place =
-            focus.library && part.place.module == focus.place.module && !part.place.function.starts_with('[');
-        const std::string function = of_place ? short_function_name(part.place.function) : function_words(part.place);
-        text += (text.empty() ? "" : ", ") + percent(part.total_ns(), whole_ns) + " in " + function;
-    }
-    return text;
-}
-
-// For time that is mostly in no single function.
-std::string spread_words(const CallFocus& focus, std::uint64_t whole_ns) {
-    if (focus.parts.empty()) return " (no call stack shows where)";
-    const CallLine& first = focus.parts.front();
-    if (first.total_ns() * 2 >= whole_ns)
-        return " mostly in " + function_words(first.place) + " (" + percent(first.total_ns(), whole_ns) + ")";
-    return (first.total_ns() * 6 < whole_ns ? " in many functions: " : " in several functions: ") +
-           parts_words(focus, whole_ns);
-}
-
-std::string place_of_work(const ThreadDoing& doing) {
-    const CallFocus& focus = doing.focus;
-    const std::string parts = parts_words(focus, doing.time_ns);
-    if (!focus.has_place()) {
-        if (!doing.kernel.empty()) return " in " + doing.kernel;
-        return spread_words(focus, doing.time_ns);
-    }
-    const std::string function = place_words(focus);
-    if (!doing.kernel.empty()) {
-        if (focus.place.function + " of the kernel" == doing.kernel) return " in " + doing.kernel;
-        return " in " + doing.kernel + ", called by " + function;
-    }
-    if (!focus.place.called.empty()) {
-        return " in " + short_function_name(focus.place.called) + ", called by " + function;
-    }
-    const std::string shares = parts.empty() ? "" : " (" + parts + ")";
-    return " in " + function + shares + (parts.empty() || focus.library ? called_by(focus) : "");
-}
 
 class Sentence {
   public:
@@ -162,11 +78,11 @@ class Sentence {
                (work.empty() ? "" : "was " + work + ": it ") + text;
     }
 
-    // ", in a run of query that took 2.31 s,".
+    // ", in a run of "query" that took 2.31 s,".
     static std::string run_words(const Run* run) {
         if (run == nullptr) return "";
         const std::string length = format_duration_ns(run->end_ns - run->begin_ns);
-        return ", in a run of " + run->event +
+        return ", in a run of \"" + run->event + "\"" +
                (run->open ? " that had taken " + length + " and not ended," : " that took " + length + ",");
     }
 
@@ -210,24 +126,41 @@ class Sentence {
             case TimeKind::Unknown: return "was not recorded for " + time;
             case TimeKind::Blocked: break;
         }
-        // Interpreter functions that wait for the interpreter's lock are not informative.
+        // Interpreter functions that wait for its locks are not informative.
         const bool in_interpreter =
-            doing.wait == WaitKind::InterpreterLock && doing.focus.place.function.starts_with('[');
+            (doing.wait == WaitKind::InterpreterLock && doing.focus.place.function.starts_with('[')) ||
+            doing.wait == WaitKind::PythonLock;
         const bool with_place = with_work && !in_interpreter;
         const bool frees_memory = doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
         return blocked_words(doing, time, who_did) + (with_place ? place_of_wait(doing.focus) : "") +
                file_clause(doing) + (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
-               (doing.wait == WaitKind::GroupMemory ? group_clause(causes_.group, who_did.pid) : "") +
-               full_listener_clause(doing.files) + (followed ? "" : end_clause(doing)) + refused_clause(doing) +
-               (followed ? "" : written_clause(doing.written, who_did.pid));
+               memory_clause(doing, who_did) + full_listener_clause(doing.files) + (followed ? "" : end_clause(doing)) +
+               refused_clause(doing) + (followed ? "" : written_clause(doing.written, who_did.pid));
     }
 
-    static std::string blocked_words(const ThreadDoing& doing, const std::string& time, const ThreadName& who_did) {
+    std::string memory_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
+        if (doing.wait == WaitKind::Memory) return ": the machine was low on memory";
+        if (doing.wait != WaitKind::GroupMemory) return "";
+        const std::string limit = limit_words(causes_.group, who_did.pid);
+        return ": it was at its limit" + (limit.empty() ? "" : " of " + limit);
+    }
+
+    std::string blocked_words(const ThreadDoing& doing, const std::string& time, const ThreadName& who_did) const {
         switch (doing.wait) {
-            case WaitKind::Sleep: return "slept " + time;
+            case WaitKind::Sleep:
+                return "slept " + time + (doing.count > 1 ? " in " + std::to_string(doing.count) + " sleeps" : "");
             case WaitKind::Stopped: return "was " + doing.reason + " for " + time;
-            default: return "waited " + time + " " + wait_words(doing, who_did);
+            default:
+                return "waited " + time +
+                       (doing.count >= many_waits ? " in " + std::to_string(doing.count) + " waits " : " ") +
+                       wait_words(doing, who_did);
         }
+    }
+
+    std::string reclaim_clause(const ThreadName& who_did) const {
+        const std::string limit = limit_words(causes_.group, who_did.pid);
+        const std::string& path = causes_.group.path;
+        return limit.empty() ? "" : "; the limit" + (path.empty() ? "" : " of " + path) + " is " + limit;
     }
 
     std::string work_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
@@ -235,7 +168,7 @@ class Sentence {
         const std::string share =
             is_most(doing.work_ns, doing.time_ns) ? "" : percent(doing.work_ns, doing.time_ns) + " of it ";
         return ", " + share + std::string(analysis::words_of(doing.work)) +
-               (doing.work == KernelWork::GroupReclaim ? group_clause(causes_.group, who_did.pid) : "");
+               (doing.work == KernelWork::GroupReclaim ? reclaim_clause(who_did) : "");
     }
 
     static std::string spin_words(const ThreadDoing& doing, const std::string& time, bool followed) {
@@ -272,9 +205,16 @@ class Sentence {
         return words_of_wait(WaitKind::InterpreterLock, "");
     }
 
-    static std::string wait_words(const ThreadDoing& doing, const ThreadName& who_waited) {
-        if (doing.wait == WaitKind::GroupMemory && !who_waited.unit.empty())
-            return "for its control group " + who_waited.unit + ", at its memory limit, to free some";
+    // The group at its limit may be one around that of the process.
+    std::string group_name(const ThreadName& who_waited) const {
+        const MemoryOfGroup& group = causes_.group;
+        const bool known = group.memory.pid == who_waited.pid && group.memory.limit_bytes > 0 && !group.path.empty();
+        const std::string& name = known ? group.path : who_waited.unit;
+        return name.empty() ? "" : " " + name;
+    }
+
+    std::string wait_words(const ThreadDoing& doing, const ThreadName& who_waited) const {
+        if (doing.wait == WaitKind::GroupMemory) return "for memory of its control group" + group_name(who_waited);
         if (doing.wait == WaitKind::InterpreterLock) return interpreter_lock_words(doing.focus.place.module);
         if (is_socket(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
             return peer_words(doing.files, names_owner(doing, who_waited));
@@ -334,12 +274,16 @@ class Sentence {
     std::string end_clause(const ThreadDoing& doing) const {
         switch (doing.end) {
             case WaitEnd::Timeout:
-                if (doing.wait == WaitKind::Sleep) return ", until its timer expired";
+                // What frees memory waits for a while now and then.
+                if (doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory) return "";
+                if (doing.wait == WaitKind::Sleep)
+                    return doing.count > 1 ? ", each time until its timer expired" : ", until its timer expired";
                 return ", until it timed out" + (doing.count > 1 && is_socket(doing.files.kind)
                                                      ? " (" + std::to_string(doing.count) + " times)"
                                                      : "");
             case WaitEnd::NotYet: {
-                const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::FileLock;
+                const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::ReadWriteLock ||
+                                  doing.wait == WaitKind::PythonLock || doing.wait == WaitKind::FileLock;
                 const std::string text = ", which was still going on when the recording ended";
                 if (!held) return text;
                 if (doing.files.holder_pid != 0)

@@ -138,15 +138,30 @@ WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind k
     return wait.by_interrupt ? WaitEnd::Interrupt : WaitEnd::Unknown;
 }
 
-// A wait that timed out and was restarted at the same place counts as one wait, ended by whatever
-// ended its last part.
+// Whether the program called the kernel at the same place. Kernel functions may differ: the stack of
+// a wait that began before the recording lacks some.
+bool is_same_call(const Recording& recording, StackId a, StackId b) {
+    if (a == b) return true;
+    const auto of_program = [&](StackId stack) {
+        const auto frames = recording.stacks[stack];
+        const auto kernel =
+            std::find_if(frames.begin(), frames.end(), [&](auto place) { return recording.frames[place].kernel; });
+        return frames.first(static_cast<std::size_t>(kernel - frames.begin()));
+    };
+    const auto first = of_program(a), second = of_program(b);
+    return !first.empty() && std::equal(first.begin(), first.end(), second.begin(), second.end());
+}
+
+// A wait that timed out, or that a timer's signal interrupted, and was restarted at the same place
+// counts as one wait, ended by whatever ended its last part.
 void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals) {
     constexpr std::uint64_t longest_gap_ns = 50'000'000;
     std::map<std::uint32_t, const Interval*> later;  // the following wait, by thread
     for (auto wait = intervals.rbegin(); wait != intervals.rend(); ++wait) {
         if (wait->state != ThreadState::Blocked || wait->tid == 0) continue;
         const Interval* const next = std::exchange(later[wait->tid], &*wait);
-        if (next == nullptr || wait->wake_cause != WakeCause::Timeout || next->stack != wait->stack) continue;
+        const bool in_vain = wait->wake_cause == WakeCause::Timeout || wait->wake_cause == WakeCause::Timer;
+        if (next == nullptr || !in_vain || !is_same_call(recording, next->stack, wait->stack)) continue;
         if (next->begin_ns > wait->end_ns + longest_gap_ns || !next->woken || ended_by_nobody(recording, *next))
             continue;
         wait->waker_tid = next->waker_tid;
@@ -285,6 +300,7 @@ class CauseSearch {
         CallTree tree(recording_);
         tree.add(times);
         doing.focus = tree.focus(usual_callers(group.intervals));
+        if (group.kind == TimeKind::Blocked && says_what_the_reason_says(doing)) doing.focus = {};
         KernelWorkTimes works;
         for (const auto& [stack, time] : times.by_stack())
             works.add(kernel_work_of(recording_, stack), time.total_ns());
@@ -309,6 +325,13 @@ class CauseSearch {
             doing.kernel = "page faults of the kernel" + (most.empty() ? "" : " (" + most + ")");
         else
             doing.kernel = most.empty() ? "the kernel" : most + " of the kernel";
+    }
+
+    // Without user-space stacks: a kernel function such as futex_do_wait.
+    static bool says_what_the_reason_says(const ThreadDoing& doing) {
+        const CallPlace& place = doing.focus.place;
+        if (place.module != kernel_path || doing.wait == WaitKind::Disk) return false;
+        return facts_of(reason_of_function(place.function)).kind != WaitKind::Other;
     }
 
     // Entry points in Linux 6.1, arch/x86/mm/fault.c; functions below them may be inlined.

@@ -12,7 +12,6 @@ namespace lagtrap::analysis {
 
 namespace {
 
-constexpr std::string_view kernel_path = "[kernel.kallsyms]";
 constexpr std::uint32_t stack_depth_limit = 4096;
 
 }  // namespace

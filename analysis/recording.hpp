@@ -20,6 +20,8 @@ namespace lagtrap::analysis {
 using NameId = std::uint32_t;   // index into Recording::names; 0 is the empty name
 using StackId = std::uint32_t;  // index into Recording::stacks; 0 is the empty stack
 
+inline constexpr std::string_view kernel_path = "[kernel.kallsyms]";  // module of the kernel's frames
+
 // A function at a place in a program; functions inlined there have their own frames. `label` is its
 // name or, if that is unknown, "[FILE]" from its module.
 struct Frame {

@@ -52,11 +52,10 @@ std::string full_listener_clause(const FileWaits& socket) {
            ", which listens there, was full, so the SYN was sent again";
 }
 
-std::string group_clause(const MemoryOfGroup& group, std::uint32_t pid) {
+std::string limit_words(const MemoryOfGroup& group, std::uint32_t pid) {
     const GroupMemory& memory = group.memory;
     if (memory.pid == 0 || memory.pid != pid || memory.limit_bytes == 0) return "";
-    const std::string limit =
-        "; the limit" + (group.path.empty() ? "" : " of " + group.path) + " is " + format_byte_size(memory.limit_bytes);
+    const std::string limit = format_byte_size(memory.limit_bytes);
     const std::uint64_t most_bytes = std::max({memory.file_bytes, memory.anonymous_bytes, memory.shared_bytes});
     const std::string most = " (" + format_byte_size(most_bytes) + ")";
     if (most_bytes * 2 < memory.used_bytes) return limit;

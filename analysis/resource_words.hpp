@@ -24,7 +24,8 @@ namespace lagtrap::analysis {
 
 // Clauses to append to a sentence, or empty. `pid` is the process that waited.
 [[nodiscard]] std::string full_listener_clause(const FileWaits& socket);
-[[nodiscard]] std::string group_clause(const MemoryOfGroup& group, std::uint32_t pid);
+// "80.0 MiB, most of it used by cached files (74.0 MiB); dd (20) has ..."
+[[nodiscard]] std::string limit_words(const MemoryOfGroup& group, std::uint32_t pid);
 [[nodiscard]] std::string written_clause(const WrittenData& written, std::uint32_t pid);
 
 }  // namespace lagtrap::analysis

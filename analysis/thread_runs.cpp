@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "analysis/parts.hpp"
 
@@ -17,13 +19,17 @@ double weight_of(const ThreadDoing& doing) {
     if (doing.kind != TimeKind::Blocked) return 1;
     switch (doing.wait) {
         case WaitKind::Events:
+        case WaitKind::Client:
+        case WaitKind::UnixSignal:
         case WaitKind::Sleep: return 0.2;
         case WaitKind::Signal: return 0.3;
-        case WaitKind::Semaphore: return 0.5;  // Python's locks are semaphores too
+        case WaitKind::PythonLock:  // some are queues
+        case WaitKind::Semaphore: return 0.5;
         case WaitKind::Pipe:
         case WaitKind::LocalSocket:
         case WaitKind::Network:
         case WaitKind::Child:
+        case WaitKind::ChildStart:
         case WaitKind::Futex:
         case WaitKind::ThreadEnd:
         case WaitKind::Other: return 0.7;
@@ -49,16 +55,33 @@ bool waits_for_work(const DelayCauses& causes) {
 }
 
 // Threads that agree in this are shown as one.
-using Likeness = std::tuple<bool, TimeKind, WaitKind, SpinKind, std::string, std::string, std::string, std::uint32_t>;
+using Kinds = std::set<std::pair<TimeKind, WaitKind>>;
+using Likeness =
+    std::tuple<bool, TimeKind, WaitKind, SpinKind, std::string, std::string, std::string, std::uint32_t, Kinds>;
+
+// What takes a sixth of the time of a busy thread or more. Which thread waits for a CPU is chance.
+Kinds kinds_of(const ThreadRun& run) {
+    Kinds kinds;
+    if (run.waits_for_work) return kinds;
+    for (const DelayCause& cause : run.causes.causes)
+        if (cause.doing.kind != TimeKind::Runnable && cause.doing.time_ns * 6 >= run.causes.wall_ns)
+            kinds.emplace(cause.doing.kind, cause.doing.wait);
+    return kinds;
+}
 
 Likeness likeness_of(const ThreadRun& run) {
     if (run.causes.causes.empty()) return {};
     const DelayCause& first = run.causes.causes.front();
     const CallPlace& place = first.doing.focus.place;
-    return {run.waits_for_work,       first.doing.kind,
-            first.doing.wait,         first.doing.spin,
-            first.doing.reason,       place.function.empty() ? place.module : place.function,
-            first.doing.focus.caller, first.chain.empty() ? 0 : first.chain.front().who.tid};
+    return {run.waits_for_work,
+            first.doing.kind,
+            first.doing.wait,
+            first.doing.spin,
+            first.doing.reason,
+            place.function.empty() ? place.module : place.function,
+            first.doing.focus.caller,
+            first.chain.empty() ? 0 : first.chain.front().who.tid,
+            kinds_of(run)};
 }
 
 ThreadRun look_at(const Recording& recording, trace::Delay delay) {

@@ -9,8 +9,10 @@
 namespace lagtrap::analysis {
 
 enum class WaitKind : std::uint8_t {
-    Lock,    // mutex or other lock that a thread holds
-    Signal,  // condition variable, barrier: until another thread signals it
+    Lock,           // mutex or other lock that a thread holds
+    ReadWriteLock,  // that several threads may hold
+    PythonLock,     // of the threading module, also in conditions and queues: whoever releases it need not hold it
+    Signal,         // condition variable, barrier: until another thread signals it
     Semaphore,
     ThreadEnd,        // pthread_join
     Futex,            // a futex about which nothing more is known
@@ -20,11 +22,15 @@ enum class WaitKind : std::uint8_t {
     FrozenFiles,    // a frozen file system, which blocks all writers
     FrozenMapping,  // as FrozenFiles, for a write to a mapped file
     FileLock,
+    DatabaseLock,  // of a table or row
     Pipe,
     LocalSocket,
     Network,
-    Child,   // end of another process
-    Events,  // poll, epoll, select
+    Child,       // end of another process
+    ChildStart,  // vfork: until the child runs its program
+    Client,      // a server, for the next request of its client
+    UnixSignal,  // sigwait
+    Events,      // poll, epoll, select
     Sleep,
     Disk,
     PageFault,

@@ -1,6 +1,8 @@
 #include "cli/why/why_text.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include <fmt/core.h>
 
@@ -89,10 +91,23 @@ std::string run_part(const Recording& recording, const ThreadRun& run, const Why
     return text;
 }
 
-// "8 for a signal in take_job".
-std::string idle_words(const ThreadRun& run) {
-    std::string text = with_commas(run.others.size() + 1) + " ";
+// What idle threads that are shown as one have in common.
+using Idling = std::tuple<analysis::WaitKind, std::string, std::string>;
+
+struct IdleThreads {
+    const ThreadRun* first = nullptr;
+    std::size_t count = 0;
+};
+
+Idling idling_of(const ThreadRun& run) {
     const analysis::ThreadDoing& doing = run.causes.causes.front().doing;
+    return {doing.wait, doing.reason, doing.focus.place.function};
+}
+
+// "8 for a signal in take_job".
+std::string idle_words(const IdleThreads& threads) {
+    std::string text = with_commas(threads.count) + " ";
+    const analysis::ThreadDoing& doing = threads.first->causes.causes.front().doing;
     text += doing.wait == analysis::WaitKind::Sleep ? "for a timer" : words_of_wait(doing.wait, doing.reason);
     const std::string& function = doing.focus.place.function;
     if (!function.empty() && !function.starts_with('['))
@@ -103,12 +118,18 @@ std::string idle_words(const ThreadRun& run) {
 std::string idle_part(const std::vector<const ThreadRun*>& idle, const WhyLook& look) {
     if (idle.empty()) return "";
     std::size_t threads = 0;
-    std::string list;
-    for (std::size_t i = 0; i < idle.size(); ++i) {
-        threads += idle[i]->others.size() + 1;
-        if (i < idle_shown || look.all) list += (i == 0 ? "" : ", ") + idle_words(*idle[i]);
+    std::vector<IdleThreads> kinds;
+    std::map<Idling, std::size_t> known;
+    for (const ThreadRun* run : idle) {
+        const auto [place, is_new] = known.try_emplace(idling_of(*run), kinds.size());
+        if (is_new) kinds.push_back({run, 0});
+        kinds[place->second].count += run->others.size() + 1;
+        threads += run->others.size() + 1;
     }
-    if (idle.size() > idle_shown && !look.all) list += ", ...";
+    std::string list;
+    for (std::size_t i = 0; i < kinds.size() && (i < idle_shown || look.all); ++i)
+        list += (i == 0 ? "" : ", ") + idle_words(kinds[i]);
+    if (kinds.size() > idle_shown && !look.all) list += ", ...";
     return "\n" +
            wrap_words(
                fmt::format("{} for work: {}.",

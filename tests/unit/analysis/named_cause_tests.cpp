@@ -89,15 +89,14 @@ TEST(NamedCause, a_kernel_worker_is_not_what_a_group_at_its_memory_limit_waits_f
           {"main", "fill", "k:exc_page_fault", "k:try_to_free_mem_cgroup_pages", "k:reclaim_throttle", "k:schedule"},
           40);
     EXPECT_EQ(first_sentence(builder),
-              "Waited 200 ms (99 %) for its control group small.service, at its memory limit, to free some in fill.");
+              "Waited 200 ms (99 %) for memory of its control group small.service in fill: it was at its limit.");
 }
 
 TEST(NamedCause, a_machine_without_memory_is_told_apart_from_a_group) {
     TraceBuilder builder = two_programs();
     waits(builder,
           {"main", "fill", "k:exc_page_fault", "k:try_to_free_pages", "k:throttle_direct_reclaim", "k:schedule"});
-    EXPECT_EQ(first_sentence(builder),
-              "Waited 200 ms (99 %) for the machine, which was low on memory, to free some in fill.");
+    EXPECT_EQ(first_sentence(builder), "Waited 200 ms (99 %) for memory in fill: the machine was low on memory.");
 }
 
 TEST(NamedCause, a_child_that_ends_writes_its_core_dump) {
@@ -304,10 +303,19 @@ TEST(NamedCause, a_group_at_its_memory_limit_says_what_fills_it) {
     builder.group_memory(10, "/small", 80 * mib, 74 * mib, 5 * mib, 20, 1200 * mib);
     waits(builder,
           {"main", "fill", "k:exc_page_fault", "k:try_to_free_mem_cgroup_pages", "k:reclaim_throttle", "k:schedule"});
+    EXPECT_EQ(
+        first_sentence(builder),
+        "Waited 200 ms (99 %) for memory of its control group /small in fill: it was at its limit of 80.0 MiB, most "
+        "of it used by cached files (74.0 MiB); dd (20) has read and written the most (1.17 GiB).");
+}
+
+TEST(NamedCause, a_pause_of_what_frees_memory_ends_no_wait) {
+    TraceBuilder builder = two_programs();
+    const Stack stack{"main", "fill", "k:try_to_free_mem_cgroup_pages", "k:reclaim_throttle", "k:schedule"};
+    builder.switched(10 * ms, 0, 11, 2, 0).off_cpu(10 * ms, 10, 11, stack);
+    builder.caused_waking(210 * ms, 0, 0, 11, 2).switched(210 * ms, 0, 0, 0, 11);
     EXPECT_EQ(first_sentence(builder),
-              "Waited 200 ms (99 %) for its control group, at its memory limit, to free some in fill; the limit of "
-              "/small is 80.0 MiB, most of it used by cached files (74.0 MiB); dd (20) has read and written the most "
-              "(1.17 GiB).");
+              "Waited 200 ms (99 %) for memory of its control group in fill: it was at its limit.");
 }
 
 // Both are requests, but the one that waits is not the one being processed.
@@ -318,7 +326,7 @@ TEST(NamedCause, who_is_waited_for_may_be_busy_with_a_run_of_its_own) {
     builder.run(TraceBuilder::delay(3, "request", 1 * ms, 8 * ms, 10 * ms, 20, 20), false);
     waits(builder, {"main", "ask", "MDL_wait::timed_wait", "pthread_cond_timedwait", "k:futex_wait", "k:schedule"});
     EXPECT_THAT(first_sentence(builder),
-                HasSubstr("until server (20) gave it; meanwhile server (20), in a run of request "
+                HasSubstr("which server (20) held; meanwhile server (20), in a run of \"request\" "
                           "that took 290 ms, computed for 200 ms in sort_rows"));
 }
 

@@ -63,6 +63,21 @@ TEST(ThreadRuns, with_one_cause_are_one) {
     EXPECT_EQ(run_of(process, 12), nullptr);
 }
 
+// Both sleep for most of the time, but only one waits for a lock beside that.
+TEST(ThreadRuns, of_which_one_does_something_else_too_are_not_one) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "asks").thread(10, 12, "idles");
+    const TraceBuilder::Stack sleeping = in_thread("rest", {"nanosleep", "k:hrtimer_nanosleep", "k:schedule"});
+    builder.off_cpu(0, 10, 11, sleeping).off_cpu(0, 10, 12, sleeping);
+    builder.caused_waking(250 * ms, 0, 0, 11, 2).switched(250 * ms, 0, 0, 0, 11);
+    builder.switched(251 * ms, 0, 11, 1, 0).off_cpu(251 * ms, 10, 11, in_lock);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_process(*recording, 10);
+    EXPECT_NE(run_of(process, 11), nullptr);
+    EXPECT_NE(run_of(process, 12), nullptr);
+}
+
 TEST(ThreadRuns, that_wait_for_work_come_last) {
     const auto recording = shop().decode();
     ASSERT_TRUE(recording);

@@ -1,0 +1,165 @@
+// Waits with a specific name: locks of languages, locks that several threads may hold, and what the
+// stack of a thread that blocked before the recording lacks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/delay_cause.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+
+namespace lagtrap::analysis::named_wait_tests {
+namespace {
+
+using test::TraceBuilder;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using Stack = TraceBuilder::Stack;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+const std::string libc = "!/usr/lib/x86_64-linux-gnu/libc.so.6!";
+
+std::string first_sentence(TraceBuilder& builder) {
+    builder.run(TraceBuilder::delay(1, "work", 9 * ms, 202 * ms, 10 * ms, 10, 11));
+    const auto recording = builder.decode();
+    EXPECT_TRUE(recording);
+    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0))).at(0);
+}
+
+// From the beginning, thread 11 of process 10 runs on CPU 0, and 20 of another process on CPU 1.
+TraceBuilder two_programs() {
+    TraceBuilder builder(400 * ms, 4);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "worker");
+    builder.process(20, "/usr/bin/other").thread(20, 20, "other");
+    return builder.switched(1 * ms, 0, 0, 0, 11).switched(1 * ms, 1, 0, 0, 20);
+}
+
+// Thread 11 waits from 10 ms until 20 wakes it at 210 ms.
+std::string sentence_of_wait(const Stack& stack) {
+    TraceBuilder builder = two_programs();
+    builder.switched(10 * ms, 0, 11, 2, 0).off_cpu(10 * ms, 10, 11, stack);
+    builder.waking(210 * ms, 0, 20, 11).switched(210 * ms, 0, 0, 0, 11);
+    return first_sentence(builder);
+}
+
+TEST(NamedWait, whose_stack_ends_where_the_memory_map_is_taken_waits_for_it) {
+    EXPECT_THAT(
+        sentence_of_wait({"main", "grow", libc + "mmap", "k:do_syscall_64", "k:vm_mmap_pgoff"}),
+        StartsWith("Waited 200 ms (99 %) for the process's memory map (mmap_lock) in grow (mmap), which other"));
+    EXPECT_THAT(sentence_of_wait({"main", "touch", "k:asm_exc_page_fault", "k:exc_page_fault", "k:do_user_addr_fault"}),
+                HasSubstr("for the process's memory map (mmap_lock) in touch"));
+}
+
+TEST(NamedWait, whose_stack_ends_where_a_file_is_locked_waits_for_no_disk) {
+    EXPECT_THAT(sentence_of_wait({"main", "save", libc + "write", "k:vfs_write", "k:ext4_buffered_write_iter"}),
+                HasSubstr("for a lock in the kernel in save (write), until other (20) released it"));
+    EXPECT_THAT(sentence_of_wait({"main", "save", libc + "write", "k:vfs_write", "k:ext4_buffered_write_iter",
+                                  "k:balance_dirty_pages"}),
+                HasSubstr("for the disk in save (write)"));
+}
+
+TEST(NamedWait, a_reader_that_releases_a_lock_need_not_have_held_it_all_the_time) {
+    EXPECT_THAT(sentence_of_wait({"main", "update", libc + "pthread_rwlock_wrlock", "k:futex_wait", "k:schedule"}),
+                HasSubstr("for a reader/writer lock in update (pthread_rwlock_wrlock), until other (20) released it"));
+}
+
+TEST(NamedWait, locks_and_channels_of_rust_have_names) {
+    const auto rust = [](const std::string& function) {
+        return sentence_of_wait({"main", "handle_request", function, "k:futex_wait", "k:schedule"});
+    };
+    EXPECT_THAT(rust("std::sync::poison::mutex::Mutex<T>::lock"), HasSubstr("for a lock in handle_request"));
+    EXPECT_THAT(rust("<std::sys::sync::mutex::futex::Mutex>::lock_contended"),
+                HasSubstr("for a lock in handle_request"));
+    EXPECT_THAT(rust("<std::sys::sync::rwlock::futex::RwLock>::read_contended"),
+                HasSubstr("for a reader/writer lock in handle_request"));
+    EXPECT_THAT(rust("std::sync::mpsc::SyncSender<T>::send"), HasSubstr("for a signal from another thread"));
+}
+
+TEST(NamedWait, the_result_of_a_future_is_a_signal) {
+    EXPECT_THAT(
+        sentence_of_wait({"main", "fetch", "std::future<int>::get", "k:futex_wait", "k:schedule"}),
+        HasSubstr("for a signal from another thread in fetch (std::future<int>::get), until other (20) gave it"));
+}
+
+// A condition's lock is released by another thread than the one that took it.
+TEST(NamedWait, a_lock_of_python_is_no_semaphore) {
+    EXPECT_THAT(sentence_of_wait({"!/usr/bin/python3.11!PyThread_acquire_lock_timed",
+                                  libc + "__new_sem_wait_slow64.constprop.0", "k:futex_wait", "k:schedule"}),
+                HasSubstr("Waited 200 ms (99 %) for a Python lock, until other (20) released it"));
+}
+
+TEST(NamedWait, the_monitor_of_java_is_a_lock_and_its_sleep_a_sleep) {
+    const auto java = [](const std::string& function) {
+        return sentence_of_wait({"!/usr/lib/jvm/libjvm.so!" + function,
+                                 "!/usr/lib/jvm/libjvm.so!os::PlatformEvent::park", libc + "pthread_cond_wait",
+                                 "k:futex_wait", "k:schedule"});
+    };
+    EXPECT_THAT(java("ObjectMonitor::enter"), HasSubstr("for a lock in"));
+    EXPECT_THAT(java("ObjectMonitor::wait"), HasSubstr("for a signal from another thread in"));
+    EXPECT_THAT(java("JavaThread::sleep"), StartsWith("Slept 200 ms"));
+}
+
+TEST(NamedWait, a_child_of_vfork_starts_its_program) {
+    EXPECT_THAT(sentence_of_wait(
+                    {"main", "spawn", libc + "posix_spawn", "k:kernel_clone", "k:wait_for_vfork_done", "k:schedule"}),
+                HasSubstr("for a child process to start its program or end (vfork) in spawn (posix_spawn), until other "
+                          "(20) did"));
+}
+
+TEST(NamedWait, without_user_stacks_the_reason_is_not_repeated) {
+    EXPECT_THAT(sentence_of_wait({"k:futex_do_wait", "k:schedule"}), Not(HasSubstr("futex_do_wait")));
+}
+
+TEST(NamedWait, repeated_sleeps_are_counted) {
+    TraceBuilder builder = two_programs();
+    for (const std::uint64_t from : {10 * ms, 110 * ms}) {
+        builder.switched(from, 0, 11, 1, 0).off_cpu(from, 10, 11, {"main", "retry", "k:hrtimer_nanosleep"});
+        builder.caused_waking(from + 99 * ms, 0, 0, 11, 2).switched(from + 99 * ms, 0, 0, 0, 11);
+    }
+    EXPECT_EQ(first_sentence(builder), "Slept 198 ms (98 %) in 2 sleeps in retry, each time until its timer expired.");
+}
+
+TEST(NamedWait, many_short_waits_are_counted) {
+    TraceBuilder builder = two_programs();
+    for (std::uint64_t from = 10 * ms; from < 210 * ms; from += 5 * ms) {
+        builder.switched(from, 0, 11, 1, 0).off_cpu(from, 10, 11, {"main", "query", "recv", "k:tcp_recvmsg"});
+        builder.waking(from + 4 * ms, 0, 20, 11).switched(from + 4 * ms, 0, 0, 0, 11);
+    }
+    EXPECT_THAT(first_sentence(builder),
+                StartsWith("Waited 160 ms (79 %) in 40 waits on a network connection in recv"));
+}
+
+TEST(NamedWait, work_in_the_kernel_has_the_call_that_asked_for_it) {
+    TraceBuilder builder = two_programs();
+    builder.samples(10 * ms, 211 * ms, 0, 10, 11,
+                    {"main", "lock_all", libc + "mlock", "k:__x64_sys_mlock", "k:clear_page"});
+    EXPECT_THAT(first_sentence(builder), HasSubstr("in clear_page of the kernel, called by mlock in lock_all"));
+}
+
+// PostgreSQL waits for a lock with epoll, and is interrupted by its timer for deadlocks meanwhile.
+// The stack of the first part was read when the recording began.
+TEST(NamedWait, a_lock_of_a_database_is_held_by_a_transaction_whose_client_does_nothing) {
+    TraceBuilder builder = two_programs();
+    const Stack in_lock{"main", "exec_simple_query", "ProcSleep", "WaitEventSetWait", "k:do_epoll_wait"};
+    Stack later = in_lock;
+    later.emplace_back("k:schedule");
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, in_lock);
+    builder.caused_waking(120 * ms, 0, 0, 11, 3).switched(120 * ms, 0, 0, 0, 11);
+    builder.switched(121 * ms, 0, 11, 1, 0).off_cpu(121 * ms, 10, 11, later);
+    builder.waking(210 * ms, 1, 20, 11).switched(210 * ms, 0, 0, 0, 11);
+    const Stack in_read{"main", "PostgresMain", "secure_read", "WaitEventSetWait", "k:do_epoll_wait", "k:schedule"};
+    builder.process(30, "/usr/bin/psql").thread(30, 30, "psql");
+    builder.switched(9 * ms, 1, 20, 1, 0).off_cpu(9 * ms, 20, 20, in_read);
+    builder.waking(209 * ms, 2, 30, 20).switched(209 * ms, 1, 0, 0, 20);
+    EXPECT_THAT(first_sentence(builder),
+                AllOf(StartsWith("Waited 199 ms (99 %) for a lock of the database in WaitEventSetWait, which other "
+                                 "(20) held; meanwhile other (20) waited "),
+                      HasSubstr("for its client in WaitEventSetWait, until psql (30) woke it")));
+}
+
+TEST(NamedWait, a_thread_for_signals_waits_for_no_other_thread) {
+    EXPECT_THAT(sentence_of_wait({"main", "handle_signals", libc + "sigwait", "k:do_sigtimedwait", "k:schedule"}),
+                HasSubstr("for a signal (such as SIGCHLD) in handle_signals (sigwait)"));
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis::named_wait_tests
