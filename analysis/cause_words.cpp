@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::uint64_t many_waits = 20;  // as many may be the cause themselves, such as queries in a loop
 
-constexpr std::string_view before_recording = "before the recording";  // must match delay_cause.cpp
-
 class Sentence {
   public:
     explicit Sentence(const DelayCauses& causes) : causes_(causes) {}
@@ -120,7 +118,7 @@ class Sentence {
                 return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns) +
                        (wall_ns > 0 ? faulted_file(doing) : "") + work_clause(doing, who_did);
             case TimeKind::Runnable:
-                if (!doing.reason.empty())
+                if (doing.throttled)
                     return "waited " + time + " for a CPU: its control group had used up its CPU quota";
                 return "waited " + time + " for a CPU" + holders(doing.cpu, who_did);
             case TimeKind::Unknown: return "was not recorded for " + time;
@@ -134,8 +132,9 @@ class Sentence {
         const bool frees_memory = doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
         return blocked_words(doing, time, who_did) + (with_place ? place_of_wait(doing.focus) : "") +
                file_clause(doing) + (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
-               memory_clause(doing, who_did) + full_listener_clause(doing.files) + (followed ? "" : end_clause(doing)) +
-               refused_clause(doing) + (followed ? "" : written_clause(doing.written, who_did.pid));
+               memory_clause(doing, who_did) + full_listener_clause(doing.files) +
+               (followed ? "" : end_clause(doing, who_did)) + refused_clause(doing) +
+               (followed ? "" : written_clause(doing.written, who_did.pid));
     }
 
     std::string memory_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
@@ -271,7 +270,7 @@ class Sentence {
     }
 
     // How a wait ended that is not followed to a thread.
-    std::string end_clause(const ThreadDoing& doing) const {
+    std::string end_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
         switch (doing.end) {
             case WaitEnd::Timeout:
                 // What frees memory waits for a while now and then.
@@ -304,9 +303,19 @@ class Sentence {
             return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " + who(most.who) +
                    " for the longest time (" + percent(most.time_ns, doing.time_ns) + ")";
         }
+        if (doing.outlasts) return owner_clause(most.who, who_did);
         if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing.wait));
         return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
                percent(most.time_ns, doing.time_ns) + ")";
+    }
+
+    // Whoever is waited for and waits for the delay's own thread will do so forever.
+    std::string owner_clause(const ThreadName& owner, const ThreadName& who_waits) const {
+        if (owner.tid == who_waits.tid) return ", which it holds itself (a deadlock)";
+        const std::string text = ", which " + who(owner) + " holds";
+        return owner.tid == causes_.who.tid && owner.tid != 0
+                   ? text + ": these threads wait for each other (a deadlock)"
+                   : text;
     }
 
     static std::string words_of(WakeCause interrupt) {
@@ -320,7 +329,7 @@ class Sentence {
     }
 
     static bool is_before(const ThreadDoing& doing) {
-        return doing.kind == TimeKind::Unknown && doing.reason == before_recording;
+        return doing.kind == TimeKind::Unknown && doing.unknown == UnknownTime::BeforeRecording;
     }
 
     static bool ends_by_device(WaitKind wait) {
@@ -362,6 +371,7 @@ class Sentence {
         // A thread that waits for an interpreter's lock retries every few milliseconds, but still
         // waits for the same lock.
         const bool once = waited.count == 1 || waited.waker_count == 1 || waited.wait == WaitKind::InterpreterLock;
+        if (waited.outlasts) return ", which " + who(link.who) + " holds";
         if (lock && waited.object_known && once && link.alike == 0) return ", which " + who(link.who) + " held";
         if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
             return ", which " + who(link.who) + " held";
@@ -507,18 +517,28 @@ class Sentence {
         return text;
     }
 
+    static std::string process_clause(const ThreadDoing& work) {
+        if (work.time_ns == 0) return " Meanwhile, no thread of its process computed.";
+        return " Meanwhile, threads of its process computed for " + format_duration_ns(work.time_ns) +
+               place_of_work(work) + caller_words(work, 0) + ".";
+    }
+
     std::string unknown(const DelayCause& cause) const {
         const ThreadDoing& doing = cause.doing;
         const std::string time = time_words(doing, causes_.wall_ns);
-        if (doing.reason == before_recording) return time + " had passed before the recording began.";
-        if (doing.reason == "after the recording") return time + " came after the recording ended.";
-        if (doing.reason == "between its markers")
-            return "For " + time + ", " + hand_over_words(cause.hand_overs) + receiver(cause) + ".";
-        if (doing.reason == "in a goroutine") {
-            return "For " + time + ", the run was in " + causes_.who.thread +
-                   ". Goroutines can change threads at any time, so its time cannot be separated from that of others.";
+        switch (doing.unknown) {
+            case UnknownTime::BeforeRecording: return time + " had passed before the recording began.";
+            case UnknownTime::AfterRecording: return time + " came after the recording ended.";
+            case UnknownTime::BetweenThreads:
+                return "For " + time + ", " + hand_over_words(cause.hand_overs) + receiver(cause) + ".";
+            case UnknownTime::InGoroutine:
+                return "For " + time + ", the run was in " + causes_.who.thread +
+                       ". Goroutines can change threads at any time, so its time cannot be separated from that of "
+                       "others." +
+                       process_clause(cause.of_process);
+            case UnknownTime::ThreadEnded: return "For " + time + ", its thread had already ended.";
+            case UnknownTime::NotRecorded: break;
         }
-        if (doing.reason == "thread had ended") return "For " + time + ", its thread had already ended.";
         return "For " + time + ", there is no record of what the thread did.";
     }
 

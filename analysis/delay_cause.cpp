@@ -25,7 +25,6 @@ namespace {
 // Intervals examined, over all links of all chains of a delay.
 constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t told_limit = 3;
-constexpr std::string_view between_threads = "between its markers";  // must match words_of(Interval)
 constexpr std::size_t waker_limit = 3;
 
 // Intervals of one kind, for one reason.
@@ -33,16 +32,30 @@ struct Group {
     TimeKind kind = TimeKind::Unknown;
     WaitKind wait = WaitKind::Other;
     SpinKind spin = SpinKind::None;
+    UnknownTime unknown = UnknownTime::NotRecorded;
+    bool throttled = false;
     std::string reason;
     std::uint64_t time_ns = 0;
     std::vector<Interval> intervals;
 };
 
-std::string unknown_because(const Recording& recording, const Interval& interval) {
-    if (interval.gap == Interval::Gap::Outside) {
-        return interval.begin_ns < recording.begin_ns ? "before the recording" : "after the recording";
+UnknownTime unknown_because(const Recording& recording, const Interval& interval) {
+    if (interval.state == ThreadState::Exited) return UnknownTime::ThreadEnded;
+    switch (interval.gap) {
+        case Interval::Gap::Outside:
+            return interval.begin_ns < recording.begin_ns ? UnknownTime::BeforeRecording : UnknownTime::AfterRecording;
+        case Interval::Gap::BetweenThreads: return UnknownTime::BetweenThreads;
+        case Interval::Gap::InGoroutine: return UnknownTime::InGoroutine;
+        default: return UnknownTime::NotRecorded;
     }
-    return std::string(words_of(interval));
+}
+
+std::string words_of(UnknownTime unknown, const Interval& interval) {
+    switch (unknown) {
+        case UnknownTime::BeforeRecording: return "before the recording";
+        case UnknownTime::AfterRecording: return "after the recording";
+        default: return std::string(words_of(interval));
+    }
 }
 
 class Grouping {
@@ -65,19 +78,22 @@ class Grouping {
     struct Reason {
         std::string text;
         WaitKind wait = WaitKind::Other;
+        BlockReason block = BlockReason::Unknown;
+        UnknownTime unknown = UnknownTime::NotRecorded;
     };
+    // The text counts only where no reason is known: the function, or the class of a wait before the
+    // recording.
+    using Key = std::tuple<TimeKind, UnknownTime, bool, SpinKind, WaitKind, BlockReason, std::string>;
 
     void take(const Interval& interval) {
         if (interval.spin != SpinKind::None) {
-            add(TimeKind::OnCpu, {std::string(words_of(interval.spin)), WaitKind::Other}, interval,
-                interval.length_ns());
+            add(TimeKind::OnCpu, {std::string(words_of(interval.spin))}, interval, interval.length_ns());
             return;
         }
         switch (interval.state) {
             case ThreadState::Running: add(TimeKind::OnCpu, {}, interval, interval.length_ns()); break;
             case ThreadState::Runnable:
-                add(TimeKind::Runnable, {interval.throttled ? "CPU quota" : "", WaitKind::Other}, interval,
-                    interval.length_ns());
+                add(TimeKind::Runnable, {interval.throttled ? "CPU quota" : ""}, interval, interval.length_ns());
                 break;
             case ThreadState::Blocked:
                 add(TimeKind::Blocked, reason_of(interval), interval, interval.length_ns());
@@ -92,14 +108,17 @@ class Grouping {
         const std::uint64_t on_cpu_ns = split_time(recording_, {interval}).on_cpu_ns;
         if (on_cpu_ns > 0) add(TimeKind::OnCpu, {}, interval, on_cpu_ns);
         if (on_cpu_ns == interval.length_ns()) return;
-        add(TimeKind::Unknown, {unknown_because(recording_, interval), WaitKind::Other}, interval,
+        const UnknownTime unknown = unknown_because(recording_, interval);
+        add(TimeKind::Unknown, {words_of(unknown, interval), WaitKind::Other, BlockReason::Unknown, unknown}, interval,
             interval.length_ns() - on_cpu_ns);
     }
 
     // From the stack or, for waits before the recording, from the wait class.
     Reason reason_of(const Interval& interval) {
-        if (interval.tid != 0 && !interval.queue.empty())
-            return {std::string(interval.queue), facts_of(find_block_reason(interval.queue)).kind};
+        if (interval.tid != 0 && !interval.queue.empty()) {
+            const BlockReason block = find_block_reason(interval.queue);
+            return {std::string(interval.queue), facts_of(block).kind, block};
+        }
         return reason_of(interval.stack);
     }
 
@@ -108,13 +127,19 @@ class Grouping {
         if (added) {
             known->second.text = reason_of_stack(recording_, stack);
             known->second.wait = wait_kind_of(recording_, stack);
+            known->second.block = block_reason_of(recording_, stack);
         }
         return known->second;
     }
 
     void add(TimeKind kind, const Reason& reason, const Interval& interval, std::uint64_t time_ns) {
-        Group& group = groups_[{kind, reason.text, reason.wait}];
+        const bool throttled = kind == TimeKind::Runnable && interval.throttled;
+        const bool by_text = kind == TimeKind::Blocked && reason.block == BlockReason::Unknown;
+        Group& group = groups_[{kind, reason.unknown, throttled, interval.spin, reason.wait, reason.block,
+                                by_text ? reason.text : std::string()}];
         group.kind = kind;
+        group.unknown = reason.unknown;
+        group.throttled = throttled;
         group.wait = reason.wait;
         group.spin = interval.spin;
         group.reason = reason.text;
@@ -124,12 +149,26 @@ class Grouping {
 
     const Recording& recording_;
     std::map<StackId, Reason> reasons_;
-    std::map<std::tuple<TimeKind, std::string, WaitKind>, Group> groups_;
+    std::map<Key, Group> groups_;
 };
 
 bool is_wait(const Group& group) { return group.kind == TimeKind::Blocked || group.spin != SpinKind::None; }
 
 Window span_of(const std::vector<Interval>& intervals) { return {intervals.front().begin_ns, intervals.back().end_ns}; }
+
+// A wait may be in several intervals: by holder, or because it lasted for several waits of another
+// thread.
+std::uint64_t count_whole(const std::vector<Interval>& intervals) {
+    std::uint64_t count = 0;
+    const Interval* last = nullptr;
+    for (const Interval& one : intervals) {
+        const bool continued =
+            last != nullptr && one.since_ns != 0 && last->since_ns == one.since_ns && last->tid == one.tid;
+        if (!continued) ++count;
+        last = &one;
+    }
+    return count;
+}
 
 WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind kind) {
     if (!wait.woken) return wait.end_ns >= recording.end_ns ? WaitEnd::NotYet : WaitEnd::Unknown;
@@ -206,6 +245,28 @@ class CauseSearch {
                                         gap.end_ns - delay_.begin_ns});
     }
 
+    // The goroutine's own work, and that of those it may wait for.
+    void add_work_of_process(const Group& group, DelayCause& cause) {
+        Group work;
+        work.kind = TimeKind::OnCpu;
+        for (const Thread& thread : recording_.threads) {
+            if (thread.pid != delay_.begin_pid) continue;
+            for (const Interval& gap : group.intervals) {
+                if (visited_ > visit_limit) return;
+                for (const Interval& interval :
+                     intervals_of_thread(recording_, thread.tid, {gap.begin_ns, gap.end_ns})) {
+                    ++visited_;
+                    if (interval.state != ThreadState::Running) continue;
+                    work.time_ns += interval.length_ns();
+                    work.intervals.push_back(interval);
+                }
+            }
+        }
+        cause.of_process.kind = TimeKind::OnCpu;
+        cause.of_process.time_ns = work.time_ns;
+        if (work.time_ns > 0) find_place(work, cause.of_process);
+    }
+
     // For a run handed over at an unknown time: what the thread that ended it did, if that was
     // work.
     void add_receiver(const Group& group, std::uint32_t tid, DelayCause& cause) {
@@ -233,9 +294,10 @@ class CauseSearch {
         doing.kind = group.kind;
         doing.wait = group.wait;
         doing.reason = group.reason;
+        doing.throttled = group.throttled;
+        doing.unknown = group.unknown;
         doing.time_ns = group.time_ns;
-        doing.count = static_cast<std::uint64_t>(std::count_if(group.intervals.begin(), group.intervals.end(),
-                                                               [](const Interval& one) { return !one.handed_on; }));
+        doing.count = count_whole(group.intervals);
         doing.spin = group.spin;
         if (group.spin != SpinKind::None) find_spin_holder(group, doing);
         if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked) find_place(group, doing);
@@ -246,7 +308,7 @@ class CauseSearch {
                 doing.written = written_in(recording_, span_of(group.intervals), doing.files.disk);
             if (group.wait == WaitKind::Sleep || group.wait == WaitKind::Events) find_refusals(group, doing);
         }
-        const bool for_others = group.kind == TimeKind::Runnable && group.reason.empty();
+        const bool for_others = group.kind == TimeKind::Runnable && !group.throttled;
         if (!for_others) return doing;
         doing.cpu = cpu_waits_of(recording_, group.intervals);
         if (!doing.cpu.holders.empty()) find_place_of_holder(group.intervals, doing.cpu.holders.front());
@@ -375,7 +437,9 @@ class CauseSearch {
         std::stable_sort(doing.wakers.begin(), doing.wakers.end(),
                          [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
         if (doing.wakers.empty()) return;
-        const auto is_known = [](const Interval& wait) { return wait.lock != 0; };
+        const auto is_known = [](const Interval& wait) { return wait.lock != 0 || wait.outlasting; };
+        doing.outlasts = std::any_of(group.intervals.begin(), group.intervals.end(),
+                                     [](const Interval& wait) { return wait.outlasting; });
         const auto is_turn = [](const Interval& wait) { return wait.handed_on; };
         doing.object_known = std::all_of(group.intervals.begin(), group.intervals.end(), is_known);
         if (std::any_of(group.intervals.begin(), group.intervals.end(), is_turn)) doing.turns = doing.waker_count;
@@ -417,6 +481,7 @@ class CauseSearch {
             }
         }
         blame_full_listeners(recording_, intervals);
+        blame_owners(recording_, intervals);
         return by_holder(recording_, intervals);
     }
 
@@ -506,11 +571,14 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     std::vector<Interval> intervals = intervals_of_delay(recording, delay);
     join_repeated_waits(recording, intervals);
     blame_full_listeners(recording, intervals);
+    blame_owners(recording, intervals);
     intervals = by_holder(recording, intervals);
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
     for (const Group& group : Grouping(recording, intervals).sorted()) {
         result.causes.push_back(search.cause_of(group));
-        const bool handed_over = group.kind == TimeKind::Unknown && group.reason == between_threads;
+        const bool handed_over = group.kind == TimeKind::Unknown && group.unknown == UnknownTime::BetweenThreads;
+        const bool in_goroutine = group.kind == TimeKind::Unknown && group.unknown == UnknownTime::InGoroutine;
+        if (in_goroutine) search.add_work_of_process(group, result.causes.back());
         if (handed_over) search.add_hand_overs(group, result.causes.back());
         if (handed_over && !delay.open && delay.end_tid != delay.begin_tid)
             search.add_receiver(group, delay.end_tid, result.causes.back());

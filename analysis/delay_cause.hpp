@@ -29,6 +29,16 @@ enum class WaitEnd : std::uint8_t {
     NotYet,     // still waiting when the recording ended
 };
 
+// Why it is unknown what a thread did.
+enum class UnknownTime : std::uint8_t {
+    NotRecorded,
+    BeforeRecording,
+    AfterRecording,
+    BetweenThreads,  // a run passed from one thread to another
+    InGoroutine,
+    ThreadEnded,
+};
+
 struct ThreadTime {
     ThreadName who;
     std::uint64_t time_ns = 0;
@@ -39,11 +49,14 @@ struct ThreadDoing {
     TimeKind kind = TimeKind::Unknown;
     std::uint64_t time_ns = 0;
     std::uint64_t count = 0;    // number of intervals
+    bool outlasts = false;      // Blocked: the last of these waits had not ended, but the lock's owner is known
     bool object_known = false;  // Blocked: the lock is identified, and so is its holder
     std::uint32_t turns = 0;    // Blocked: number of wakers that held it in turn before the thread got it
     CallFocus focus;            // the place in its program
     std::string reason;         // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
-    std::string kernel;         // OnCpu: the kernel function with most of the time; empty if it was in the program
+    bool throttled = false;     // Runnable: by its control group's CPU quota
+    UnknownTime unknown = UnknownTime::NotRecorded;  // TimeKind::Unknown
+    std::string kernel;  // OnCpu: the kernel function with most of the time; empty if it was in the program
     // OnCpu, Blocked: kernel work on its behalf, if a third of the time or more.
     KernelWork work = KernelWork::None;
     std::uint64_t work_ns = 0;
@@ -93,6 +106,8 @@ struct DelayCause {
     // Each thread was waited for by the previous one. Empty if there was no such thread or it is
     // unknown.
     std::vector<CauseLink> chain;
+    // Of unknown time in a goroutine: what all threads of its process computed meanwhile.
+    ThreadDoing of_process;
 };
 
 // What filled the control group of the delay's process that is nearest to its memory limit.

@@ -96,6 +96,18 @@ void find_lock_turns(Recording& recording) {
     }
 }
 
+void blame_owners(const Recording& recording, std::vector<Interval>& intervals) {
+    for (Interval& wait : intervals) {
+        if (wait.state != ThreadState::Blocked || wait.woken || wait.end_ns < recording.end_ns) continue;
+        const auto owner = recording.lock_owners.find(wait.tid);
+        if (owner == recording.lock_owners.end() || wait_kind_of(recording, wait.stack) != WaitKind::Lock) continue;
+        wait.waker_tid = owner->second;
+        wait.woken = true;
+        wait.wake_cause = WakeCause::Thread;
+        wait.outlasting = true;
+    }
+}
+
 std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals) {
     std::vector<Interval> pieces;
     pieces.reserve(intervals.size());

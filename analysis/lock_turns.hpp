@@ -16,4 +16,8 @@ void find_lock_turns(Recording& recording);
 // Interval::handed_on.
 [[nodiscard]] std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals);
 
+// Makes a wait for a mutex that outlasts the recording count as one for its owner, if that is known
+// (Recording::lock_owners).
+void blame_owners(const Recording& recording, std::vector<Interval>& intervals);
+
 }  // namespace lagtrap::analysis

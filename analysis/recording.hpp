@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -274,7 +275,10 @@ struct Recording {
     std::vector<SocketOwner> socket_owners;
     std::vector<WrittenFile> written_files;  // by time
     std::vector<FileWriter> file_writers;
-    GroupMemory group_memory;                       // of the process whose delay began the recording
+    GroupMemory group_memory;  // of the process whose delay began the recording
+    // By waiting thread, for waits that outlast the recording: the owner of the mutex. Not from the
+    // trace; set by whoever knows.
+    std::map<std::uint32_t, std::uint32_t> lock_owners;
     std::vector<std::vector<LockTurn>> lock_turns;  // by lock, each in time order; 0 is no lock
     std::vector<std::vector<CpuTenure>> cpus;       // by CPU, each in time order; empty if unknown
 

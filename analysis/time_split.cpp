@@ -42,6 +42,7 @@ void append_recorded(const Recording& recording, const Thread& thread, Window wi
         interval.tid = thread.tid;
         interval.begin_ns = std::max(change->at_ns, window.begin_ns);
         interval.end_ns = std::min(until_ns, window.end_ns);
+        interval.since_ns = change->at_ns;
         interval.state = change->state;
         interval.stack = change->stack;
         interval.throttled = change->throttled;

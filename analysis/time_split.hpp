@@ -40,7 +40,8 @@ struct Interval {
 
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
-    std::uint32_t tid = 0;  // 0 if the thread is unknown
+    std::uint64_t since_ns = 0;  // begin of the state, perhaps before this interval; 0 if unknown
+    std::uint32_t tid = 0;       // 0 if the thread is unknown
     // Gap::BetweenThreads: the threads that hit the markers before and after it; otherwise not set.
     std::uint32_t from_tid = 0, to_tid = 0;
     std::uint32_t waker_tid = 0;  // Blocked: thread that ended it; 0 if unknown, or if the recording ended first
@@ -55,6 +56,7 @@ struct Interval {
     bool woken = false;                         // Blocked: its end was recorded
     bool by_interrupt = false;                  // Blocked: an interrupt ended it
     bool handed_on = false;                     // Blocked: the same wait continues in the next interval (by_holder)
+    bool outlasting = false;                    // Blocked: for the lock's owner, `waker_tid`, which never released it
     bool throttled = false;                     // Runnable: held back by its control group's CPU quota
     bool yielded = false;                       // Runnable: it called sched_yield
     bool counted = false;                       // before the recording: from the kernel's counters, without a stack

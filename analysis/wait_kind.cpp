@@ -65,10 +65,10 @@ constexpr auto runtime_functions = std::to_array<Entry>({{"PyThread_acquire_lock
 
 // Functions of servers, whatever they wait with. PostgreSQL 11 to 18, MariaDB 10.5 to 11.8.
 constexpr auto server_functions = std::to_array<Entry>({{"ProcSleep", WaitKind::DatabaseLock},
-                                                        {"MDL_wait::timed_wait", WaitKind::DatabaseLock},
+                                                        {"MDL_wait::timed_wait*", WaitKind::DatabaseLock},
                                                         {"LWLockAcquire*", WaitKind::ReadWriteLock},
                                                         {"secure_read", WaitKind::Client},
-                                                        {"my_net_read*", WaitKind::Client}});
+                                                        {"vio_io_wait", WaitKind::Client}});
 
 // '*' matches anything, anywhere.
 bool matches(std::string_view text, std::string_view pattern) {

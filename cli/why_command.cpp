@@ -16,6 +16,7 @@
 #include "cli/why/last_runs.hpp"
 #include "cli/why/life_json.hpp"
 #include "cli/why/life_text.hpp"
+#include "cli/why/lock_owners.hpp"
 #include "cli/why/waited_files.hpp"
 #include "cli/why/why_json.hpp"
 #include "cli/why/why_text.hpp"
@@ -57,6 +58,14 @@ Result<std::string> text_of_process(const analysis::Recording& recording, std::u
     return options.json ? json::serialize(why_json(recording, pid, look)) + "\n" : why_text(recording, pid, look);
 }
 
+// A thread that has not run since before the recording still waits for the same lock.
+std::map<std::uint32_t, std::uint32_t> owners_of_stopped(std::uint32_t pid,
+                                                         const std::map<std::uint32_t, std::uint64_t>& stopped) {
+    std::map<std::uint32_t, std::uint32_t> owners = lock_owners(pid);
+    std::erase_if(owners, [&](const auto& one) { return !stopped.contains(one.first); });
+    return owners;
+}
+
 Result<std::string> look_at_process(const WhyOptions& options, const Console& console) {
     TRY_ASSIGN(const auto length, length_of("--for", options.length));
     TRY_ASSIGN(const std::uint32_t pid, find_process(options.target));
@@ -69,10 +78,12 @@ Result<std::string> look_at_process(const WhyOptions& options, const Console& co
     TRY(source->await_end([] { return interrupted != 0; }));
     const auto stopped = stopped_before(before, last_runs_of(pid), began_ns);
     const auto files = waited_files(pid);
+    const auto owners = owners_of_stopped(pid, stopped);
     tell(options, console, "Reading the recording ...");
     TRY_ASSIGN(const auto bundle, source->bundle());
     return decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
-        TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+        TRY_ASSIGN(auto recording, analysis::read_recording(opened));
+        recording.lock_owners = owners;
         return text_of_process(recording, pid, options, {console.paint, console.columns, options.all, stopped, files});
     });
 }

@@ -1,5 +1,7 @@
 // Waits with a specific name: locks of languages, locks that several threads may hold, and what the
 // stack of a thread that blocked before the recording lacks.
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -118,6 +120,19 @@ TEST(NamedWait, repeated_sleeps_are_counted) {
     EXPECT_EQ(first_sentence(builder), "Slept 198 ms (98 %) in 2 sleeps in retry, each time until its timer expired.");
 }
 
+// Thread 20 sleeps once, while 11 waits for it twice.
+TEST(NamedWait, a_sleep_during_two_waits_is_one) {
+    TraceBuilder builder = two_programs();
+    builder.switched(9 * ms, 1, 20, 1, 0).off_cpu(9 * ms, 20, 20, {"main", "pause", "k:hrtimer_nanosleep"});
+    const Stack stack{"main", "take", libc + "pthread_mutex_lock", "k:futex_wait", "k:schedule"};
+    for (const std::uint64_t from : {10 * ms, 110 * ms}) {
+        builder.switched(from, 0, 11, 1, 0).off_cpu(from, 10, 11, stack);
+        builder.waking(from + 99 * ms, 0, 20, 11).switched(from + 99 * ms, 0, 0, 0, 11);
+    }
+    builder.caused_waking(300 * ms, 0, 0, 20, 2).switched(300 * ms, 1, 0, 0, 20);
+    EXPECT_THAT(first_sentence(builder), AllOf(HasSubstr("slept 198 ms in pause, until its timer expired")));
+}
+
 TEST(NamedWait, many_short_waits_are_counted) {
     TraceBuilder builder = two_programs();
     for (std::uint64_t from = 10 * ms; from < 210 * ms; from += 5 * ms) {
@@ -159,6 +174,37 @@ TEST(NamedWait, a_lock_of_a_database_is_held_by_a_transaction_whose_client_does_
 TEST(NamedWait, a_thread_for_signals_waits_for_no_other_thread) {
     EXPECT_THAT(sentence_of_wait({"main", "handle_signals", libc + "sigwait", "k:do_sigtimedwait", "k:schedule"}),
                 HasSubstr("for a signal (such as SIGCHLD) in handle_signals (sigwait)"));
+}
+
+// Threads 11 and 12 wait for mutexes when the recording ends, and their owners are known.
+std::string sentence_of_owners(const std::map<std::uint32_t, std::uint32_t>& owners) {
+    TraceBuilder builder = two_programs();
+    builder.thread(10, 12, "other");
+    const auto stack = [](const std::string& function) {
+        return Stack{"main", function, libc + "pthread_mutex_lock", "k:futex_wait", "k:schedule"};
+    };
+    builder.off_cpu(0, 10, 12, stack("sell"));
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, stack("buy"));
+    builder.run(TraceBuilder::delay(1, "work", 9 * ms, 390 * ms, 10 * ms, 10, 11));
+    auto recording = builder.decode();
+    EXPECT_TRUE(recording);
+    recording->lock_owners = owners;
+    trace::Delay delay = builder.system.delays.at(0);
+    delay.open = true;
+    delay.duration_ns = recording->end_ns - delay.begin_ns;
+    return cause_sentences(causes_of_delay(*recording, delay)).at(0);
+}
+
+TEST(NamedWait, who_holds_a_mutex_when_the_recording_ends_may_be_known) {
+    EXPECT_THAT(sentence_of_owners({}), HasSubstr("its holder is unknown"));
+    EXPECT_THAT(
+        sentence_of_owners({{11, 12}}),
+        HasSubstr("for a lock in buy (pthread_mutex_lock), which other (12) holds; meanwhile other (12) waited "));
+    EXPECT_THAT(sentence_of_owners({{11, 12}, {12, 11}}),
+                AllOf(HasSubstr("which other (12) holds; meanwhile other (12) waited "),
+                      HasSubstr("for a lock in sell (pthread_mutex_lock), which worker (11) holds: these threads wait "
+                                "for each other (a deadlock).")));
+    EXPECT_THAT(sentence_of_owners({{11, 11}}), HasSubstr(", which it holds itself (a deadlock)."));
 }
 
 }  // namespace

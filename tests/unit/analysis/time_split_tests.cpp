@@ -197,7 +197,9 @@ TEST(TimeSplit, a_run_of_a_goroutine_has_no_thread) {
     EXPECT_EQ(split.not_recorded_ns, split.wall_ns);
     const auto sentences = cause_sentences(causes_of_delay(*recording, delay));
     ASSERT_FALSE(sentences.empty());
-    EXPECT_THAT(sentences.front(), testing::HasSubstr("the run was in goroutine 34"));
+    EXPECT_THAT(sentences.front(),
+                testing::AllOf(testing::HasSubstr("the run was in goroutine 34"),
+                               testing::HasSubstr("Meanwhile, threads of its process computed for 29.0 ms")));
 }
 
 TEST(TimeSplit, stages_say_which_thread_had_the_run) {

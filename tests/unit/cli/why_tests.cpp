@@ -1,15 +1,21 @@
 // The report of `lagtrap why` about a recording.
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <sstream>
+#include <thread>
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/why/last_runs.hpp"
+#include "cli/why/lock_owners.hpp"
 #include "cli/why/waited_files.hpp"
 #include "cli/why/why_json.hpp"
 #include "cli/why/why_text.hpp"
@@ -105,6 +111,26 @@ TEST(WaitedFiles, are_read_from_proc) {
     EXPECT_EQ(files.at(7), proc.string("fifo") + " (descriptor 3), also open in writer (9)");
     std::filesystem::remove(proc.path() / "9/fd/1");
     EXPECT_THAT(cli::waited_files(7, proc.path()).at(7), HasSubstr("which no other process has open"));
+}
+
+TEST(LockOwners, are_read_from_mutexes_that_threads_wait_for) {
+    std::mutex mutex;
+    mutex.lock();
+    std::atomic<std::uint32_t> waiter = 0;
+    std::thread thread([&] {
+        waiter = static_cast<std::uint32_t>(::gettid());
+        const std::lock_guard lock(mutex);
+    });
+    const auto own_pid = static_cast<std::uint32_t>(::getpid());
+    std::map<std::uint32_t, std::uint32_t> owners;
+    while (owners.empty()) {
+        std::this_thread::yield();
+        owners = cli::lock_owners(own_pid);
+    }
+    mutex.unlock();
+    thread.join();
+    EXPECT_EQ(owners, (std::map<std::uint32_t, std::uint32_t>{{waiter, static_cast<std::uint32_t>(::gettid())}}));
+    EXPECT_TRUE(cli::lock_owners(own_pid).empty());
 }
 
 TEST(LastRuns, are_read_from_proc) {
