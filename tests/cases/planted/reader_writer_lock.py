@@ -1,4 +1,4 @@
 from case import Expected, planted
 
 CASE = planted("rwlock", "insert_row", "a reader/writer lock, held by a reader that computes",
-               Expected(cause=r"for a lock", guilty=r"\bexport_table\b", holder=r"^exporter of rwlock\b"), least_ms=350)
+               Expected(cause=r"for a reader/writer lock", guilty=r"\bexport_table\b", holder=r"^exporter of rwlock\b"), least_ms=350)
