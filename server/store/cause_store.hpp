@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/result.hpp"
+#include "server/store/filter.hpp"
 
 namespace lagtrap::server {
 
@@ -91,6 +93,12 @@ struct CauseTotal {
     std::uint64_t causes = 0;
 };
 
+// Recorded delays whose causes were searched, and how many of them have a cause.
+struct SearchedDelays {
+    std::uint64_t delays = 0;
+    std::map<std::uint64_t, std::uint64_t> of_cause;  // by id; of a cause with its parts
+};
+
 // The rules of RunStore apply.
 class CauseStore {
   public:
@@ -112,6 +120,8 @@ class CauseStore {
                                                                   std::uint32_t limit) = 0;
     // By event; at most `limit`.
     [[nodiscard]] virtual Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) = 0;
+    // Needs Filter::event.
+    [[nodiscard]] virtual Result<SearchedDelays> searched_delays(const Filter& filter) = 0;
     [[nodiscard]] virtual Result<std::optional<CauseLife>> find_cause(std::uint64_t id) = 0;
     // False if there is no such cause. ErrorKind::Invalid for a root that does not exist or is of
     // another event.

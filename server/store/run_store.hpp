@@ -146,6 +146,18 @@ struct SplitRuns {
     std::uint64_t from_ns = 0;     // begin of the oldest run read; 0 if there is none
 };
 
+// Runs of one host, build and unit, weighted. Without recorded runs: delays in bundles.
+struct RunGroup {
+    std::string host, build, unit;
+    SplitPoint runs;
+};
+
+struct RunGroups {
+    std::vector<RunGroup> groups;
+    std::uint64_t runs_read = 0;  // records, the newest; run_groups() stops at its limit
+    std::uint64_t from_ns = 0;    // begin of the oldest run read; 0 if there is none
+};
+
 struct EventRow {
     std::string event;
     std::uint64_t last_realtime_ns = 0;  // begin of its last run or delay
@@ -274,6 +286,9 @@ class RunStore {
     // The newest `run_limit` runs, split by host, build or unit, and by hour or day.
     [[nodiscard]] virtual Result<SplitRuns> split(const Filter& filter, SplitBy by, ActivityUnit unit,
                                                   std::uint32_t run_limit) = 0;
+    // The newest `run_limit` runs, or delays in bundles, by host, build and unit.
+    [[nodiscard]] virtual Result<RunGroups> run_groups(const Filter& filter, bool of_delays,
+                                                       std::uint32_t run_limit) = 0;
     [[nodiscard]] virtual Result<RunPage> runs(const Filter& filter, RunOrder order, std::uint32_t limit,
                                                std::optional<PageKey> after) = 0;
     // The newest `limit` (at most 1,000,000), newest first; includes hidden ones even without

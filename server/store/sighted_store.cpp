@@ -63,6 +63,14 @@ Result<SplitRuns> SightedStore::split(const Filter& filter, SplitBy by, Activity
     return store_.split(seen(filter), by, unit, run_limit);
 }
 
+Result<RunGroups> SightedStore::run_groups(const Filter& filter, bool of_delays, std::uint32_t run_limit) {
+    return store_.run_groups(seen(filter), of_delays, run_limit);
+}
+
+Result<SearchedDelays> SightedStore::searched_delays(const Filter& filter) {
+    return store_.searched_delays(seen(filter));
+}
+
 Result<RunPage> SightedStore::runs(const Filter& filter, RunOrder order, std::uint32_t limit,
                                    std::optional<PageKey> after) {
     return store_.runs(seen(filter), order, limit, after);

@@ -28,6 +28,8 @@ class SightedStore final : public EvidenceStore {
     [[nodiscard]] Result<std::vector<TrendPoint>> trend(const Filter& filter) override;
     [[nodiscard]] Result<SplitRuns> split(const Filter& filter, SplitBy by, ActivityUnit unit,
                                           std::uint32_t run_limit) override;
+    [[nodiscard]] Result<RunGroups> run_groups(const Filter& filter, bool of_delays, std::uint32_t run_limit) override;
+    [[nodiscard]] Result<SearchedDelays> searched_delays(const Filter& filter) override;
     [[nodiscard]] Result<RunPage> runs(const Filter& filter, RunOrder order, std::uint32_t limit,
                                        std::optional<PageKey> after) override;
     [[nodiscard]] Result<std::vector<RunDuration>> run_durations(const Filter& filter, std::uint32_t limit) override;

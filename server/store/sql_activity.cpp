@@ -13,6 +13,8 @@ constexpr std::size_t build_labels_limit = 10'000;
 
 using Units = std::map<std::uint64_t, UnitActivity>;
 
+constexpr std::uint64_t never_ns = UINT64_MAX;
+
 std::uint64_t length_of(ActivityUnit unit) { return unit == ActivityUnit::Hour ? hour_ns : day_ns; }
 
 void count_build(UnitActivity& unit, const std::string& build, std::uint64_t runs, std::uint64_t delays) {
@@ -28,6 +30,12 @@ UnitActivity& unit_at(Units& units, std::uint64_t begin_ns, std::uint64_t length
     UnitActivity& unit = units[begin_ns / length_ns];
     unit.from_ns = begin_ns / length_ns * length_ns;
     return unit;
+}
+
+std::vector<UnitActivity> in_order(Units& units) {
+    std::vector<UnitActivity> list;
+    for (auto& [number, unit] : units) list.push_back(std::move(unit));
+    return list;
 }
 
 }  // namespace
@@ -86,6 +94,8 @@ Status SqlStore::add_bundle_activity(Connection& connection, const NumberedFilte
     if (activity.runs_recorded) {
         wanted.from_given = true;
         wanted.from_ns = question.hosts_from_ns;
+    } else if (question.hourly_from_ns > 0) {
+        wanted.from_ns = std::min(wanted.from_ns, question.hourly_from_ns);
     }
     Where where;
     add_delay_conditions(where, wanted);
@@ -110,38 +120,85 @@ Status SqlStore::add_bundle_activity(Connection& connection, const NumberedFilte
     activity.delayed_hosts = hosts.size();
     if (activity.runs_recorded) return success();
     activity.hosts = hosts.size();
-    Units units;
+    Units units, hours;
     for (const auto& [begin_ns, duration_ns, build] : delays) {
-        UnitActivity& unit = unit_at(units, begin_ns, length_of(question.unit));
-        ++unit.runs;
-        ++unit.delays;
-        unit.durations.add(duration_ns);
         TRY_ASSIGN(const std::string name, labels_.text_of(connection, build));
-        count_build(unit, name, 1, 1);
+        const auto add = [&, at_ns = begin_ns, length_ns = duration_ns](Units& into, ActivityUnit unit_kind) {
+            UnitActivity& unit = unit_at(into, at_ns, length_of(unit_kind));
+            ++unit.runs;
+            ++unit.delays;
+            unit.durations.add(length_ns);
+            count_build(unit, name, 1, 1);
+        };
+        if (begin_ns >= *question.filter.from_ns) add(units, question.unit);
+        if (question.hourly_from_ns > 0 && begin_ns >= question.hourly_from_ns) add(hours, ActivityUnit::Hour);
     }
-    for (auto& [number, unit] : units) activity.units.push_back(std::move(unit));
+    activity.units = in_order(units);
+    activity.hours = in_order(hours);
+    return success();
+}
+
+// Adds to units from `units_from_ns` on, and to hours from `hours_from_ns` on.
+Status SqlStore::add_run_units(Connection& connection, const NumberedFilter& numbered, ActivityUnit unit,
+                               const UnitBegins& begins, EventActivity& activity) {
+    Units units, hours;
+    const Grain grain = unit == ActivityUnit::Hour || begins.units_ns == never_ns ? Grain::Hour : Grain::Day;
+    const Status counted = each_piece(connection, database_->dialect(), numbered, Detail::Sketches, grain,
+                                      [&](const Piece& piece) -> Status {
+                                          activity.runs_recorded = true;
+                                          if (!numbered.shows(piece.mark)) return success();
+                                          activity.last_ns = std::max(activity.last_ns, piece.last_ns);
+                                          TRY_ASSIGN(const std::string build, labels_.text_of(connection, piece.build));
+                                          const std::uint64_t at_ns = piece.hour * hour_ns;
+                                          const auto add = [&](Units& into, ActivityUnit kind) {
+                                              UnitActivity& added = unit_at(into, at_ns, length_of(kind));
+                                              added.runs += piece.runs;
+                                              added.delays += piece.delays;
+                                              count_build(added, build, piece.runs, piece.delays);
+                                              return add_piece(piece, added.durations, nullptr);
+                                          };
+                                          if (at_ns >= begins.hours_ns) TRY(add(hours, ActivityUnit::Hour));
+                                          if (at_ns >= begins.units_ns) TRY(add(units, unit));
+                                          return success();
+                                      });
+    if (!counted) return counted.error();
+    if (!units.empty()) activity.units = in_order(units);
+    if (!hours.empty()) activity.hours = in_order(hours);
     return success();
 }
 
 Status SqlStore::add_run_activity(Connection& connection, const NumberedFilter& numbered,
                                   const ActivityQuestion& question, EventActivity& activity) {
-    Units units;
-    const Grain grain = question.unit == ActivityUnit::Hour ? Grain::Hour : Grain::Day;
-    const Status counted = each_piece(
-        connection, database_->dialect(), numbered, Detail::Sketches, grain, [&](const Piece& piece) -> Status {
-            activity.runs_recorded = true;
-            if (!numbered.shows(piece.mark)) return success();
-            UnitActivity& unit = unit_at(units, piece.hour * hour_ns, length_of(question.unit));
-            unit.runs += piece.runs;
-            unit.delays += piece.delays;
-            activity.last_ns = std::max(activity.last_ns, piece.last_ns);
-            TRY_ASSIGN(const std::string build, labels_.text_of(connection, piece.build));
-            count_build(unit, build, piece.runs, piece.delays);
-            return add_piece(piece, unit.durations, nullptr);
-        });
-    if (!counted) return counted.error();
-    for (auto& [number, unit] : units) activity.units.push_back(std::move(unit));
-    return success();
+    const std::uint64_t from_ns = *question.filter.from_ns;
+    const std::uint64_t hours_ns = question.hourly_from_ns == 0 ? never_ns : question.hourly_from_ns;
+    NumberedFilter wanted = numbered;
+    if (!numbered.fits_rollups())
+        return add_run_units(connection, wanted, question.unit, {from_ns, hours_ns}, activity);
+    if (question.unit == ActivityUnit::Hour) {
+        wanted.from_ns = std::min(wanted.from_ns, hours_ns);
+        TRY(add_run_units(connection, wanted, question.unit, {from_ns, hours_ns}, activity));
+    } else {
+        TRY(add_run_units(connection, wanted, question.unit, {from_ns, never_ns}, activity));
+        wanted.from_ns = hours_ns;
+        if (hours_ns != never_ns) TRY(add_run_units(connection, wanted, question.unit, {never_ns, hours_ns}, activity));
+    }
+    return hours_ns == never_ns ? success() : add_first_runs(connection, numbered, hours_ns, activity);
+}
+
+Status SqlStore::add_first_runs(Connection& connection, const NumberedFilter& numbered, std::uint64_t from_ns,
+                                EventActivity& activity) {
+    if (numbered.sight) return success();  // the other units' runs are not theirs to know
+    Where where;
+    where.add("event = ?", *numbered.event);
+    where.add("kind = ?", LabelKind::Build);
+    where.add("first_ns >= ?", from_ns);
+    TRY_ASSIGN(const auto rows, connection.query("SELECT label, first_ns FROM seen" + where.sql(), where.values()));
+    for (;;) {
+        TRY_ASSIGN(const bool more, rows->next());
+        if (!more) return success();
+        TRY_ASSIGN(std::string build, labels_.text_of(connection, rows->small(0)));
+        activity.begins.push_back({std::move(build), rows->natural(1)});
+    }
 }
 
 Status SqlStore::activity(const ActivityQuestion& question, const std::function<Status(EventActivity&&)>& take) {

@@ -372,6 +372,34 @@ Result<std::optional<CauseLife>> SqlStore::read_life(Connection& connection, std
     return std::optional(std::move(life));
 }
 
+Result<SearchedDelays> SqlStore::searched_delays(const Filter& filter) {
+    if (!filter.event) return make_error(ErrorKind::Invalid, "this question needs an event");
+    SearchedDelays searched;
+    const Status looked = read_filtered(filter, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+        searched = {};
+        Where where;
+        add_delay_conditions(where, numbered);
+        where.add("x.delayed = 1");
+        where.add("length(x.profile) > 0");
+        TRY_ASSIGN(const auto counted, connection.query("SELECT count(*) FROM delay x" + where.sql(), where.values()));
+        TRY(counted->next());
+        searched.delays = counted->natural(0);
+        TRY_ASSIGN(const auto rows,
+                   connection.query("SELECT c.root, count(*) FROM delay x"
+                                    " JOIN cause_delay d ON d.bundle = x.bundle AND d.number = x.number"
+                                    " JOIN cause c ON c.id = d.cause" +
+                                        where.sql() + " GROUP BY c.root",
+                                    where.values()));
+        for (;;) {
+            TRY_ASSIGN(const bool more, rows->next());
+            if (!more) return success();
+            searched.of_cause[rows->natural(0)] = rows->natural(1);
+        }
+    });
+    if (!looked) return looked.error();
+    return searched;
+}
+
 Result<std::optional<CauseLife>> SqlStore::find_cause(std::uint64_t id) {
     std::optional<CauseLife> found;
     const Status looked = database_->read([&](Connection& connection) -> Status {

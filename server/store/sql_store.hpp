@@ -38,6 +38,8 @@ class SqlStore : public Store {
     [[nodiscard]] Result<Summary> summary(const Filter& filter) override;
     [[nodiscard]] Result<RunCounts> count_runs(const Filter& filter) override;
     [[nodiscard]] Result<std::vector<TrendPoint>> trend(const Filter& filter) override;
+    [[nodiscard]] Result<RunGroups> run_groups(const Filter& filter, bool of_delays, std::uint32_t run_limit) override;
+    [[nodiscard]] Result<SearchedDelays> searched_delays(const Filter& filter) override;
     [[nodiscard]] Result<SplitRuns> split(const Filter& filter, SplitBy by, ActivityUnit unit,
                                           std::uint32_t run_limit) override;
     [[nodiscard]] Result<RunPage> runs(const Filter& filter, RunOrder order, std::uint32_t limit,
@@ -208,6 +210,14 @@ class SqlStore : public Store {
     [[nodiscard]] Result<std::vector<std::string>> event_names(const Filter& filter, const std::string& search);
     [[nodiscard]] Status add_run_activity(Connection& connection, const NumberedFilter& numbered,
                                           const ActivityQuestion& question, EventActivity& activity);
+    // Where units and hours of an activity begin; UINT64_MAX: there are none.
+    struct UnitBegins {
+        std::uint64_t units_ns = 0, hours_ns = 0;
+    };
+    [[nodiscard]] Status add_run_units(Connection& connection, const NumberedFilter& numbered, ActivityUnit unit,
+                                       const UnitBegins& begins, EventActivity& activity);
+    [[nodiscard]] Status add_first_runs(Connection& connection, const NumberedFilter& numbered, std::uint64_t from_ns,
+                                        EventActivity& activity);
     [[nodiscard]] Status add_bundle_activity(Connection& connection, const NumberedFilter& numbered,
                                              const ActivityQuestion& question, EventActivity& activity);
     [[nodiscard]] static Status count_hosts_of_event(Connection& connection, const NumberedFilter& numbered,

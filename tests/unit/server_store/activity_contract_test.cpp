@@ -72,6 +72,36 @@ TEST_F(ActivityContract, CountsRunsByEventAndHour) {
     EXPECT_THAT(activity(asked(monday + 3 * day, monday + 4 * day)), IsEmpty());
 }
 
+TEST_F(ActivityContract, HoursAndFirstRunsReachBackFurtherThanThePeriod) {
+    BatchMaker maker("alpha");
+    maker.add(monday + 2 * hour + 5, 10 * ms);
+    maker.add(monday + day + hour + 7, 10 * ms).build_id = "ef56";
+    maker.add(monday + 2 * day, 100 * ms);
+    add(1, maker);
+    for (const ActivityUnit unit : {ActivityUnit::Hour, ActivityUnit::Day}) {
+        ActivityQuestion question = asked(monday + 2 * day, monday + 3 * day);
+        question.unit = unit;
+        question.hourly_from_ns = monday + hour;
+        const auto found = activity(question);
+        ASSERT_THAT(found, SizeIs(1));
+        ASSERT_THAT(found[0].units, SizeIs(1));
+        EXPECT_EQ(found[0].units[0].from_ns, monday + 2 * day);
+        ASSERT_THAT(found[0].hours, SizeIs(3));
+        EXPECT_EQ(found[0].hours[0].from_ns, monday + 2 * hour);
+        EXPECT_EQ(found[0].hours[1].builds[0].build, "ef56");
+        EXPECT_EQ(found[0].hours[2].delays, 1U);
+        ASSERT_THAT(found[0].begins, SizeIs(2));
+        std::uint64_t first_ns = 0;
+        for (const FirstRun& begin : found[0].begins)
+            if (begin.build == "ef56") first_ns = begin.at_ns;
+        EXPECT_EQ(first_ns, monday + day + hour + 7);
+        // All runs are read with a host, so that hours do not begin before the period.
+        question.filter.host = {"alpha"};
+        EXPECT_THAT(activity(question)[0].hours, SizeIs(1));
+    }
+    EXPECT_THAT(activity(asked(monday, monday + 3 * day))[0].hours, IsEmpty());
+}
+
 TEST_F(ActivityContract, AnEventOfWhichDelaysAloneAreRecordedHasThem) {
     BundleRow bundle;
     bundle.digest = receipt_of(9).digest;

@@ -26,6 +26,7 @@ class CausesContract : public StoreTest {
             delays[i].event = "open";
             delays[i].begin_realtime_ns = begin_ns + i * second;
             delays[i].build = build;
+            delays[i].profile = "profile";
             sightings.push_back({bundle.digest, i + 1, host, build, begin_ns + i * second, 40 * ms});
         }
         EXPECT_TRUE(must(store_->set_contents(bundle.digest, facts, {}, delays)));
@@ -44,6 +45,38 @@ class CausesContract : public StoreTest {
     }
     void change(std::uint64_t id, const CauseChange& decided) { ASSERT_TRUE(must(store_->change_cause(id, decided))); }
 };
+
+TEST_F(CausesContract, CountsSearchedDelaysAndThoseOfEachCause) {
+    const auto before = add_bundle(1, "v1", monday), after = add_bundle(2, "v2", monday + day, "beta");
+    std::vector<CauseSighting> delays = before;
+    delays.push_back(after[0]);
+    const auto news = note({sighted("a", delays)});
+    Filter filter;
+    filter.event = "open";
+    filter.from_ns = monday;
+    filter.to_ns = monday + day;
+    SearchedDelays searched = must(store_->searched_delays(filter));
+    EXPECT_EQ(searched.delays, 4U);
+    EXPECT_THAT(searched.of_cause, ElementsAre(testing::Pair(news[0].id, 4U)));
+    filter.from_ns = monday + day;
+    filter.to_ns = monday + 2 * day;
+    searched = must(store_->searched_delays(filter));
+    EXPECT_EQ(searched.delays, 4U);
+    EXPECT_THAT(searched.of_cause, ElementsAre(testing::Pair(news[0].id, 1U)));
+    filter.host = {"alpha"};
+    EXPECT_EQ(must(store_->searched_delays(filter)).delays, 0U);
+    EXPECT_FALSE(store_->searched_delays({}).ok());
+    const RunGroups groups = must(store_->run_groups(
+        [] {
+            Filter of_event;
+            of_event.event = "open";
+            return of_event;
+        }(),
+        true, 100));
+    EXPECT_EQ(groups.runs_read, 8U);
+    ASSERT_THAT(groups.groups, SizeIs(2));
+    EXPECT_EQ(groups.groups[0].runs.delays, 4U);
+}
 
 TEST_F(CausesContract, IsNewOnceAndCountsEachDelayOnce) {
     auto delays = add_bundle(1, "v1", monday);

@@ -264,6 +264,21 @@ TEST_F(RunsContract, RunsAreToldApartByHostBuildAndUnit) {
     EXPECT_EQ(units.parts[0].name, "");
     EXPECT_EQ(units.parts[1].name, "shop.service");
     EXPECT_FALSE(store_->split({}, SplitBy::Host, ActivityUnit::Day, 10).ok());
+
+    const RunGroups groups = must(store_->run_groups(event_filter(), false, 1000));
+    EXPECT_EQ(groups.runs_read, 21U);
+    EXPECT_EQ(groups.from_ns, monday);
+    std::uint64_t runs = 0, of_beta = 0;
+    for (const RunGroup& group : groups.groups) {
+        runs += group.runs.runs;
+        if (group.host == "beta") of_beta += group.runs.delays;
+        EXPECT_EQ(group.runs.durations.count(), group.runs.runs);
+    }
+    EXPECT_EQ(runs, 23U);
+    EXPECT_EQ(of_beta, 3U);
+    EXPECT_EQ(must(store_->run_groups(event_filter(), false, 5)).runs_read, 5U);
+    EXPECT_THAT(must(store_->run_groups(event_filter(), true, 5)).groups, IsEmpty());  // no bundles
+    EXPECT_FALSE(store_->run_groups({}, false, 10).ok());
 }
 
 TEST_F(RunsContract, RollUpsAndRunsGiveTheSameSummary) {
