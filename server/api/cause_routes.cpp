@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -34,7 +35,33 @@ json::value record_of(const std::string& signature, const std::vector<CauseRecor
     return cause_record_json(root == records.end() ? *own : *root);
 }
 
-json::object cause_json(const reports::Cause& cause, const std::vector<CauseRecord>& records) {
+struct BuildTotal {
+    std::uint64_t runs = 0, delays = 0;
+};
+using BuildTotals = std::map<std::string, BuildTotal>;
+
+// The runs of each build, most of which are not recorded.
+Result<BuildTotals> build_totals(EvidenceStore& store, const Filter& filter) {
+    TRY_ASSIGN(const auto points, store.trend(filter));
+    BuildTotals totals;
+    for (const TrendPoint& point : points) {
+        totals[point.build].runs += point.runs;
+        totals[point.build].delays += point.delays;
+    }
+    return totals;
+}
+
+// The share of all runs of a build that the cause delays: its share of the recorded delays, which are
+// a sample, by the share of delays.
+json::value rate_of(const reports::CauseBuild& build, const BuildTotals& totals) {
+    const auto found = totals.find(build.build);
+    if (found == totals.end() || found->second.runs == 0 || build.delayed == 0) return nullptr;
+    return share_of(static_cast<double>(build.affected) / static_cast<double>(build.delayed) *
+                    static_cast<double>(found->second.delays) / static_cast<double>(found->second.runs));
+}
+
+json::object cause_json(const reports::Cause& cause, const std::vector<CauseRecord>& records,
+                        const BuildTotals& totals) {
     json::array frames;
     for (const reports::CauseFrame& frame : cause.frames)
         frames.push_back({{"function", frame.function}, {"module", frame.module}});
@@ -42,7 +69,9 @@ json::object cause_json(const reports::Cause& cause, const std::vector<CauseReco
     for (const reports::CauseBuild& build : cause.builds)
         builds.push_back({{"build", build.build},
                           {"runs", json_number(build.runs)},
+                          {"delayed", json_number(build.delayed)},
                           {"affected", json_number(build.affected)},
+                          {"rate", rate_of(build, totals)},
                           {"excess_ns", json_number(build.excess_ns)}});
     json::value example = nullptr;
     if (cause.example) example = {{"bundle", cause.example->bundle}, {"delay", cause.example->delay}};
@@ -181,9 +210,11 @@ Reply get_causes(EvidenceStore& store, const Route& route) {
         return failure(status.error());
     const auto records = store.causes(route.arguments[0], known_causes_limit);
     if (!records) return failure(records.error());
+    const auto totals = build_totals(store, std::get<Filter>(filter));
+    if (!totals) return failure(totals.error());
     const reports::CauseReport report = finder.find();
     json::array causes;
-    for (const reports::Cause& cause : report.causes) causes.push_back(cause_json(cause, *records));
+    for (const reports::Cause& cause : report.causes) causes.push_back(cause_json(cause, *records, *totals));
     json::value silent = nullptr;
     if (report.silent_because) silent = json::string(*report.silent_because);
     return json_reply(json::object{{"delayed_runs", json_number(report.delayed_runs)},

@@ -2,22 +2,35 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "core/clock.hpp"
 #include "server/api/cause_routes.hpp"
-#include "server/api/event_trend.hpp"
+#include "server/api/change_report.hpp"
 #include "server/api/json_reply.hpp"
 #include "server/api/summary_json.hpp"
+#include "server/reports/event_trend.hpp"
 
 namespace lagtrap::server {
 namespace {
+
+using reports::EventTrend;
+using reports::Measure;
+using reports::TrendSpan;
+using reports::TrendUnit;
+using reports::Verdict;
 
 constexpr std::uint32_t events_default = 100;
 constexpr std::size_t builds_limit = 200;
 constexpr std::uint32_t causes_read = 1000;
 constexpr std::uint32_t split_runs_read = 200'000;
 constexpr std::size_t split_parts_shown = 8;
+constexpr std::size_t changed_parts_limit = 1000;
+// Of each side of a change. The overview says where and why for the first regressions only.
+constexpr std::uint32_t change_runs_read = 100'000;
+constexpr std::uint32_t change_runs_glanced_at = 20'000;
+constexpr std::size_t changes_explained = 5;
 constexpr std::array orders{"change", "p50", "p99", "runs", "delays", "hosts", "newest", "name"};
 
 struct Asked {
@@ -28,14 +41,15 @@ struct Asked {
 std::variant<Asked, Refusal> read_asked(const Route& route, const std::string& event) {
     auto filter = read_filter(route, event);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return *wrong;
-    auto span = trend_span(std::get<Filter>(filter), ClockSnapshot::take().realtime_ns);
-    if (const auto* wrong = std::get_if<Refusal>(&span)) return *wrong;
-    Asked asked{{}, std::get<TrendSpan>(span)};
+    auto span = reports::trend_span(std::get<Filter>(filter), ClockSnapshot::take().realtime_ns);
+    if (!span) return Refusal{400, span.error().message};
+    Asked asked{{}, *span};
     asked.question.filter = std::move(std::get<Filter>(filter));
     asked.question.filter.from_ns = asked.span.before_ns;
     asked.question.filter.to_ns = asked.span.to_ns;
     asked.question.unit = asked.span.unit;
     asked.question.hosts_from_ns = asked.span.from_ns;
+    asked.question.hourly_from_ns = asked.span.hours_from_ns;
     asked.question.search = std::string(route.parameter("search").value_or(""));
     return asked;
 }
@@ -59,15 +73,20 @@ json::object delay_change_json(const Measure& measure) {
             {"q_value", share_or_null(measure.q_value)}};
 }
 
-json::array changes_json(const std::vector<Since>& changes) {
+// Nanoseconds, or a share of runs (delays per hour if runs are not recorded).
+json::object change_json(const reports::LastingChange& change) {
+    return {{"measure", std::string(reports::figure_name(change.step.figure))},
+            {"from_ns", json_digits(change.step.from_ns)},
+            {"from_first_run", change.from_first_run},
+            {"before", change.step.before},
+            {"after", change.step.after},
+            {"p_value", share_or_null(change.step.p_value)},
+            {"build", text_or_null(change.build)}};
+}
+
+json::array changes_json(const std::vector<reports::LastingChange>& changes) {
     json::array list;
-    for (const Since& since : changes)
-        list.push_back({{"measure", since.measure},
-                        {"from_ns", json_digits(since.change.from_ns)},
-                        {"before_ns", json_signed(since.change.before)},
-                        {"after_ns", json_signed(since.change.after)},
-                        {"p_value", share_or_null(since.change.p_value)},
-                        {"build", text_or_null(since.build)}});
+    for (const auto& change : changes) list.push_back(change_json(change));
     return list;
 }
 
@@ -139,9 +158,10 @@ json::object trend_json(const EventTrend& trend) {
             {"p50", duration_change_json(trend.p50)},
             {"p99", duration_change_json(trend.p99)},
             {"delay_share", delay_change_json(trend.delay_share)},
-            {"verdict", verdict_name(trend.verdict)},
-            {"factor", trend.factor},
+            {"verdict", reports::verdict_name(trend.verdict)},
+            {"factor", trend.factor ? json::value(*trend.factor) : json::value(nullptr)},
             {"changes", changes_json(trend.changes)},
+            {"lasting", trend.lasting ? json::value(change_json(*trend.lasting)) : json::value(nullptr)},
             {"units", units_json(trend.units)}};
 }
 
@@ -159,11 +179,86 @@ std::map<std::string, const CauseRecord*> newest_causes(const std::vector<CauseR
     return newest;
 }
 
+using CausesById = std::map<std::uint64_t, const CauseRecord*>;
+
+CausesById by_id(const std::vector<CauseRecord>& causes) {
+    CausesById map;
+    for (const CauseRecord& cause : causes) map[cause.id] = &cause;
+    return map;
+}
+
+json::value cause_of(const reports::CauseShift& shift, const CausesById& causes) {
+    const auto found = causes.find(shift.cause);
+    return found == causes.end() ? json::value(nullptr) : json::value(cause_record_json(*found->second));
+}
+
+json::array shifts_json(const std::vector<reports::CauseShift>& shifts, const CausesById& causes) {
+    json::array list;
+    for (const reports::CauseShift& shift : shifts)
+        if (auto cause = cause_of(shift, causes); !cause.is_null())
+            list.push_back({{"cause", std::move(cause)},
+                            {"before", shift.before},
+                            {"after", shift.after},
+                            {"p_value", share_or_null(shift.p_value)},
+                            {"part", shift.part},
+                            {"came_with_change", shift.came}});
+    return list;
+}
+
+// How many parts changed, and what they have in common.
+json::object extent_json(const reports::ChangeSplit& split) {
+    return {{"changed", json_number(split.changed)},
+            {"total", json_number(split.parts.size())},
+            {"concentrated", split.concentrated},
+            {"pattern", text_or_null(split.pattern)}};
+}
+
+json::object duration_pair_json(const PartRuns& runs, double quantile) {
+    return {{"before_ns", json_number(runs.before.quantile_ns(quantile))},
+            {"after_ns", json_number(runs.after.quantile_ns(quantile))}};
+}
+
+json::object slow_runs_json(const reports::SlowRuns& runs) {
+    return {{"runs", runs.runs}, {"slow", runs.slow}, {"share", runs.share()}};
+}
+
+json::object split_report_json(const SplitReport& report) {
+    json::object answer = extent_json(report.split);
+    json::array parts;
+    for (const reports::ChangedPart& part : report.split.parts) {
+        if (parts.size() == changed_parts_limit) break;
+        const auto durations = report.durations.find(part.name);
+        const PartRuns& runs = durations == report.durations.end() ? PartRuns() : durations->second;
+        parts.push_back({{"name", part.name},
+                         {"changed", part.changed},
+                         {"before", slow_runs_json(part.before)},
+                         {"after", slow_runs_json(part.after)},
+                         {"p50", duration_pair_json(runs, 0.5)},
+                         {"p99", duration_pair_json(runs, 0.99)}});
+    }
+    answer["parts"] = std::move(parts);
+    return answer;
+}
+
+// A regression in short: where, and the cause that came with it.
+Result<json::value> extent_of_change(EvidenceStore& store, const Filter& asked, const EventTrend& trend,
+                                     std::uint64_t to_ns, const CausesById& causes) {
+    Filter filter = asked;
+    filter.event = trend.event;
+    TRY_ASSIGN(const ChangeReport report, report_change(store, std::move(filter), *trend.lasting, trend.runs_recorded,
+                                                        to_ns, change_runs_glanced_at));
+    json::value cause = nullptr;
+    if (!report.causes.empty() && report.causes.front().came) cause = cause_of(report.causes.front(), causes);
+    return json::value{{"hosts", extent_json(report.hosts.split)},
+                       {"units", extent_json(report.units.split)},
+                       {"cause", std::move(cause)}};
+}
+
 // Sorts events by change: those that got worse first, the worst on top; those that got better last.
 std::pair<int, double> change_rank(const EventTrend& trend) {
     switch (trend.verdict) {
-        case Verdict::Worse: return {2, trend.factor};
-        case Verdict::Better: return {0, trend.factor};
+        case Verdict::Worse: return {2, trend.factor.value_or(HUGE_VAL)};
+        case Verdict::Better: return {0, trend.factor.value_or(0)};
         default: return {1, static_cast<double>(trend.delays)};
     }
 }
@@ -222,11 +317,11 @@ Reply get_overview(EvidenceStore& store, const Route& route) {
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     std::vector<EventTrend> trends;
     const Status looked = store.activity(question, [&](EventActivity&& activity) {
-        trends.push_back(trend_of(activity, span));
+        trends.push_back(reports::trend_of(activity, span));
         return success();
     });
     if (!looked) return failure(looked.error());
-    judge_trends(trends);
+    reports::judge_trends(trends);
     std::stable_sort(trends.begin(), trends.end(),
                      [&](const EventTrend& a, const EventTrend& b) { return stands_before(a, b, order); });
     Filter of_losses = question.filter;
@@ -238,10 +333,18 @@ Reply get_overview(EvidenceStore& store, const Route& route) {
     const auto newest = newest_causes(*causes);
     json::object answer = span_json(span);
     answer["total"] = json_number(trends.size());
+    const CausesById known = by_id(*causes);
+    std::size_t explained = 0;
     json::array events;
     for (const EventTrend& trend : trends) {
         if (events.size() == std::get<PageQuestion>(page).limit) break;
         json::object event = trend_json(trend);
+        event["extent"] = nullptr;
+        if (trend.lasting && trend.verdict == Verdict::Worse && explained++ < changes_explained) {
+            auto extent = extent_of_change(store, question.filter, trend, span.now_ns, known);
+            if (!extent) return failure(extent.error());
+            event["extent"] = std::move(*extent);
+        }
         const auto cause = newest.find(trend.event);
         event["newest_cause"] = cause == newest.end() ? json::value(nullptr) : cause_record_json(*cause->second);
         events.push_back(std::move(event));
@@ -255,9 +358,9 @@ Reply get_split(EvidenceStore& store, const Route& route) {
     auto asked = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&asked)) return reply_of(*wrong);
     auto& filter = std::get<Filter>(asked);
-    const auto wanted = trend_span(filter, ClockSnapshot::take().realtime_ns);
-    if (const auto* wrong = std::get_if<Refusal>(&wanted)) return reply_of(*wrong);
-    const auto& span = std::get<TrendSpan>(wanted);
+    const auto wanted = reports::trend_span(filter, ClockSnapshot::take().realtime_ns);
+    if (!wanted) return reply_of({400, wanted.error().message});
+    const TrendSpan& span = *wanted;
     const auto by = read_split(route.parameter("by").value_or(""));
     if (!by) return reply_of({400, "\"by\": expected host, build or unit"});
     filter.from_ns = span.from_ns;
@@ -289,6 +392,35 @@ Reply get_split(EvidenceStore& store, const Route& route) {
         {"other_names", json_number(other_names)}});
 }
 
+Reply get_change(EvidenceStore& store, const Route& route) {
+    auto read = read_asked(route, route.arguments[0]);
+    if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
+    const ActivityQuestion& question = std::get<Asked>(read).question;
+    const TrendSpan& span = std::get<Asked>(read).span;
+    std::optional<EventTrend> trend;
+    const Status looked = store.activity(question, [&](EventActivity&& activity) {
+        trend = reports::trend_of(activity, span);
+        return success();
+    });
+    if (!looked) return failure(looked.error());
+    json::object answer{{"change", nullptr}};
+    if (!trend || !trend->lasting) return json_reply(answer);
+    const auto report =
+        report_change(store, question.filter, *trend->lasting, trend->runs_recorded, span.now_ns, change_runs_read);
+    if (!report) return failure(report.error());
+    const auto causes = store.causes(question.filter.event, causes_read);
+    if (!causes) return failure(causes.error());
+    answer["change"] = change_json(*trend->lasting);
+    answer["runs_recorded"] = trend->runs_recorded;
+    answer["before_ns"] = json_digits(report->before_ns);
+    answer["to_ns"] = json_digits(report->to_ns);
+    answer["hosts"] = split_report_json(report->hosts);
+    answer["builds"] = split_report_json(report->builds);
+    answer["units"] = split_report_json(report->units);
+    answer["causes"] = shifts_json(report->causes, by_id(*causes));
+    return json_reply(answer);
+}
+
 Reply get_trend(EvidenceStore& store, const Route& route) {
     auto read = read_asked(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
@@ -299,13 +431,13 @@ Reply get_trend(EvidenceStore& store, const Route& route) {
     EventActivity nothing;
     nothing.event = route.arguments[0];
     const Status looked = store.activity(question, [&](EventActivity&& activity) {
-        trends.push_back(trend_of(activity, span));
+        trends.push_back(reports::trend_of(activity, span));
         builds = builds_json(activity);
         return success();
     });
     if (!looked) return failure(looked.error());
-    if (trends.empty()) trends.push_back(trend_of(nothing, span));
-    judge_trends(trends);
+    if (trends.empty()) trends.push_back(reports::trend_of(nothing, span));
+    reports::judge_trends(trends);
     json::object answer = span_json(span);
     for (auto& [name, value] : trend_json(trends.front())) answer[name] = value;
     answer["builds_seen"] = std::move(builds);

@@ -11,6 +11,8 @@ namespace lagtrap::server {
 [[nodiscard]] Reply get_overview(EvidenceStore& store, const Route& route);
 // One event: percentiles over time, its builds, changes of level.
 [[nodiscard]] Reply get_trend(EvidenceStore& store, const Route& route);
+// Where an event's lasting change happened, and which causes came with it.
+[[nodiscard]] Reply get_change(EvidenceStore& store, const Route& route);
 // One event's runs over time, split by host, build or unit.
 [[nodiscard]] Reply get_split(EvidenceStore& store, const Route& route);
 

@@ -92,6 +92,7 @@ constexpr RouteRow rows[] = {
     {Method::Get, "/api/v1/events", "F search limit after", reading, Work::Light, answer<list_events>},
     {Method::Get, "/api/v1/overview", "F search order limit", reading, Work::Heavy, answer<get_overview>},
     {Method::Get, "/api/v1/events/{event}/trend", "F", reading, Work::Heavy, answer<get_trend>},
+    {Method::Get, "/api/v1/events/{event}/change", "F", reading, Work::Heavy, answer<get_change>},
     {Method::Get, "/api/v1/events/{event}/split", "F by", reading, Work::Heavy, answer<get_split>},
     {Method::Get, "/api/v1/builds", "", reading, Work::Light, answer<list_build_labels>},
     {Method::Put, "/api/v1/builds/{build}", "", upload, Work::Light, answer<label_build>, small_body_bytes},

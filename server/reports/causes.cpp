@@ -386,6 +386,7 @@ void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint3
     for (const TreeRun& run : tree_.runs()) {
         Build& build = builds[run.build];
         ++build.shown.runs;
+        if (run.delayed) ++build.shown.delayed;
         build.first_ns = std::min(build.first_ns, run.begin_realtime_ns);
     }
     for (const std::uint32_t run : affected) {

@@ -33,6 +33,7 @@ struct CauseFrame {
 struct CauseBuild {
     std::string build;
     std::uint64_t runs = 0;       // delayed and normal
+    std::uint64_t delayed = 0;    // of these
     std::uint64_t affected = 0;   // delayed
     std::uint64_t excess_ns = 0;  // mean extra time of an affected run
 };

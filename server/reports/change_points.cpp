@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <boost/math/distributions/students_t.hpp>
 
@@ -11,129 +12,414 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr std::size_t least_builds = 3;
+constexpr std::size_t least_side = 3;
+constexpr std::size_t window_units = 50;
 // Splits with up to this times the p-value are examined first: separating what they divide can make
 // others more significant.
-constexpr double weak_factor = 10;
+constexpr double weak_factor = 100;
+// Of Welch's test, which examines the place that the other test has confirmed.
+constexpr double highest_welch_p = 0.001;
+constexpr double count_offset = 3.0 / 8;  // for the square root of a count (Anscombe, 1948)
+constexpr std::size_t cycles_to_know_one = 4;
 
-using Series = std::vector<double>;
+using Places = std::vector<std::size_t>;
 
+// The known units, and where they are in the series.
+struct KnownUnits {
+    LevelKind kind = LevelKind::Value;
+    std::vector<LevelUnit> units;
+    Places places;
+};
+
+// A stretch's level on a scale on which its variance does not depend on it: the value itself, or
+// twice the root of the share.
 struct Stretch {
-    double mean = 0;
-    double variance = 0;
+    double level = 0;
+    double share = 0;  // sum / weight
+    double weight = 0;
+    double variance = 0;  // of the level, for a weight of 1
     double count = 0;
 };
 
-Stretch stretch_of(const Series& series, std::size_t begin, std::size_t end) {
-    Stretch stretch;
-    stretch.count = static_cast<double>(end - begin);
-    for (std::size_t i = begin; i < end; ++i) stretch.mean += series[i] / stretch.count;
-    for (std::size_t i = begin; i < end; ++i) stretch.variance += std::pow(series[i] - stretch.mean, 2);
-    stretch.variance /= std::max(stretch.count - 1, 1.0);
-    return stretch;
+class StretchSums {
+  public:
+    explicit StretchSums(const KnownUnits& known)
+        : known_(known), sums_(known.units.size() + 1, 0), weights_(known.units.size() + 1, 0) {
+        for (std::size_t i = 0; i < known.units.size(); ++i) {
+            sums_[i + 1] = sums_[i] + known.units[i].sum;
+            weights_[i + 1] = weights_[i] + known.units[i].weight;
+        }
+    }
+    [[nodiscard]] double weight(std::size_t begin, std::size_t end) const { return weights_[end] - weights_[begin]; }
+    [[nodiscard]] double level(std::size_t begin, std::size_t end) const {
+        const double sum = sums_[end] - sums_[begin], weight = weights_[end] - weights_[begin];
+        return known_.kind == LevelKind::Value ? sum / weight
+                                               : 2 * std::sqrt((std::max(sum, 0.0) + count_offset) / weight);
+    }
+    [[nodiscard]] double share(std::size_t begin, std::size_t end) const {
+        return std::max(sums_[end] - sums_[begin], known_.kind == LevelKind::Count ? 0.0 : -HUGE_VAL) /
+               weight(begin, end);
+    }
+    [[nodiscard]] Stretch stretch(std::size_t begin, std::size_t end) const {
+        Stretch stretch{level(begin, end), share(begin, end), weight(begin, end), 0, static_cast<double>(end - begin)};
+        for (std::size_t i = begin; i < end; ++i) stretch.variance += square_of(i, stretch.share);
+        stretch.variance = std::max(stretch.variance / std::max(stretch.count - 1, 1.0), least_variance());
+        return stretch;
+    }
+    // Counting alone varies by 1; clocks are not more accurate than the other.
+    [[nodiscard]] double least_variance() const { return known_.kind == LevelKind::Value ? 1e-8 : 1; }
+
+  private:
+    [[nodiscard]] double square_of(std::size_t unit, double share) const {
+        const LevelUnit& one = known_.units[unit];
+        const double away = one.sum - one.weight * share;
+        if (known_.kind == LevelKind::Value) return away * away;
+        return share > 0 ? away * away / (one.weight * share) : 0;
+    }
+
+    const KnownUnits& known_;
+    std::vector<double> sums_, weights_;
+};
+
+double two_sided_p(double t, double freedom) {
+    return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(std::max(freedom, 1.0)), std::abs(t)));
 }
 
-// Two-sided Welch's t-test of the series before and from `place`.
-double welch_p(const Series& series, std::size_t begin, std::size_t place, std::size_t end) {
-    const Stretch a = stretch_of(series, begin, place);
-    const Stretch b = stretch_of(series, place, end);
-    // Medians without any variance would make everything significant; clocks are not more accurate
-    // than this.
-    constexpr double least_variance = 1e-8;
-    const double a_part = std::max(a.variance, least_variance) / a.count;
-    const double b_part = std::max(b.variance, least_variance) / b.count;
-    const double t = std::abs(a.mean - b.mean) / std::sqrt(a_part + b_part);
+double welch_p(const Stretch& a, const Stretch& b) {
+    const double a_part = a.variance / a.weight, b_part = b.variance / b.weight;
     const double freedom =
         std::pow(a_part + b_part, 2) / (a_part * a_part / (a.count - 1) + b_part * b_part / (b.count - 1));
-    return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), t));
+    return two_sided_p((a.level - b.level) / std::sqrt(a_part + b_part), freedom);
 }
 
-// The split with the largest weighted distance between the means of both sides; 0 if the stretch is
-// too short.
-std::size_t best_split(const Series& series, std::size_t begin, std::size_t end) {
-    std::vector<double> sums(end - begin + 1, 0);
-    for (std::size_t i = begin; i < end; ++i) sums[i - begin + 1] = sums[i - begin] + series[i];
-    std::size_t best = 0;
-    double most = 0;
-    for (std::size_t place = begin + least_builds; place + least_builds <= end; ++place) {
-        const auto n = static_cast<double>(place - begin);
-        const auto m = static_cast<double>(end - place);
-        const double distance = sums[place - begin] / n - (sums.back() - sums[place - begin]) / m;
-        const double weight = n * m / (n + m) * distance * distance;
-        if (weight <= most) continue;
-        most = weight;
-        best = place;
-    }
-    return best;
+// For a weight of 1.
+double common_variance(const Stretch& a, const Stretch& b) {
+    return (a.variance * (a.count - 1) + b.variance * (b.count - 1)) / (a.count + b.count - 2);
 }
 
-void split(const Series& series, std::size_t begin, std::size_t end, double highest_p,
-           std::vector<std::size_t>& splits) {
-    const std::size_t place = best_split(series, begin, end);
-    if (place == 0 || welch_p(series, begin, place, end) > highest_p) return;
-    split(series, begin, place, highest_p, splits);
-    splits.push_back(place);
-    split(series, place, end, highest_p, splits);
+// `clumping`: how many times the variance of a mean is what independent units would have.
+double common_p(const Stretch& a, const Stretch& b, double clumping) {
+    const double freedom = a.count + b.count - 2;
+    const double error = std::sqrt(clumping * common_variance(a, b) * (1 / a.weight + 1 / b.weight));
+    return two_sided_p((a.level - b.level) / error, freedom / clumping);
 }
 
-std::uint64_t median_of(std::span<const BuildMedian> builds, std::size_t begin, std::size_t end) {
+// The mean of the smaller four fifths of the squared differences of units that are `lag` apart:
+// changes of level and bursts are in the rest.
+double mean_square_of_differences(const std::vector<double>& values, std::size_t lag) {
+    std::vector<double> squares;
+    for (std::size_t i = lag; i < values.size(); ++i) squares.push_back(std::pow(values[i] - values[i - lag], 2));
+    std::sort(squares.begin(), squares.end());
+    squares.resize(squares.size() - squares.size() / 5);
+    double sum = 0;
+    for (const double square : squares) sum += square;
+    return squares.empty() ? 0 : sum / static_cast<double>(squares.size());
+}
+
+// How many times the variance of a mean is what independent units would have, because neighbouring
+// units are alike. From the variogram, which changes of level hardly influence.
+double clumping_of(const KnownUnits& known) {
+    constexpr std::size_t longest_lag = 6;
+    constexpr double most = 10;
+    if (known.units.size() < 4 * longest_lag) return 1;
+    const StretchSums sums(known);
+    const double share = sums.share(0, known.units.size());
     std::vector<double> values;
-    for (std::size_t i = begin; i < end; ++i) values.push_back(static_cast<double>(builds[i].median_ns));
-    return static_cast<std::uint64_t>(median(std::move(values)));
+    for (const LevelUnit& unit : known.units)
+        values.push_back(known.kind == LevelKind::Value
+                             ? unit.sum
+                             : (unit.sum - unit.weight * share) / std::sqrt(std::max(unit.weight * share, 1e-12)));
+    const double whole = mean_square_of_differences(values, longest_lag);
+    if (whole <= 0) return 1;
+    double clumping = 1;
+    for (std::size_t lag = 1; lag < longest_lag; ++lag)
+        clumping += 2 * (1 - mean_square_of_differences(values, lag) / whole);
+    return std::clamp(clumping, 1.0, most);
 }
 
-// The changes at the splits, each judged by the builds between its neighbours.
-std::vector<ChangePoint> changes_at(std::span<const BuildMedian> builds, const Series& series,
-                                    const std::vector<std::size_t>& splits) {
-    std::vector<ChangePoint> changes;
-    for (std::size_t i = 0; i < splits.size(); ++i) {
-        const std::size_t begin = i == 0 ? 0 : splits[i - 1];
-        const std::size_t end = i + 1 == splits.size() ? builds.size() : splits[i + 1];
-        ChangePoint change;
-        change.place = splits[i];
-        change.build = builds[splits[i]].build;
-        change.before_ns = median_of(builds, begin, splits[i]);
-        change.after_ns = median_of(builds, splits[i], end);
-        change.change = static_cast<double>(change.after_ns) / std::max(static_cast<double>(change.before_ns), 1.0) - 1;
-        change.p_value = welch_p(series, begin, splits[i], end);
-        changes.push_back(std::move(change));
+class Splitter {
+  public:
+    Splitter(const KnownUnits& known, const ChangeOptions& options)
+        : known_(known), options_(options), sums_(known), clumping_(clumping_of(known)) {
+        for (const std::size_t place : options.likely) {
+            const auto first = std::lower_bound(known.places.begin(), known.places.end(), place);
+            const auto unit = static_cast<std::size_t>(first - known.places.begin());
+            if (unit >= least_side && unit + least_side <= known.units.size()) likely_.push_back(unit);
+        }
     }
-    return changes;
+
+    [[nodiscard]] Places split() const {
+        Places splits;
+        const std::size_t count = known_.units.size();
+        split(0, count, splits);
+        for (std::size_t begin = 0; begin + window_units < count; begin += window_units / 2)
+            split(begin, std::min(begin + window_units, count), splits);
+        for (const std::size_t place : likely_)
+            if (p_value(0, place, count) <= highest_p(place) * weak_factor) splits.push_back(place);
+        std::sort(splits.begin(), splits.end());
+        // Of splits closer together than the minimum length of a side, keep the first, or a likely one.
+        Places apart;
+        for (const std::size_t place : splits)
+            if (apart.empty() || place - apart.back() >= least_side) {
+                apart.push_back(place);
+            } else if (is_likely(place)) {
+                apart.back() = place;
+            }
+        constexpr int rounds = 5;
+        remove_weak(apart);
+        for (int round = 0; round < rounds && improve(apart); ++round) remove_weak(apart);
+        return apart;
+    }
+
+    [[nodiscard]] std::vector<ChangePoint> changes_at(const Places& splits) const {
+        std::vector<ChangePoint> changes;
+        for (std::size_t i = 0; i < splits.size(); ++i) {
+            const std::size_t begin = i == 0 ? 0 : splits[i - 1];
+            const std::size_t end = i + 1 == splits.size() ? known_.units.size() : splits[i + 1];
+            changes.push_back({splits[i], sums_.share(begin, splits[i]), sums_.share(splits[i], end),
+                               p_value(begin, splits[i], end)});
+        }
+        return changes;
+    }
+
+  private:
+    // The larger p-value of the two tests, Welch's on the scale of the other.
+    [[nodiscard]] double p_value(std::size_t begin, std::size_t place, std::size_t end) const {
+        const Stretch a = sums_.stretch(begin, place), b = sums_.stretch(place, end);
+        return std::max(common_p(a, b, clumping_), welch_p(a, b) * highest_p(place) / highest_welch_p);
+    }
+
+    [[nodiscard]] bool is_likely(std::size_t place) const {
+        return std::find(likely_.begin(), likely_.end(), place) != likely_.end();
+    }
+    [[nodiscard]] double highest_p(std::size_t place) const {
+        return is_likely(place) ? options_.highest_likely_p : options_.highest_p;
+    }
+
+    [[nodiscard]] bool large_enough(const ChangePoint& change) const {
+        if (known_.kind == LevelKind::Value)
+            return std::abs(change.after - change.before) >= std::log1p(options_.least_change);
+        const double low = std::min(change.before, change.after), high = std::max(change.before, change.after);
+        return high >= low * (1 + options_.least_change);
+    }
+
+    // The weighted distance between the levels of both sides.
+    [[nodiscard]] double gain(std::size_t begin, std::size_t place, std::size_t end) const {
+        const double n = sums_.weight(begin, place), m = sums_.weight(place, end);
+        const double distance = sums_.level(begin, place) - sums_.level(place, end);
+        return n * m / (n + m) * distance * distance;
+    }
+
+    // The split with the largest gain; 0 if the stretch is too short. A likely place instead, if it is not
+    // plainly worse.
+    [[nodiscard]] std::size_t best_split(std::size_t begin, std::size_t end) const {
+        std::size_t best = 0;
+        double most = 0;
+        for (std::size_t place = begin + least_side; place + least_side <= end; ++place) {
+            const double gained = gain(begin, place, end);
+            if (gained <= most) continue;
+            most = gained;
+            best = place;
+        }
+        if (best == 0) return 0;
+        constexpr double plainly = 6;  // of twice the logarithm of a ratio of likelihoods
+        const Stretch a = sums_.stretch(begin, best), b = sums_.stretch(best, end);
+        double loss = plainly * clumping_ * common_variance(a, b);
+        for (const std::size_t place : likely_) {
+            if (place < begin + least_side || place + least_side > end) continue;
+            if (most - gain(begin, place, end) > loss) continue;
+            loss = most - gain(begin, place, end);
+            best = place;
+        }
+        return best;
+    }
+
+    void split(std::size_t begin, std::size_t end, Places& splits) const {
+        const std::size_t place = best_split(begin, end);
+        if (place == 0 || p_value(begin, place, end) > highest_p(place) * weak_factor) return;
+        split(begin, place, splits);
+        splits.push_back(place);
+        split(place, end, splits);
+    }
+
+    void remove_weak(Places& splits) const {
+        for (;;) {
+            const std::vector<ChangePoint> changes = changes_at(splits);
+            const auto weakest =
+                std::max_element(changes.begin(), changes.end(), [&](const ChangePoint& a, const ChangePoint& b) {
+                    const double a_weak = a.p_value / highest_p(a.place), b_weak = b.p_value / highest_p(b.place);
+                    return large_enough(a) != large_enough(b) ? large_enough(a) : a_weak < b_weak;
+                });
+            if (weakest == changes.end() || (large_enough(*weakest) && weakest->p_value <= highest_p(weakest->place)))
+                return;
+            splits.erase(splits.begin() + (weakest - changes.begin()));
+        }
+    }
+
+    // Moves each split to the best place between its neighbours. False if all are there.
+    [[nodiscard]] bool improve(Places& splits) const {
+        bool moved = false;
+        for (std::size_t i = 0; i < splits.size(); ++i) {
+            const std::size_t begin = i == 0 ? 0 : splits[i - 1];
+            const std::size_t end = i + 1 == splits.size() ? known_.units.size() : splits[i + 1];
+            const std::size_t place = best_split(begin, end);
+            if (place == 0 || place == splits[i]) continue;
+            if (is_likely(splits[i]) && !is_likely(place)) continue;
+            splits[i] = place;
+            moved = true;
+        }
+        return moved;
+    }
+
+    const KnownUnits& known_;
+    const ChangeOptions& options_;
+    StretchSums sums_;
+    double clumping_ = 1;
+    Places likely_;  // among the known units
+};
+
+// The level around each known unit: of the stretch between splits that it is in.
+std::vector<double> shares_between(const KnownUnits& known, const Places& splits) {
+    const StretchSums sums(known);
+    std::vector<double> shares;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= splits.size(); ++i) {
+        const std::size_t end = i == splits.size() ? known.units.size() : splits[i];
+        if (begin < end) shares.insert(shares.end(), end - begin, sums.share(begin, end));
+        begin = end;
+    }
+    return shares;
+}
+
+// What one phase of a cycle, such as an hour of the day, has beyond the level around it: a
+// difference of values, or a factor of counts.
+double of_phase(const KnownUnits& known, const std::vector<double>& shares, const Places& members) {
+    if (known.kind == LevelKind::Value) {
+        std::vector<double> beyond;
+        for (const std::size_t i : members) beyond.push_back(known.units[i].sum - shares[i]);
+        return beyond.size() < cycles_to_know_one ? 0 : median(std::move(beyond));
+    }
+    // Few counts say little about a phase.
+    constexpr double prior = 10;
+    double counted = prior, expected = prior;
+    std::optional<std::size_t> loudest;  // a burst, perhaps
+    const auto excess = [&](std::size_t i) { return known.units[i].sum - known.units[i].weight * shares[i]; };
+    for (const std::size_t i : members)
+        if (!loudest || excess(i) > excess(*loudest)) loudest = i;
+    for (const std::size_t i : members) {
+        if (members.size() > cycles_to_know_one && i == *loudest) continue;
+        counted += known.units[i].sum;
+        expected += known.units[i].weight * shares[i];
+    }
+    return counted / expected;
+}
+
+// The series without its cycle, as far as it is known given the levels between `splits`.
+KnownUnits without_cycle(const KnownUnits& known, const Places& splits, std::size_t cycle) {
+    const std::vector<double> shares = shares_between(known, splits);
+    std::vector<Places> phases(cycle);
+    for (std::size_t i = 0; i < known.units.size(); ++i) phases[known.places[i] % cycle].push_back(i);
+    std::vector<double> beyond(known.units.size(), 0);
+    double sum = 0, weight = 0, whole = 0;
+    for (const Places& members : phases) {
+        if (members.empty()) continue;
+        const double of_members = of_phase(known, shares, members);
+        for (const std::size_t i : members) {
+            beyond[i] = of_members;
+            sum += of_members;
+            weight += known.units[i].weight * of_members;
+            whole += known.units[i].weight;
+        }
+    }
+    // The level of the whole series stays as it was.
+    const double mean = sum / static_cast<double>(known.units.size()), factor = whole / weight;
+    KnownUnits plain = known;
+    for (std::size_t i = 0; i < plain.units.size(); ++i)
+        if (known.kind == LevelKind::Value) {
+            plain.units[i].sum -= beyond[i] - mean;
+        } else {
+            plain.units[i].weight *= beyond[i] * factor;
+        }
+    return plain;
+}
+
+// The logarithm of the level from `begin` to before `end` by that of the same units one cycle
+// earlier; nullopt if there are too few to compare.
+std::optional<double> beyond_cycle(const KnownUnits& known, std::size_t begin, std::size_t end, std::size_t cycle) {
+    std::vector<double> differences;
+    LevelUnit now, then;
+    std::size_t earlier = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        if (known.places[i] < cycle) continue;
+        while (known.places[earlier] < known.places[i] - cycle) ++earlier;
+        if (known.places[earlier] != known.places[i] - cycle) continue;
+        differences.push_back(known.units[i].sum - known.units[earlier].sum);
+        now.sum += known.units[i].sum;
+        now.weight += known.units[i].weight;
+        then.sum += known.units[earlier].sum;
+        then.weight += known.units[earlier].weight;
+    }
+    if (differences.size() < least_side) return std::nullopt;
+    if (known.kind == LevelKind::Value) return median(std::move(differences));
+    return std::log((now.sum + count_offset) / now.weight * then.weight / (then.sum + count_offset));
+}
+
+bool came_round(const KnownUnits& known, const std::vector<ChangePoint>& changes, std::size_t number,
+                std::size_t cycle) {
+    const ChangePoint& change = changes[number];
+    const std::size_t end = number + 1 < changes.size() ? changes[number + 1].place : known.units.size();
+    const auto beyond = beyond_cycle(known, change.place, end, cycle);
+    if (!beyond) return false;
+    double size = change.after - change.before;
+    if (known.kind == LevelKind::Count) {
+        const StretchSums sums(known);
+        const std::size_t begin = number == 0 ? 0 : changes[number - 1].place;
+        size = 2 * std::log(sums.level(change.place, end) / sums.level(begin, change.place));
+    }
+    return *beyond * (size < 0 ? -1 : 1) < std::abs(size) / 2;
+}
+
+KnownUnits known_of(std::span<const LevelUnit> units, LevelKind kind) {
+    KnownUnits known;
+    known.kind = kind;
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        if (units[i].weight <= 0) continue;
+        known.units.push_back(units[i]);
+        known.places.push_back(i);
+    }
+    return known;
+}
+
+// The known units without the cycle, twice: first by the level of each cycle, then by the levels
+// between the changes that are left.
+KnownUnits removed_cycle(const KnownUnits& known, const ChangeOptions& options, std::size_t cycle) {
+    Places cycles;
+    for (std::size_t i = 1; i < known.units.size(); ++i)
+        if (known.places[i] / cycle != known.places[i - 1] / cycle) cycles.push_back(i);
+    const KnownUnits roughly = without_cycle(known, cycles, cycle);
+    return without_cycle(known, Splitter(roughly, options).split(), cycle);
 }
 
 }  // namespace
 
-std::vector<ChangePoint> find_change_points(std::span<const BuildMedian> builds, const ChangeOptions& options) {
-    Series series;
-    for (const BuildMedian& build : builds) {
-        series.push_back(std::log(static_cast<double>(std::max<std::uint64_t>(build.median_ns, 1))));
+std::vector<ChangePoint> find_change_points(std::span<const LevelUnit> units, const ChangeOptions& options) {
+    KnownUnits known = known_of(units, options.kind);
+    if (known.units.size() < 2 * least_side) return {};
+    std::vector<std::size_t> cycles = options.cycles;
+    if (!cycles.empty() && cycles.front() > 1 && known.units.size() >= cycles_to_know_one * cycles.front()) {
+        known = removed_cycle(known, options, cycles.front());
+        cycles.erase(cycles.begin());
     }
-    const std::size_t window = std::max(options.window, 2 * least_builds);
-    std::vector<std::size_t> splits;
-    for (std::size_t begin = 0;; begin += window / 2) {
-        const std::size_t end = std::min(begin + window, series.size());
-        split(series, begin, end, options.highest_p * weak_factor, splits);
-        if (end == series.size()) break;
+    const Splitter splitter(known, options);
+    const std::vector<ChangePoint> found = splitter.changes_at(splitter.split());
+    std::vector<ChangePoint> changes;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto again = [&](std::size_t cycle) { return came_round(known, found, i, cycle); };
+        if (std::any_of(cycles.begin(), cycles.end(), again)) continue;
+        changes.push_back(found[i]);
+        changes.back().place = known.places[found[i].place];
     }
-    std::sort(splits.begin(), splits.end());
-    // Windows overlap. Of splits closer together than the minimum length of a side, keep the first.
-    std::vector<std::size_t> apart;
-    for (const std::size_t place : splits) {
-        if (apart.empty() || place - apart.back() >= least_builds) apart.push_back(place);
-    }
-    for (;;) {
-        std::vector<ChangePoint> changes = changes_at(builds, series, apart);
-        const auto too_small = [&](const ChangePoint& change) {
-            return std::abs(change.change) < options.least_change;
-        };
-        const auto weakest =
-            std::max_element(changes.begin(), changes.end(), [&](const ChangePoint& a, const ChangePoint& b) {
-                return too_small(a) != too_small(b) ? too_small(b) : a.p_value < b.p_value;
-            });
-        if (weakest == changes.end()) return changes;
-        if (!too_small(*weakest) && weakest->p_value <= options.highest_p) return changes;
-        apart.erase(apart.begin() + (weakest - changes.begin()));
-    }
+    return changes;
 }
 
 }  // namespace lagtrap::server::reports

@@ -1,39 +1,52 @@
-// Finds builds at which an event's durations changed permanently. Pure functions; any thread.
+// Finds when the level of a series changed permanently. Pure functions; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace lagtrap::server::reports {
 
-// The median of a build's clean runs of one event and start.
-struct BuildMedian {
-    std::string build;
-    std::uint64_t median_ns = 0;
-    std::uint64_t runs = 0;
+// A unit of a series without gaps, such as an hour. The level of several units is the sum of `sum`
+// by the sum of `weight`.
+struct LevelUnit {
+    double sum = 0;
+    double weight = 0;  // 0: unknown
+};
+
+enum class LevelKind : std::uint8_t {
+    Value,  // `sum` is a value whose noise is alike in all units, such as the logarithm of a duration; weight is 1
+    Count,  // `sum` counts some of `weight`, such as delays among runs; noise is at least that of counting
 };
 
 struct ChangePoint {
-    std::size_t place = 0;                      // index of the first build after the change
-    std::string build;                          // that build
-    std::uint64_t before_ns = 0, after_ns = 0;  // medians of the builds between this change and its neighbours
-    double change = 0;                          // after / before - 1
+    std::size_t place = 0;         // index of the first unit after the change
+    double before = 0, after = 0;  // levels between this change and its neighbours
     double p_value = 1;
 };
 
 struct ChangeOptions {
-    std::size_t window = 50;  // builds examined together
-    double highest_p = 0.001;
-    double least_change = 0.05;
+    LevelKind kind = LevelKind::Value;
+    // Units of regular cycles, shortest first, such as 24 and 168 hours. The shortest is removed from the
+    // series if there are four cycles or more. Otherwise, and for all others, a change is ignored if more
+    // than half of it also happened one cycle earlier.
+    std::vector<std::size_t> cycles;
+    double highest_p = 3e-5;  // low, because the place of a change is searched
+    // Units at which something happened that may have caused a change, such as a new build, in order. A
+    // change there needs less evidence, and a change whose place is uncertain is moved there.
+    std::vector<std::size_t> likely;
+    double highest_likely_p = 5e-4;
+    double least_change = 0.05;  // after / before - 1; for values, which are logarithms, its logarithm
 };
 
-// `builds` oldest first. Splits the series of log(median) by the E-divisive means statistic
-// (Matteson and James, 2014) within windows. Then removes splits, weakest first, until Welch's
-// t-test confirms all of them and all are large enough, as Hunter does (Fleming and others, ICPE
-// 2023). Each side of a change has at least three builds.
-[[nodiscard]] std::vector<ChangePoint> find_change_points(std::span<const BuildMedian> builds,
+// Oldest first. Each side of a change has at least three known units. Splits the series at the
+// largest distance between the means of both sides (binary segmentation), in whole and within
+// windows. Then removes splits, weakest first, until tests confirm all of them and all are large
+// enough, as Hunter does (Fleming and others, ICPE 2023). Two tests must agree: Welch's, because
+// one side may vary more than the other, and one with the common variance of both sides, increased
+// as neighbouring units are correlated, because the place is searched.
+[[nodiscard]] std::vector<ChangePoint> find_change_points(std::span<const LevelUnit> units,
                                                           const ChangeOptions& options = {});
 
 }  // namespace lagtrap::server::reports

@@ -262,7 +262,24 @@ class Api(ServerCase):
         self.assertEqual([(event["event"], event["verdict"]) for event in overview["events"]],
                          [("checkout", "worse"), ("steady", "unchanged"), ("mended", "better")])
         checkout = overview["events"][0]
-        self.assertAlmostEqual(checkout["factor"], 4, delta=0.3)
+        lasting = checkout["lasting"]
+        self.assertEqual((lasting["build"], lasting["from_first_run"]), ("bbbb2222bbbb2222", True))
+        self.assertLess(abs(int(lasting["from_ns"]) - int(overview["to_ns"]) + 3 * 3600 * 10**9), 3600 * 10**9)
+        self.assertAlmostEqual(checkout["factor"], lasting["after"] / lasting["before"] if lasting["before"] else None)
+        p99 = [change for change in checkout["changes"] if change["measure"] == "p99"]
+        self.assertAlmostEqual(p99[-1]["after"] / p99[-1]["before"], 4, delta=0.3)
+        self.assertEqual(checkout["extent"]["hosts"]["total"], 1)
+        self.assertIsNone(overview["events"][1]["extent"])
+        _, change = checker.ask("GET", "/api/v1/events/checkout/change")
+        self.assertEqual(change["change"], lasting)
+        self.assertEqual([part["name"] for part in change["builds"]["parts"]][0], "bbbb2222bbbb2222")
+        self.assertEqual(change["causes"], [])
+        self.assertEqual(checker.ask("GET", "/api/v1/events/steady/change")[1], {"change": None})
+        # A week has too few days to compare, but hours enough.
+        now_ns = int(time.time()) * 10**9
+        _, week = checker.ask("GET", f"/api/v1/overview?from={now_ns - 7 * 24 * 3600 * 10**9}&to={now_ns}")
+        self.assertEqual([(event["event"], event["verdict"]) for event in week["events"]],
+                         [("checkout", "worse"), ("steady", "unchanged"), ("mended", "better")])
         hours = {change["from_ns"] for change in checkout["changes"]}
         self.assertEqual(hours, {str(int(overview["to_ns"]) - 3 * 3600 * 10**9)})
         self.assertEqual({change["build"] for change in checkout["changes"]}, {"bbbb2222bbbb2222"})

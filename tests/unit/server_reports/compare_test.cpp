@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/reports/change_points.hpp"
 #include "server/reports/rank_test.hpp"
 
 namespace lagtrap::server::reports::compare_test {
@@ -171,47 +170,6 @@ TEST(RankTest, q_values_are_benjamini_and_hochbergs) {
                 testing::ElementsAre(testing::DoubleNear(0.03, 1e-9), testing::DoubleNear(0.04, 1e-9),
                                      testing::DoubleNear(0.04, 1e-9)));
     EXPECT_THAT(q_values({0.001}, 100), testing::ElementsAre(testing::DoubleNear(0.1, 1e-9)));
-}
-
-std::vector<BuildMedian> builds_of(const std::vector<double>& medians_ms, std::mt19937_64& engine) {
-    std::normal_distribution<double> noise(0, 0.02);
-    std::vector<BuildMedian> builds;
-    for (std::size_t i = 0; i < medians_ms.size(); ++i) {
-        const double median_ns = medians_ms[i] * 1e6 * std::exp(noise(engine));
-        builds.push_back({"b" + std::to_string(i), static_cast<std::uint64_t>(median_ns), 100});
-    }
-    return builds;
-}
-
-TEST(ChangePoints, finds_the_builds_at_which_it_changed) {
-    int right = 0;
-    for (std::uint64_t seed = 0; seed < 50; ++seed) {
-        std::mt19937_64 engine(seed);
-        std::vector<double> medians(40, 10.0);
-        medians.insert(medians.end(), 30, 12.0);
-        medians.insert(medians.end(), 40, 9.0);
-        const auto changes = find_change_points(builds_of(medians, engine));
-        right += changes.size() == 2 && changes[0].build == "b40" && changes[1].build == "b70" ? 1 : 0;
-        if (changes.size() != 2) continue;
-        EXPECT_NEAR(changes[0].change, 0.2, 0.03);
-        EXPECT_NEAR(changes[1].change, -0.25, 0.03);
-    }
-    EXPECT_GE(right, 48);
-}
-
-TEST(ChangePoints, is_silent_about_noise_and_small_changes) {
-    int spoken = 0;
-    for (std::uint64_t seed = 0; seed < 50; ++seed) {
-        std::mt19937_64 engine(seed);
-        spoken += find_change_points(builds_of(std::vector<double>(100, 10.0), engine)).empty() ? 0 : 1;
-        std::vector<double> medians(40, 10.0);
-        medians.insert(medians.end(), 40, 10.2);
-        spoken += find_change_points(builds_of(medians, engine)).empty() ? 0 : 1;
-    }
-    EXPECT_LE(spoken, 2);
-    EXPECT_TRUE(find_change_points({}).empty());
-    const std::vector<BuildMedian> few{{"a", 1, 1}, {"b", 100, 1}};
-    EXPECT_TRUE(find_change_points(few).empty());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "server/reports/worsening.hpp"
 
 #include <cmath>
+#include <map>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -9,7 +10,6 @@ namespace lagtrap::server::reports::worsening_test {
 namespace {
 
 using testing::IsEmpty;
-using testing::SizeIs;
 
 constexpr std::uint64_t hour = 3'600'000'000'000;
 
@@ -40,54 +40,114 @@ TEST(ShareTest, UnitsWithoutRunsSayNothing) {
     EXPECT_LT(*share_test(std::vector<UnitShare>(8, {100, 0}), std::vector<UnitShare>(8, {100, 1})), 0.01);
 }
 
-std::vector<SeriesUnit> series_of(const std::vector<double>& values_ms, std::mt19937_64& engine) {
-    std::normal_distribution<double> noise(0, 0.05);
-    std::vector<SeriesUnit> series;
-    for (std::size_t i = 0; i < values_ms.size(); ++i)
-        series.push_back({i * hour, values_ms[i] * 1e6 * std::exp(noise(engine))});
-    return series;
+// An event of 300 runs an hour, 2 % of them delays.
+class EventHistory {
+  public:
+    EventHistory(std::size_t hours, std::uint64_t seed) : engine_(seed) {
+        history_.unit_ns = hour;
+        history_.units.resize(hours);
+        for (std::size_t i = 0; i < hours; ++i) history_.units[i].from_ns = i * hour;
+        factors_.assign(hours, 1);
+    }
+    // From an hour on, p99 and delays are `factor` times what they were, for runs of `build`.
+    EventHistory& change(std::size_t from, double factor, const std::string& build = "old") {
+        for (std::size_t i = from; i < factors_.size(); ++i) {
+            factors_[i] = factor;
+            builds_[i] = build;
+        }
+        return *this;
+    }
+    History make() {
+        std::normal_distribution<double> noise(0, 0.05);
+        for (std::size_t i = 0; i < history_.units.size(); ++i) {
+            HistoryUnit& unit = history_.units[i];
+            unit.runs = 300;
+            unit.p50_ns = 10e6 * std::exp(noise(engine_));
+            unit.p99_ns = 100e6 * factors_[i] * std::exp(noise(engine_));
+            unit.delays = std::poisson_distribution<int>(6 * factors_[i])(engine_);
+            const auto build = builds_.find(i);
+            unit.builds = {{build == builds_.end() ? "old" : build->second, unit.runs, unit.delays}};
+        }
+        return history_;
+    }
+
+  private:
+    std::mt19937_64 engine_;
+    History history_;
+    std::vector<double> factors_;
+    std::map<std::size_t, std::string> builds_;
+};
+
+std::optional<LastingChange> lasting_of(const History& history, const std::vector<BuildBegin>& begins = {}) {
+    return lasting_change(history, find_steps(history, begins), begins);
 }
 
-TEST(LevelChanges, TheLastFourHoursAreEnough) {
+TEST(LastingChange, TheLastFourHoursAreEnough) {
     int right = 0;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
-        std::mt19937_64 engine(seed);
-        std::vector<double> values(44, 100.0);
-        values.insert(values.end(), 4, 400.0);
-        values[10] = 0;  // an hour without runs
-        auto series = series_of(values, engine);
-        const auto changes = level_changes(series, 24);
-        right += changes.size() == 1 && changes[0].from_ns == 44 * hour && changes[0].after > 3 * changes[0].before;
+        History history = EventHistory(48, seed).change(44, 4).make();
+        history.units[10] = {10 * hour, 0, 0, 0, 0, {}};  // an hour without runs
+        const auto change = lasting_of(history);
+        right += change && change->step.from_ns == 44 * hour && change->step.after > 3 * change->step.before ? 1 : 0;
     }
     EXPECT_GE(right, 97);
 }
 
-TEST(LevelChanges, WhatBecameFasterHasChangedToo) {
+TEST(LastingChange, WhatBecameFasterHasChangedToo) {
     int right = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        std::mt19937_64 engine(seed);
-        std::vector<double> values(48, 200.0);
-        for (std::size_t i = 40; i < 48; ++i) values[i] = 50;
-        const auto changes = level_changes(series_of(values, engine), 24);
-        right += changes.size() == 1 && changes[0].from_ns == 40 * hour && changes[0].before > 3 * changes[0].after;
+        const auto change = lasting_of(EventHistory(48, seed).change(40, 0.25).make());
+        right += change && change->step.from_ns == 40 * hour && change->step.before > 3 * change->step.after ? 1 : 0;
     }
     EXPECT_GE(right, 19);
 }
 
-TEST(LevelChanges, WhatComesRoundEveryDayIsNone) {
-    int spoken = 0;
+TEST(LastingChange, NamesTheBuildThatCameWithItAndItsFirstRun) {
+    int right = 0;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
-        std::mt19937_64 engine(seed);
-        std::vector<double> values;
-        for (std::size_t i = 0; i < 48; ++i) values.push_back(i % 24 >= 9 && i % 24 < 18 ? 200.0 : 100.0);
-        // The first day has nothing to compare with: what it shows may be its first rise.
-        for (const LevelChange& change : level_changes(series_of(values, engine), 24))
-            spoken += change.from_ns >= 24 * hour ? 1 : 0;
+        const History history = EventHistory(7 * 24, seed).change(60, 1, "older").change(100, 2, "new").make();
+        const std::uint64_t first_ns = 100 * hour + hour / 4;
+        const auto change = lasting_of(history, {{"older", 60 * hour}, {"new", first_ns}});
+        right += change && change->build == "new" && change->from_first_run && change->step.from_ns == first_ns ? 1 : 0;
+    }
+    EXPECT_GE(right, 97);
+    const auto unknown = lasting_of(EventHistory(7 * 24, 1).change(100, 2, "new").make());
+    ASSERT_TRUE(unknown);
+    EXPECT_EQ(unknown->step.from_ns, 100 * hour);
+    EXPECT_FALSE(unknown->from_first_run);
+    EXPECT_EQ(lasting_of(EventHistory(7 * 24, 1).change(100, 2, "old").make())->build, "");
+}
+
+TEST(LastingChange, WhatWasUndoneDoesNotLast) {
+    int spoken = 0;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        spoken += lasting_of(EventHistory(7 * 24, seed).change(80, 3).change(120, 1).make()) ? 1 : 0;
+        spoken += lasting_of(EventHistory(7 * 24, seed + 1000).make()) ? 1 : 0;
     }
     EXPECT_LE(spoken, 1);
-    std::mt19937_64 engine(1);
-    EXPECT_THAT(level_changes(series_of(std::vector<double>(48, 0), engine), 24), IsEmpty());
-    EXPECT_THAT(level_changes({}, 24), IsEmpty());
+    // A partly undone change does.
+    const auto change = lasting_of(EventHistory(7 * 24, 7).change(80, 4).change(140, 3.2).make());
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->step.from_ns, 80 * hour);
+    EXPECT_FALSE(lasting_of({}));
+}
+
+TEST(LastingChange, OfDelaysAloneCountsDelaysByHour) {
+    std::mt19937_64 engine(5);
+    History history;
+    history.unit_ns = hour;
+    history.runs_recorded = false;
+    for (std::size_t i = 0; i < 100; ++i) {
+        HistoryUnit unit{i * hour, 1, static_cast<double>(std::poisson_distribution<int>(i < 70 ? 0.5 : 4)(engine)),
+                         0,        0, {}};
+        unit.builds = {{i < 70 ? "old" : "new", unit.delays, unit.delays}};
+        history.units.push_back(unit);
+    }
+    const auto change = lasting_of(history);
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->step.figure, Figure::Delays);
+    EXPECT_NEAR(static_cast<double>(change->step.from_ns / hour), 70, 2);
+    EXPECT_EQ(change->build, "new");
 }
 
 TEST(FalseDiscoveryShares, AreOfAllTests) {

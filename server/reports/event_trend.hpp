@@ -1,32 +1,36 @@
 // Trends: an event's figures over time and against the period before, for the overview and the
-// event's page.
+// event's page. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "server/api/routes.hpp"
+#include "core/result.hpp"
 #include "server/reports/worsening.hpp"
 #include "server/store/activity.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::reports {
 
 // A period in whole units of UTC, and the period of the same length before it.
 struct TrendSpan {
     ActivityUnit unit = ActivityUnit::Hour;
     std::uint64_t unit_ns = 0;
     std::uint64_t before_ns = 0, from_ns = 0, to_ns = 0;
+    // Changes of level are also searched by hours of this time, whatever the unit: the fifteen days up to
+    // the end of the period, or the hour that it is now.
+    std::uint64_t hours_from_ns = 0, hours_to_ns = 0;
+    std::uint64_t now_ns = 0;  // the end of the data: the period may end later
 
     [[nodiscard]] std::size_t units() const { return static_cast<std::size_t>((to_ns - from_ns) / unit_ns); }
 };
 
 // From the filter's times, rounded up to hours, or to days for more than four days. The last 24
-// hours if the filter has no times. A refusal for more than 400 days.
-[[nodiscard]] std::variant<TrendSpan, Refusal> trend_span(const Filter& filter, std::uint64_t now_ns);
+// hours if the filter has no times. ErrorKind::Invalid for times in the wrong order and for more than
+// 400 days.
+[[nodiscard]] Result<TrendSpan> trend_span(const Filter& filter, std::uint64_t now_ns);
 
 struct TrendUnit {
     std::uint64_t from_ns = 0;
@@ -44,11 +48,7 @@ struct Measure {
 enum class Verdict { Worse, Unchanged, Better, Untested };
 [[nodiscard]] std::string_view verdict_name(Verdict verdict);
 
-struct Since {
-    std::string measure;  // "p50" or "p99"
-    reports::LevelChange change;
-    std::string build;  // the build of most runs after the change, with few before; may be empty
-};
+[[nodiscard]] std::string_view figure_name(Figure figure);  // "p50", "p99" or "delays"
 
 struct EventTrend {
     std::string event;
@@ -60,13 +60,17 @@ struct EventTrend {
     std::vector<TrendUnit> units;                  // both periods, without gaps
     Measure p50, p99;                              // nanoseconds
     Measure delay_share;                           // of runs; delays per unit if runs are not recorded
-    std::vector<Since> changes;                    // changes of level, oldest first
+    std::vector<LastingChange> changes;            // changes of level in either period, oldest first
+    // The change that lasts, even if it is older than both periods; it decides the verdict.
+    std::optional<LastingChange> lasting;
+    bool searched = false;        // there are enough hours to find changes of level
+    bool covers_periods = false;  // these hours include both periods
     Verdict verdict = Verdict::Untested;
-    double factor = 1;  // of the largest significant change
+    std::optional<double> factor = 1;  // of the lasting or largest significant change; nullopt: from 0
 };
 
 [[nodiscard]] EventTrend trend_of(const EventActivity& activity, const TrendSpan& span);
 // Sets q-values, verdict and factor of all events that are judged together.
 void judge_trends(std::vector<EventTrend>& trends);
 
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::reports
