@@ -19,6 +19,10 @@ test("what got worse stands first, and two clicks away is since when and with wh
   await first.getByRole("link").first().click();
   await page.waitForURL(/\/event\/.*span=24h/);
   await page.getByTestId("trend-verdict").getByText(/Slower since/).waitFor();
+  const where = page.getByRole("region", { name: "Where it changed" });
+  await where.getByTestId("where").getByText(/the only host/).waitFor();
+  await where.getByRole("button", { name: "build", exact: true }).click();
+  await where.getByRole("rowheader", { name: world.worse.build }).waitFor();
   const trend = page.getByRole("region", { name: "Trend" });
   await trend.getByTestId("changes").getByText(world.worse.build).first().waitFor();
   assert.ok((await trend.locator("svg line.change").count()) >= 1);

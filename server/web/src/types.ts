@@ -15,6 +15,10 @@ export type CauseRecord = Schemas["CauseRecord"];
 export type CauseCount = Schemas["CauseCount"];
 export type CauseLife = Schemas["CauseLife"];
 export type EventTrend = Schemas["EventTrend"];
+export type Change = Schemas["Change"];
+export type ChangeSplit = Schemas["ChangeSplit"];
+export type PartsChanged = Schemas["PartsChanged"];
+export type SlowRuns = Schemas["SlowRuns"];
 export type Trend = Schemas["Trend"];
 export type SplitPart = Schemas["SplitPart"];
 export type Split = Schemas["Split"];
@@ -86,7 +90,7 @@ export interface TrendSpan {
 }
 export interface OverviewAnswer extends TrendSpan {
   total: number;
-  events: (EventTrend & { newest_cause: CauseRecord | null })[];
+  events: Schemas["OverviewEvent"][];
   lost: Losses;
 }
 export interface PartShift {

@@ -1,9 +1,10 @@
 // Percentiles over time on a logarithmic scale, with level changes and first runs of builds marked.
 import { useState } from "preact/hooks";
-import { formatCount, formatDuration, formatFactor, formatTime, plural } from "../format";
+import { formatCount, formatDuration, formatTime, plural } from "../format";
 import { BuildName } from "../builds";
 import { Scroll } from "../parts";
-import type { LevelChange, Trend } from "../types";
+import type { Trend } from "../types";
+import { levelChangeText } from "../verdict";
 
 const width = 1000;
 const height = 200;
@@ -78,7 +79,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
             {labels.map((index) => <line key={`time ${index}`} class="grid" x1={index * step} x2={index * step} y1="0" y2={height} />)}
             <line class="split" x1={place(trend.from_ns) * width} x2={place(trend.from_ns) * width} y1="0" y2={height} />
             {newcomers.map((build) => <line key={build.build} class="build" x1={place(build.first_ns) * width} x2={place(build.first_ns) * width} y1={height - 14} y2={height} />)}
-            {trend.changes.map((change) => <line key={change.measure + change.from_ns} class={change.after_ns > change.before_ns ? "change worse" : "change"} x1={place(change.from_ns) * width} x2={place(change.from_ns) * width} y1="0" y2={height} />)}
+            {trend.changes.map((change) => <line key={change.measure + change.from_ns} class={change.after > change.before ? "change worse" : "change"} x1={place(change.from_ns) * width} x2={place(change.from_ns) * width} y1="0" y2={height} />)}
             {series.map((name) => lines(units[name], y, step).map((points, index) => <polyline key={name + index} class={name} points={points} />))}
             {at !== null && <line class="cursor" x1={(at + 0.5) * step} x2={(at + 0.5) * step} y1="0" y2={height} />}
           </svg>
@@ -86,7 +87,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
         <div class="trend-times" aria-hidden="true">{labels.map((index) => <span key={index} style={{ left: `${(index / count) * 100}%` }}>{formatTime(time(index)).slice(digits[0], digits[1])}</span>)}</div>
       </div>
       <ul class="legend trend-legend">{series.map((name) => <li key={name}><span class={`stroke ${name}`} aria-hidden="true" /> {name}</li>)}</ul>
-      <ChangeList changes={trend.changes} />
+      <ChangeList trend={trend} />
       <details class="sub">
         <summary>Show builds as a table</summary>
         <BuildTable trend={trend} />
@@ -95,14 +96,14 @@ export function TrendChart({ trend }: { trend: Trend }) {
   );
 }
 
-function ChangeList({ changes }: { changes: LevelChange[] }) {
+function ChangeList({ trend }: { trend: Trend }) {
+  const { changes } = trend;
   if (changes.length === 0) return <p class="muted">No level change beyond the usual hourly, daily and weekly variation.</p>;
   return (
     <ul class="changes" data-testid="changes">
       {changes.map((change) => (
         <li key={change.measure + change.from_ns}>
-          <strong>{formatTime(change.from_ns).slice(0, 16)}</strong>: {change.measure} went from {formatDuration(change.before_ns)} to {formatDuration(change.after_ns)}{" "}
-          <span class={change.after_ns > change.before_ns ? "problem" : ""}>({formatFactor(change.after_ns / Math.max(1, change.before_ns))})</span>
+          <strong>{formatTime(change.from_ns).slice(0, 16)}</strong>: {levelChangeText(trend, change)}
           {change.build !== null && <>, with build <BuildName id={change.build} /></>} <span class="muted">p = {change.p_value.toPrecision(2)}</span>
         </li>
       ))}

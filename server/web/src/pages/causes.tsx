@@ -28,7 +28,8 @@ function culpritOf(cause: Cause): string {
   return found ? stateName(found) : "";
 }
 
-export function CauseList({ event, filters }: { event: string; filters: Filters }) {
+// `first`: the ids of causes that stand before all others.
+export function CauseList({ event, filters, first = [] }: { event: string; filters: Filters; first?: string[] }) {
   const loaded = useGet<Causes>(`/api/v1/events/${encodeURIComponent(event)}/causes${apiQuery(filters)}`);
   return (
     <Section title="Causes of the delays" id="causes">
@@ -46,7 +47,7 @@ export function CauseList({ event, filters }: { event: string; filters: Filters 
             ) : (
               <>
                 <ol class="causes">
-                  {data.causes.map((cause, index) => <CauseItem key={cause.signature} cause={cause} first={index === 0} />)}
+                  {newFirst(data.causes, first).map((cause, index) => <CauseItem key={cause.signature} cause={cause} first={index === 0} came={isOneOf(cause, first)} />)}
                 </ol>
                 <p class="unexplained">
                   <strong>{formatShare(1 - data.unexplained_share)}</strong> of the extra time is explained, <strong>{formatShare(data.unexplained_share)}</strong> unexplained.
@@ -61,7 +62,15 @@ export function CauseList({ event, filters }: { event: string; filters: Filters 
   );
 }
 
-function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
+function isOneOf(cause: Cause, ids: string[]): boolean {
+  return cause.record != null && ids.includes(cause.record.id);
+}
+
+function newFirst(causes: Cause[], first: string[]): Cause[] {
+  return [...causes.filter((cause) => isOneOf(cause, first)), ...causes.filter((cause) => !isOneOf(cause, first))];
+}
+
+function CauseItem({ cause, first, came }: { cause: Cause; first: boolean; came: boolean }) {
   const [open, setOpen] = useState(first);
   const address = causeAddress(cause);
   return (
@@ -76,6 +85,7 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
             <span>{plural(cause.hosts, "host")}{cause.users > 0 && `, ${plural(cause.users, "user")}`}</span>
             <span class="cause-share"><meter min={0} max={1} value={cause.share} aria-hidden="true" /> {formatShare(cause.share)} of the extra time</span>
             {cause.record && <span><CauseStatusTag cause={cause.record} /> first seen {formatAge(cause.record.first_ns, Date.now())}{cause.record.owner !== "" && `, ${cause.record.owner}`}</span>}
+            {came && <span class="tag">came with the change</span>}
             {cause.single_host && <span class="tag">few hosts</span>}
           </span>
         </summary>
@@ -105,11 +115,13 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
 // screen readers.
 function BuildHistory({ cause }: { cause: Cause }) {
   const builds = cause.builds.slice(-24);
-  const highest = Math.max(0.01, ...builds.map((build) => (build.runs > 0 ? build.affected / build.runs : 0)));
+  const of_runs = builds.some((build) => build.rate !== null);
+  const share = (build: Build) => (of_runs ? (build.rate ?? 0) : build.delayed > 0 ? build.affected / build.delayed : 0);
+  const highest = Math.max(of_runs ? 1e-6 : 0.01, ...builds.map(share));
   const width = 22;
   return (
     <div class="history">
-      <h3>Recorded runs affected, by build</h3>
+      <h3>{of_runs ? "Runs affected, by build" : "Recorded delays affected, by build"}</h3>
       {builds.length === 0 ? (
         <p class="muted">No builds known.</p>
       ) : (
@@ -119,7 +131,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
               const height = Math.max(share(build) > 0 ? 1.5 : 0.5, (share(build) / highest) * 56);
               return (
                 <rect key={build.build} class={build.affected > 0 ? "hit" : "none"} x={index * width + 2} y={60 - height} width={width - 4} height={height}>
-                  <title>{`${build.build}: ${build.affected} of ${build.runs} runs, +${formatDuration(build.excess_ns)}`}</title>
+                  <title>{`${build.build}: ${formatShare(share(build))}, ${build.affected} of ${build.delayed} recorded delays, +${formatDuration(build.excess_ns)}`}</title>
                 </rect>
               );
             })}
@@ -131,7 +143,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
               {[...builds].reverse().slice(0, 4).map((build) => (
                 <tr key={build.build}>
                   <th scope="row"><BuildName id={build.build} /></th>
-                  <td class="number">{formatCount(build.affected)} of {formatCount(build.runs)}</td>
+                  <td class="number" title={`${formatCount(build.affected)} of ${formatCount(build.delayed)} recorded delays`}>{formatShare(share(build))}</td>
                   <td class="number">{build.affected > 0 ? `+${formatDuration(build.excess_ns)}` : "none"}</td>
                 </tr>
               ))}
@@ -143,9 +155,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
   );
 }
 
-function share(build: Cause["builds"][number]): number {
-  return build.runs > 0 ? build.affected / build.runs : 0;
-}
+type Build = Cause["builds"][number];
 
 // The flame graph of a typical delay against normal runs, with the function at fault marked.
 function ExamplePicture({ cause }: { cause: Cause }) {

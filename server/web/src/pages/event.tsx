@@ -10,6 +10,7 @@ import type { Place } from "../router";
 import type { DelaySummary, Session, Summary } from "../types";
 import { CauseList } from "./causes";
 import { compareAddress } from "./compare_sets";
+import { ChangeSection, newCauses, useChange } from "./event_change";
 import { DelaysOnly } from "./event_delays";
 import { Runs } from "./event_runs";
 import { SplitSection } from "./event_split";
@@ -44,6 +45,7 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
   const delays = useGet<DelaySummary>(none ? `${path}/delays${apiQuery(of_delays)}` : null);
   const only_delays = none && delays.data !== null && delays.data.delays > 0;
   const trend = useTrend(event, filters);
+  const change = useChange(event, filters);
   const narrowed = narrowing(filters).length > 0;
   return (
     <main id="main">
@@ -75,7 +77,8 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
               <Figures summary={data} />
               <div class="columns">
                 <div>
-                  <CauseList event={event} filters={filters} />
+                  <ChangeSection change={change} filters={filters} place={place} />
+                  <CauseList event={event} filters={filters} first={newCauses(change)} />
                   <SplitSection event={event} filters={filters} place={place} />
                 </div>
                 <div>

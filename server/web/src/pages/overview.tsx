@@ -9,7 +9,7 @@ import { Help } from "../help";
 import { CauseStatusTag, Empty, FunctionName, Ready, Time, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { EventList, OverviewAnswer, Session } from "../types";
-import { VerdictTag, changeText } from "../verdict";
+import { VerdictTag, changeText, partsText } from "../verdict";
 import { Lost, NoEvents } from "./events";
 import { FirstSteps } from "./first_steps";
 
@@ -79,7 +79,7 @@ function Ranking({ data, filters, order }: { data: OverviewAnswer; filters: Filt
               </th>
             ))}
             <th scope="col" class="number">Builds</th>
-            <th scope="col">Newest cause</th>
+            <th scope="col">Cause</th>
           </tr>
         </thead>
         <tbody>{data.events.map((event) => <Row key={event.event} trend={event} split={split} filters={filters} />)}</tbody>
@@ -106,7 +106,9 @@ function Cell({ value, change, children }: { value: string; change?: ComponentCh
 }
 
 function Row({ trend, split, filters }: { trend: OverviewAnswer["events"][number]; split: number; filters: Filters }) {
-  const { units, runs_recorded, newest_cause: cause } = trend;
+  const { units, runs_recorded, extent } = trend;
+  const cause = extent?.cause ?? trend.newest_cause;
+  const where = extent && (partsText(extent.hosts, "hosts") ?? partsText(extent.units, "units"));
   const tone = trend.verdict === "worse" ? "bad" : undefined;
   const delays = trend.delay_share;
   const share = runs_recorded ? formatShare(delays.now) : "";
@@ -116,14 +118,14 @@ function Row({ trend, split, filters }: { trend: OverviewAnswer["events"][number
         <a href={eventAddress(trend.event, filters)}>{trend.event}</a>
         {!runs_recorded && <span class="tag" title={'Only delays are recorded (record="delays"); durations are those of delays'}>delays only</span>}
       </th>
-      <td><VerdictTag trend={trend} /></td>
+      <td><VerdictTag trend={trend} />{where && <small class="under">{where}</small>}</td>
       <Cell value={formatDuration(trend.p50.now_ns)} change={changeText(trend.p50.before_ns, trend.p50.now_ns, trend.p50.q_value)}><Sparkline values={units.p50} split={split} gaps /></Cell>
       <Cell value={formatDuration(trend.p99.now_ns)} change={changeText(trend.p99.before_ns, trend.p99.now_ns, trend.p99.q_value)}><Sparkline values={units.p99} split={split} gaps tone={tone} /></Cell>
       <Cell value={formatCount(trend.delays)} change={<><span class="muted">{share}</span> {changeText(delays.before, delays.now, delays.q_value)}</>}><Sparkline values={units.delays} split={split} /></Cell>
       <Cell value={runs_recorded ? formatCount(trend.runs) : "–"}>{runs_recorded && <Sparkline values={units.runs} split={split} />}</Cell>
       <td class="number">{formatCount(trend.hosts)}{trend.delayed_hosts > 0 && <small class="under">{formatCount(trend.delayed_hosts)} with recorded delays</small>}</td>
       <td class="number">{formatCount(trend.builds)}{trend.builds > 1 && <small class="under">{formatCount(trend.delayed_builds)} with delays</small>}</td>
-      <td class="newest-cause">{cause && <><a href={`/cause/${cause.id}`}><FunctionName name={cause.title} still /></a><small class="under"><CauseStatusTag cause={cause} /> <Time ns={cause.regressed_ns ?? cause.noticed_ns} age /></small></>}</td>
+      <td class="newest-cause">{cause && <><a href={`/cause/${cause.id}`}><FunctionName name={cause.title} still /></a><small class="under">{extent?.cause ? <span class="tag">came with the change</span> : <CauseStatusTag cause={cause} />} <Time ns={cause.regressed_ns ?? cause.noticed_ns} age /></small></>}</td>
     </tr>
   );
 }

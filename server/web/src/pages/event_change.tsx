@@ -1,0 +1,87 @@
+// Where an event's lasting change happened, and the causes that came with it.
+import { useBuildNames } from "../builds";
+import { type Filters, addressQuery, apiQuery } from "../filters";
+import { formatCount, formatDuration, formatFactor, formatMoment, formatShare } from "../format";
+import { useGet } from "../load";
+import { Choice, FunctionName, Scroll, Section } from "../parts";
+import { type Place, setQuery } from "../router";
+import type { Change, SlowRuns } from "../types";
+import { partsText } from "../verdict";
+
+type By = "host" | "build" | "unit";
+type FullChange = Required<Change> & { change: NonNullable<Change["change"]> };
+const parts_shown = 30;
+
+export function useChange(event: string, filters: Filters): Change | null {
+  const shown: Filters = filters.span === undefined && filters.from === undefined && filters.to === undefined ? { ...filters, span: "30d" } : filters;
+  return useGet<Change>(`/api/v1/events/${encodeURIComponent(event)}/change${apiQuery(shown)}`).data;
+}
+
+// The ids of the causes that came with the change.
+export function newCauses(change: Change | null): string[] {
+  return (change?.causes ?? []).filter((cause) => cause.came_with_change).map(({ cause }) => cause.id);
+}
+
+export function ChangeSection({ change: data, filters, place }: { change: Change | null; filters: Filters; place: Place }) {
+  if (data === null || data.change === null) return null;
+  const asked = place.query.get("where");
+  const by: By = asked === "build" || asked === "unit" ? asked : "host";
+  return (
+    <Section
+      title="Where it changed" id="change"
+      aside={<Choice<By> label="Split by" value={by} options={[["host", "host"], ["build", "build"], ["unit", "unit"]]} onChoose={(value) => setQuery({ where: value === "host" ? undefined : value })} />}
+    >
+      <NewCauses change={data as FullChange} />
+      <Parts change={data as FullChange} by={by} filters={filters} />
+    </Section>
+  );
+}
+
+function NewCauses({ change }: { change: FullChange }) {
+  const came = change.causes.filter((cause) => cause.came_with_change);
+  if (came.length === 0) return <p class="muted">No cause came with this change.</p>;
+  return (
+    <ul data-testid="new-causes">
+      {came.map(({ cause, before, after, part }) => (
+        <li key={cause.id}>
+          <span class="tag">came with the change</span> <a href={`/cause/${cause.id}`}><FunctionName name={cause.title} still /></a>: {rateText(change, before)} → {rateText(change, after)}, {formatShare(part)} of the additional delays
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function rateText(change: FullChange, rate: number): string {
+  return change.runs_recorded ? `${formatShare(rate)} of runs` : `${rate.toPrecision(2)} per hour`;
+}
+
+function Parts({ change, by, filters }: { change: FullChange; by: By; filters: Filters }) {
+  const names = useBuildNames();
+  const split = change[`${by}s`];
+  const where = partsText(split, `${by}s`);
+  const slow = change.change.measure === "delays" ? "Delays" : `Over the ${change.change.measure} before`;
+  const share = (runs: SlowRuns) => (runs.runs === 0 ? "–" : change.runs_recorded ? formatShare(runs.share) : `${runs.share.toPrecision(2)}/h`);
+  return (
+    <>
+      <p data-testid="where">{where ?? `It changed on ${split.total === 1 ? `the only ${by}` : `all ${formatCount(split.total)} ${by}s alike`}`}, {formatMoment(change.before_ns)} to {formatMoment(change.change.from_ns)} compared with the time from then to {formatMoment(change.to_ns)}.</p>
+      <Scroll label={`Before and after by ${by}`}>
+        <table class="list compact">
+          <thead><tr><th scope="col">{by}</th><th scope="col" class="number">{slow}</th><th scope="col" class="number">Change</th><th scope="col" class="number">p50</th><th scope="col" class="number">p99</th><th scope="col" class="number">Runs after</th></tr></thead>
+          <tbody>
+            {split.parts.slice(0, parts_shown).map((part) => (
+              <tr key={part.name}>
+                <th scope="row">{part.name === "" ? "unknown" : <a href={addressQuery({ ...filters, [by]: [part.name] })} title={part.name}>{by === "build" ? (names.get(part.name) ?? part.name) : part.name}</a>}</th>
+                <td class={part.changed && split.concentrated ? "number problem" : "number"}>{share(part.before)} → {share(part.after)}</td>
+                <td class="number">{part.before.share > 0 && part.after.runs > 0 ? formatFactor(part.after.share / part.before.share) : ""}</td>
+                <td class="number">{formatDuration(part.p50.before_ns)} → {formatDuration(part.p50.after_ns)}</td>
+                <td class="number">{formatDuration(part.p99.before_ns)} → {formatDuration(part.p99.after_ns)}</td>
+                <td class="number">{change.runs_recorded ? formatCount(Math.round(part.after.runs)) : "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {split.parts.length > parts_shown && <p class="muted">Showing {parts_shown} of {formatCount(split.parts.length)} {by}s, largest change first.</p>}
+    </>
+  );
+}
