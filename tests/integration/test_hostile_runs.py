@@ -157,9 +157,13 @@ def a_hot_process_goes_before_the_others_of_its_user():
         check([(limit["uid"], limit["pid"]) for limit in limits] == [(uid, hot_pid)], f"limited: {limits}")
 
 
+# By default, the table of open runs is as large as the machine's memory allows.
+FEW_OPEN_RUNS = 'shed="none" open-runs="7168"'
+
+
 def keys_without_end_leave_room():
     events = lambda program: request(program) + keyed(program)
-    with Watch(events) as daemon, Neighbour(daemon.program, "open_keys", 100_000) as hostile:
+    with Watch(events, budget=FEW_OPEN_RUNS) as daemon, Neighbour(daemon.program, "open_keys", 100_000) as hostile:
         check(hostile.says() == "opened", "no keys")
         full = daemon.event("keyed")
         check(full["open"] > 6000, f"the table is not full: {full['open']}")
@@ -172,7 +176,7 @@ def keys_without_end_leave_room():
 
 def the_same_event_has_room_for_both():
     keyed_too = lambda program: library_event("keyed", program, "1h", more="<key/>")
-    with Watch(keyed_too) as daemon, Neighbour(daemon.program, "open_keys", 100_000) as hostile:
+    with Watch(keyed_too, budget=FEW_OPEN_RUNS) as daemon, Neighbour(daemon.program, "open_keys", 100_000) as hostile:
         check(hostile.says() == "opened", "no keys")
         before = daemon.event("keyed")
         with Neighbour(daemon.program, "open_keys", 500, uid=HARMED_UID) as other:
