@@ -121,11 +121,11 @@ CallLine CallTree::line_of(const Node& node) const {
     return line;
 }
 
-void CallTree::add_lines(std::size_t node, std::uint32_t depth, std::uint64_t least_ns,
+void CallTree::add_lines(std::size_t node, std::uint32_t depth, std::uint64_t min_ns,
                          std::vector<CallLine>& lines) const {
     for (std::size_t child : children_of(node)) {
         const std::uint64_t whole_ns = nodes_[child].times.total_ns();
-        if (whole_ns < least_ns) break;
+        if (whole_ns < min_ns) break;
         std::vector<std::string> callers;
         for (;;) {
             const auto next = children_of(child);
@@ -137,13 +137,13 @@ void CallTree::add_lines(std::size_t node, std::uint32_t depth, std::uint64_t le
         line.depth = depth;
         line.functions.insert(line.functions.begin(), callers.begin(), callers.end());
         lines.push_back(std::move(line));
-        add_lines(child, depth + 1, least_ns, lines);
+        add_lines(child, depth + 1, min_ns, lines);
     }
 }
 
-std::vector<CallLine> CallTree::lines(std::uint64_t least_ns, std::size_t limit) const {
+std::vector<CallLine> CallTree::lines(std::uint64_t min_ns, std::size_t limit) const {
     std::vector<CallLine> lines;
-    add_lines(0, 0, std::max<std::uint64_t>(least_ns, 1), lines);
+    add_lines(0, 0, std::max<std::uint64_t>(min_ns, 1), lines);
     if (lines.size() <= limit) return lines;
     // A caller has at least as much time as its callees and precedes them, so the longest lines
     // also form a tree.

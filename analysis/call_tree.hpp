@@ -73,9 +73,9 @@ class CallTree {
     void add(const StackTimes& times);
     [[nodiscard]] std::uint64_t total_ns() const { return nodes_.front().times.total_ns(); }
 
-    // Callers before callees, longest first. Leaves out lines shorter than `least_ns`, and keeps
+    // Callers before callees, longest first. Leaves out lines shorter than `min_ns`, and keeps
     // the `limit` longest.
-    [[nodiscard]] std::vector<CallLine> lines(std::uint64_t least_ns, std::size_t limit) const;
+    [[nodiscard]] std::vector<CallLine> lines(std::uint64_t min_ns, std::size_t limit) const;
     // By own_ns, longest first, each function once whatever its callers; `functions` has only that
     // function.
     [[nodiscard]] std::vector<CallLine> innermost(std::size_t limit) const;
@@ -101,7 +101,7 @@ class CallTree {
     [[nodiscard]] std::vector<std::size_t> children_of(std::size_t node) const;
     [[nodiscard]] CallPlace place_of(const Node& node) const;
     [[nodiscard]] CallLine line_of(const Node& node) const;
-    void add_lines(std::size_t node, std::uint32_t depth, std::uint64_t least_ns, std::vector<CallLine>& lines) const;
+    void add_lines(std::size_t node, std::uint32_t depth, std::uint64_t min_ns, std::vector<CallLine>& lines) const;
 
     const Recording& recording_;
     std::vector<Node> nodes_;  // 0 is the root, which has no function

@@ -35,10 +35,10 @@ class Sentence {
         return text + ".";
     }
 
-    std::string of_rest(std::size_t told) const {
+    std::string of_rest(std::size_t reported) const {
         std::map<TimeKind, std::uint64_t> times;
         std::uint64_t rest_ns = 0;
-        for (std::size_t i = told; i < causes_.causes.size(); ++i) {
+        for (std::size_t i = reported; i < causes_.causes.size(); ++i) {
             times[causes_.causes[i].doing.kind] += causes_.causes[i].doing.time_ns;
             rest_ns += causes_.causes[i].doing.time_ns;
         }
@@ -550,9 +550,9 @@ class Sentence {
 std::vector<std::string> cause_sentences(const DelayCauses& causes) {
     std::vector<std::string> sentences;
     const Sentence sentence(causes);
-    const std::size_t told = causes.told();
-    for (std::size_t i = 0; i < told; ++i) sentences.push_back(sentence.of(causes.causes[i]));
-    if (std::string rest = sentence.of_rest(told); !rest.empty()) sentences.push_back(std::move(rest));
+    const std::size_t reported = causes.reported();
+    for (std::size_t i = 0; i < reported; ++i) sentences.push_back(sentence.of(causes.causes[i]));
+    if (std::string rest = sentence.of_rest(reported); !rest.empty()) sentences.push_back(std::move(rest));
     return sentences;
 }
 

@@ -116,11 +116,11 @@ class HolderCount {
         holder.process = recording_.process_name(pid);
         holder.unit = recording_.unit_of(pid);
         holder.threads = static_cast<std::uint32_t>(threads.size());
-        std::uint64_t most_ns = 0;
+        std::uint64_t max_ns = 0;
         for (const auto& [tid, held] : threads) {
             holder.time_ns += held.time_ns;
-            if (held.time_ns <= most_ns) continue;
-            most_ns = held.time_ns;
+            if (held.time_ns <= max_ns) continue;
+            max_ns = held.time_ns;
             holder.tid = tid;
             holder.thread = recording_.thread_name(tid);
             holder.priority = held.priority;

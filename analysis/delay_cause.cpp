@@ -24,7 +24,7 @@ namespace {
 
 // Intervals examined, over all links of all chains of a delay.
 constexpr std::uint64_t visit_limit = 1'000'000;
-constexpr std::size_t told_limit = 3;
+constexpr std::size_t reported_limit = 3;
 constexpr std::size_t waker_limit = 3;
 
 // Intervals of one kind, for one reason.
@@ -425,10 +425,10 @@ class CauseSearch {
             if (end == WaitEnd::Thread) wakers[wait.waker_tid] += wait.length_ns();
             if (end == WaitEnd::Interrupt) interrupts[wait.wake_cause] += wait.length_ns();
         }
-        std::uint64_t most_ns = 0;
+        std::uint64_t max_ns = 0;
         for (const auto& [end, time_ns] : ends) {
-            if (time_ns > most_ns) doing.end = end;
-            most_ns = std::max(most_ns, time_ns);
+            if (time_ns > max_ns) doing.end = end;
+            max_ns = std::max(max_ns, time_ns);
         }
         for (const auto& [cause, time_ns] : interrupts)
             if (time_ns * 2 > ends[WaitEnd::Interrupt]) doing.interrupt = cause;
@@ -543,9 +543,10 @@ class CauseSearch {
 
 }  // namespace
 
-std::size_t DelayCauses::told() const {
+std::size_t DelayCauses::reported() const {
     std::size_t count = 0;
-    while (count < std::min(causes.size(), told_limit) && (count == 0 || causes[count].doing.time_ns * 20 >= wall_ns)) {
+    while (count < std::min(causes.size(), reported_limit) &&
+           (count == 0 || causes[count].doing.time_ns * 20 >= wall_ns)) {
         ++count;
     }
     return count;

@@ -124,7 +124,7 @@ struct DelayCauses {
     std::vector<DelayCause> causes;  // longest first; they add up to wall_ns
 
     // Number of causes worth a sentence: the longest, and others of at least 5 %; at most 3.
-    [[nodiscard]] std::size_t told() const;
+    [[nodiscard]] std::size_t reported() const;
 };
 
 // "goroutine 34", or "goroutines" if the run may have several.

@@ -63,11 +63,11 @@ class TimelineMaker {
     std::unordered_map<StackId, std::string> reasons_;
 };
 
-std::vector<TimelineInterval> join_short(const std::vector<TimelineInterval>& intervals, std::uint64_t least_ns) {
+std::vector<TimelineInterval> join_short(const std::vector<TimelineInterval>& intervals, std::uint64_t min_ns) {
     std::vector<TimelineInterval> joined;
     bool last_is_short = false;
     for (const TimelineInterval& interval : intervals) {
-        const bool is_short = interval.to_ns - interval.from_ns < least_ns;
+        const bool is_short = interval.to_ns - interval.from_ns < min_ns;
         if (is_short && last_is_short) {
             TimelineInterval both;
             both.from_ns = joined.back().from_ns;
@@ -85,8 +85,8 @@ std::vector<TimelineInterval> join_short(const std::vector<TimelineInterval>& in
 void limit_intervals(DelayTimeline& timeline, std::size_t limit) {
     const std::vector<TimelineInterval> all = std::move(timeline.intervals);
     timeline.intervals = all;
-    for (std::uint64_t least_ns = 1000; timeline.intervals.size() > limit; least_ns *= 2) {
-        timeline.intervals = join_short(all, least_ns);
+    for (std::uint64_t min_ns = 1000; timeline.intervals.size() > limit; min_ns *= 2) {
+        timeline.intervals = join_short(all, min_ns);
     }
     timeline.dropped += all.size() - timeline.intervals.size();
 }

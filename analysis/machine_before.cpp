@@ -7,8 +7,8 @@
 namespace lagtrap::analysis {
 namespace {
 
-constexpr std::size_t most_shown = 20;
-constexpr std::uint64_t least_length_ns = 100'000'000;  // shorter histories have only a few samples
+constexpr std::size_t max_shown = 20;
+constexpr std::uint64_t min_length_ns = 100'000'000;  // shorter histories have only a few samples
 
 struct Use {
     std::set<std::uint32_t> pids;
@@ -63,7 +63,7 @@ std::vector<EarlierDiskWaits> disk_waits(const Recording& recording, std::uint64
     for (auto& [pid, sum] : by_process) waits.push_back(std::move(sum));
     std::stable_sort(waits.begin(), waits.end(),
                      [](const auto& a, const auto& b) { return a.longest_ns > b.longest_ns; });
-    if (waits.size() > most_shown) waits.resize(most_shown);
+    if (waits.size() > max_shown) waits.resize(max_shown);
     return waits;
 }
 
@@ -75,7 +75,7 @@ std::optional<MachineBefore> machine_before(const Recording& recording, const tr
     if (length_ns == 0 || interval_ns == 0) return std::nullopt;
     const std::uint64_t from_ns = recording.begin_ns - std::min(recording.begin_ns, length_ns);
     const std::uint64_t to_ns = std::min(delay.begin_ns, recording.begin_ns);
-    if (to_ns < from_ns + least_length_ns) return std::nullopt;
+    if (to_ns < from_ns + min_length_ns) return std::nullopt;
     MachineBefore before;
     before.length_ns = to_ns - from_ns;
     std::map<std::string, Use> uses;
@@ -94,7 +94,7 @@ std::optional<MachineBefore> machine_before(const Recording& recording, const tr
     for (const auto& [name, use] : uses) before.processes.push_back(described(recording, name, use, of_all));
     std::stable_sort(before.processes.begin(), before.processes.end(),
                      [](const auto& a, const auto& b) { return a.share > b.share; });
-    if (before.processes.size() > most_shown) before.processes.resize(most_shown);
+    if (before.processes.size() > max_shown) before.processes.resize(max_shown);
     before.disk_waits = disk_waits(recording, from_ns, to_ns);
     return before;
 }

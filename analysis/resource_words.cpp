@@ -56,11 +56,11 @@ std::string limit_words(const MemoryOfGroup& group, std::uint32_t pid) {
     const GroupMemory& memory = group.memory;
     if (memory.pid == 0 || memory.pid != pid || memory.limit_bytes == 0) return "";
     const std::string limit = format_byte_size(memory.limit_bytes);
-    const std::uint64_t most_bytes = std::max({memory.file_bytes, memory.anonymous_bytes, memory.shared_bytes});
-    const std::string most = " (" + format_byte_size(most_bytes) + ")";
-    if (most_bytes * 2 < memory.used_bytes) return limit;
-    if (most_bytes == memory.shared_bytes) return limit + ", most of it used by shared memory and tmpfs" + most;
-    const bool of_files = most_bytes == memory.file_bytes;
+    const std::uint64_t max_bytes = std::max({memory.file_bytes, memory.anonymous_bytes, memory.shared_bytes});
+    const std::string most = " (" + format_byte_size(max_bytes) + ")";
+    if (max_bytes * 2 < memory.used_bytes) return limit;
+    if (max_bytes == memory.shared_bytes) return limit + ", most of it used by shared memory and tmpfs" + most;
+    const bool of_files = max_bytes == memory.file_bytes;
     const std::string text =
         limit + ", most of it used by " + (of_files ? "cached files" : "its processes' memory") + most;
     if (memory.filler_pid == 0) return text;

@@ -46,12 +46,12 @@ std::uint32_t thread_that_should_accept(const Recording& recording, const Socket
         if (accepts(recording, thread, known)) accepting.push_back(&thread);
     }
     std::uint32_t found = 0;
-    std::uint64_t most_ns = 0;
+    std::uint64_t max_ns = 0;
     for (const Thread* thread : accepting.empty() ? threads : accepting) {
         const std::uint64_t time_ns = busy_ns(recording, thread->tid, window);
-        if (found != 0 && time_ns <= most_ns) continue;
+        if (found != 0 && time_ns <= max_ns) continue;
         found = thread->tid;
-        most_ns = time_ns;
+        max_ns = time_ns;
     }
     return found;
 }

@@ -15,7 +15,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-constexpr std::size_t least_samples = 3;
+constexpr std::size_t min_samples = 3;
 // A holder that releases its lock on another CPU runs until the release. Allow for the time the
 // spinner needs to notice it.
 constexpr std::uint64_t release_slack_ns = 1'000'000;
@@ -124,7 +124,7 @@ class SpinMarker {
         for (auto from = seen_.begin(); from != seen_.end();) {
             const auto to =
                 std::find_if(from, seen_.end(), [&](const SpinSighting& one) { return one.spin != from->spin; });
-            if (static_cast<std::size_t>(to - from) < least_samples)
+            if (static_cast<std::size_t>(to - from) < min_samples)
                 for (auto one = from; one != to; ++one) one->spin = SpinKind::None;
             from = to;
         }

@@ -65,10 +65,10 @@ struct Path {
 };
 
 void finish(const Recording& recording, FunctionSum& sum) {
-    std::uint64_t most_ns = 0;
+    std::uint64_t max_ns = 0;
     for (const auto& [place, time_ns] : sum.lines) {
-        if (time_ns <= most_ns) continue;
-        most_ns = time_ns;
+        if (time_ns <= max_ns) continue;
+        max_ns = time_ns;
         sum.time.source = recording.name(place.first);
         sum.time.line = place.second;
     }

@@ -37,7 +37,7 @@ double weight_of(const ThreadDoing& doing) {
     }
 }
 
-constexpr double most_weight_of_idling = 0.3;
+constexpr double max_weight_of_idling = 0.3;
 
 double weight_of(const DelayCauses& causes) {
     double weight = 0;
@@ -49,7 +49,7 @@ double weight_of(const DelayCauses& causes) {
 bool waits_for_work(const DelayCauses& causes) {
     std::uint64_t idle_ns = 0;
     for (const DelayCause& cause : causes.causes)
-        if (cause.doing.kind == TimeKind::Blocked && weight_of(cause.doing) <= most_weight_of_idling)
+        if (cause.doing.kind == TimeKind::Blocked && weight_of(cause.doing) <= max_weight_of_idling)
             idle_ns += cause.doing.time_ns;
     return is_nearly(idle_ns, causes.wall_ns);
 }

@@ -7,7 +7,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-constexpr std::uint64_t least_told_bytes = 8 << 20;
+constexpr std::uint64_t min_reported_bytes = 8 << 20;
 // The kernel writes data back once it is older than vm.dirty_expire_centisecs (30 s), and checks
 // every few seconds.
 constexpr std::uint64_t written_late_ns = 40'000'000'000;
@@ -76,7 +76,7 @@ WrittenData written_in(const Recording& recording, Window window, std::string_vi
         data.path = recording.name(file.path);
         data.disk = recording.name(file.disk);
     }
-    if (data.bytes < least_told_bytes) return {};
+    if (data.bytes < min_reported_bytes) return {};
     find_open_writer(recording, most, data);
     if (data.writer_pid == 0) find_ended_writer(recording, window, data);
     return data;

@@ -25,7 +25,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define ENOUGH_TRIES 4
 
-const volatile __u64 least_ns = 0;    /* shorter trees are not reported */
+const volatile __u64 min_ns = 0;      /* shorter trees are not reported */
 const volatile __u32 goid_offset = 0; /* for a Go program: offset of a goroutine's number in its structure */
 
 /* Number of open trees; user space decrements it for trees that it ends itself. At 0, a hit of a
@@ -233,7 +233,7 @@ static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree*
     if (!root || !all) return;
     __sync_fetch_and_add(&all->trees, 1);
     tree->end_ns = now_ns;
-    if (now_ns - root->begin_ns < least_ns) {
+    if (now_ns - root->begin_ns < min_ns) {
         __sync_fetch_and_add(&all->short_trees, 1);
         __sync_lock_test_and_set(&tree->state, LAGTRAP_TREE_FREE);
         return;

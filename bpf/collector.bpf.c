@@ -225,7 +225,7 @@ int BPF_PROG(on_reset, const struct sock* sk) {
     return note_connecting(sk, LAGTRAP_FILE_CONNECT_REFUSED, bpf_get_current_pid_tgid());
 }
 
-static __always_inline void tell_owner(struct lagtrap_wait_file* record) {
+static __always_inline void report_owner(struct lagtrap_wait_file* record) {
     fill_header(&record->header, LAGTRAP_RECORD_WAIT_FILE, sizeof(*record), bpf_ktime_get_ns());
     bpf_ringbuf_output(&records, record, sizeof(*record), BPF_RB_NO_WAKEUP);
 }
@@ -239,26 +239,26 @@ int BPF_PROG(on_socket_state, const struct sock* sk, int old_state, int new_stat
     if (!wanted) return 0;
     __u8 kind = listened ? listener_kind(sk) : LAGTRAP_FILE_OWNER;
     struct lagtrap_wait_file record = owner_record(kind, wanted->socket, bpf_get_current_pid_tgid() >> 32);
-    tell_owner(&record);
+    report_owner(&record);
     return 0;
 }
 
 /* A file of which a disk has written a part more. */
-static __always_inline void tell_written(struct written_scratch* out, struct inode* inode, struct written_file* file,
-                                         struct request* request) {
+static __always_inline void report_written(struct written_scratch* out, struct inode* inode, struct written_file* file,
+                                           struct request* request) {
     __builtin_memset(&out->record, 0, sizeof(out->record));
     out->record.file = written_number((__u64)inode);
     out->record.bytes = file->bytes;
     struct gendisk* disk = FOR_POINTERS(request)->q->disk;
     if (disk) bpf_probe_read_kernel_str(out->record.name, sizeof(out->record.name), disk->disk_name);
     __u64 size = sizeof(out->record);
-    if (file->told_bytes == 0) out->record.path_bytes = read_path_of_inode(inode, out->path);
+    if (file->reported_bytes == 0) out->record.path_bytes = read_path_of_inode(inode, out->path);
     size += out->record.path_bytes;
     barrier_var(size); /* as in note_stack */
     if (size > __builtin_offsetof(struct written_scratch, is_used)) return;
     fill_header(&out->record.header, LAGTRAP_RECORD_WRITTEN, size, bpf_ktime_get_ns());
     if (bpf_ringbuf_output(&records, out, size, BPF_RB_NO_WAKEUP)) return;
-    file->told_bytes = out->record.bytes;
+    file->reported_bytes = out->record.bytes;
     files_written_in = recording.capture;
 }
 
@@ -272,12 +272,12 @@ int BPF_PROG(on_write_done, struct request* request, int error, unsigned int byt
     struct written_scratch* out = file ? bpf_map_lookup_elem(&written_scratch, &zero) : NULL;
     if (!out || out->is_used) return 0;
     out->is_used = 1;
-    tell_written(out, inode, file, request);
+    report_written(out, inode, file, request);
     out->is_used = 0;
     return 0;
 }
 
-static long tell_ended_writer(__u32 place, __u32* until) {
+static long report_ended_writer(__u32 place, __u32* until) {
     struct lagtrap_written* ended = bpf_map_lookup_elem(&ended_writers, &place);
     if (!ended || ended->ended_ns == 0) return 1;
     struct lagtrap_written record = *ended;
@@ -296,11 +296,11 @@ int on_open_file(struct bpf_iter__task_file* ctx) {
     __u64 now_ns = bpf_ktime_get_ns();
     if (open_files_until_ns == 0) {
         open_files_until_ns = now_ns + OPEN_FILES_NS;
-        if (files_written) bpf_loop(ENDED_WRITERS, tell_ended_writer, NULL, 0);
+        if (files_written) bpf_loop(ENDED_WRITERS, report_ended_writer, NULL, 0);
     }
     if (now_ns >= open_files_until_ns) return 0;
     struct lagtrap_wait_file owner = owner_of(file, task->tgid);
-    if (owner.kind != 0) tell_owner(&owner);
+    if (owner.kind != 0) report_owner(&owner);
     struct lagtrap_written writer = {.file = number_if_written(file), .pid = task->tgid};
     if (writer.file == 0) return 0;
     fill_header(&writer.header, LAGTRAP_RECORD_WRITTEN, sizeof(writer), now_ns);

@@ -187,7 +187,7 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
         caller->probes_ns += probes_ns + function->around_ns;
     }
     /* If some begins are not reported, this end may belong to a call inside this one. */
-    if (net_ns >= all->least_ns && !function->unbegun) send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
+    if (net_ns >= all->min_ns && !function->unbegun) send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
 }
 
 static __always_inline void end_left_call(struct traced_thread* thread, __u32 depth, __u64 now_ns) {

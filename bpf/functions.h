@@ -52,7 +52,7 @@ struct lagtrap_traced_function {
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_traced_function) == 120, "layout of functions");
 
 struct lagtrap_traced_totals {
-    __u64 least_ns;           /* shorter calls are not sent; set by user space, which raises it if too many are */
+    __u64 min_ns;             /* shorter calls are not sent; set by user space, which raises it if too many are */
     __u64 relinking_until_ns; /* until then, begins may be seen twice; set by user space */
     __u64 sent;
     __u64 not_sent; /* ring full */

@@ -95,7 +95,7 @@ static __always_inline void call_for_turn(__u64 now_ns) {
 }
 
 /* Counts records that do not fit. */
-static __always_inline void tell_history(const void* record, __u64 size, __u64 now_ns) {
+static __always_inline void report_history(const void* record, __u64 size, __u64 now_ns) {
     struct lagtrap_capture_counters* counters = my_counters();
     if (bpf_ringbuf_output(&records, (void*)record, size, BPF_RB_NO_WAKEUP) && counters)
         __sync_fetch_and_add(&counters->history_lost, 1);
@@ -163,7 +163,7 @@ static __always_inline int note_wait_end(void* ctx, struct task_struct* wakee) {
         if (in_run && stack && has_memory && now_ns - begin_ns >= HISTORY_LONG_WAIT_NS && may_walk(now_ns))
             record.waker_user_stack_id = note_history_stack(stack, record.waker_pid, now_ns);
     }
-    tell_history(&record, sizeof(record), now_ns);
+    report_history(&record, sizeof(record), now_ns);
     return 0;
 }
 
@@ -183,7 +183,7 @@ int on_tick(void* ctx) {
     BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
     BPF_CORE_READ_STR_INTO(&record.process, task, group_leader, comm);
     if (!(task->flags & TASK_IS_KERNEL_THREAD)) record.user_stack_id = note_history_stack(stack, record.pid, now_ns);
-    tell_history(&record, sizeof(record), now_ns);
+    report_history(&record, sizeof(record), now_ns);
     return 0;
 }
 

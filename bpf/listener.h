@@ -233,7 +233,7 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_quota) == 64, "a quota is one ca
 /* The lowest bit of a deadline, which is otherwise even: user space has reported the run. The
  * end clears the deadline and user space sets the bit, both atomically, so that exactly one of
  * them reports the delay. */
-#define LAGTRAP_DEADLINE_TOLD 1ULL
+#define LAGTRAP_DEADLINE_REPORTED 1ULL
 
 /* An open run. deadline_ns is written last and cleared first; a scan skips slots whose deadline
  * is 0. */
@@ -303,16 +303,16 @@ struct lagtrap_seen_parties {
 /* Per CPU and event. The number of runs that ended is the sum of the histogram, which excludes
  * failed and cancelled ones. */
 struct lagtrap_event_counters {
-    __u64 delays;       /* runs that ended over their threshold */
-    __u64 told_delays;  /* of those: already reported while open */
-    __u64 abandoned;    /* function left without returning, or thread, process or program gone */
-    __u64 left;         /* of those: the former, by exception or longjmp */
-    __u64 failed;       /* runs that ended at a failure marker */
-    __u64 cancelled;    /* runs that ended at a cancellation marker */
-    __u64 lost;         /* no slot was free, or evicted for another event's run */
-    __u64 expired;      /* open so long that it was evicted for a run of its own event */
-    __u64 unended_late; /* begins without an end, found after the threshold had passed */
-    __u64 withdrawn;    /* of those: already reported */
+    __u64 delays;          /* runs that ended over their threshold */
+    __u64 reported_delays; /* of those: already reported while open */
+    __u64 abandoned;       /* function left without returning, or thread, process or program gone */
+    __u64 left;            /* of those: the former, by exception or longjmp */
+    __u64 failed;          /* runs that ended at a failure marker */
+    __u64 cancelled;       /* runs that ended at a cancellation marker */
+    __u64 lost;            /* no slot was free, or evicted for another event's run */
+    __u64 expired;         /* open so long that it was evicted for a run of its own event */
+    __u64 unended_late;    /* begins without an end, found after the threshold had passed */
+    __u64 withdrawn;       /* of those: already reported */
     __u64 too_deep;
     __u64 records_lost;               /* recorded runs lost because the ring was full */
     __u64 out_of_scope;               /* hits; approximate, like those of markers */

@@ -216,7 +216,7 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
         if (class) __sync_fetch_and_add(&class->failures, 1);
     }
     ending->failed = failed;
-    bool wanted = failed || frame->wanted || net_ns >= all->least_ns || function->role != LAGTRAP_OBJECT_USE ||
+    bool wanted = failed || frame->wanted || net_ns >= all->min_ns || function->role != LAGTRAP_OBJECT_USE ||
                   frame->state == LAGTRAP_OBJECT_AFTER;
     if (!wanted) return;
     if (caller) caller->wanted = 1;

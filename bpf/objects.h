@@ -160,7 +160,7 @@ struct lagtrap_object_message {
 };
 
 struct lagtrap_object_totals {
-    __u64 least_ns;           /* shorter uses are not sent; set by user space */
+    __u64 min_ns;             /* shorter uses are not sent; set by user space */
     __u64 relinking_until_ns; /* until then, begins may be seen twice; set by user space */
     __s64 room;               /* calls that may still be sent, not counting failures; refilled by user space */
     __s64 stack_room;         /* walks still allowed where a stack is known; refilled by user space */

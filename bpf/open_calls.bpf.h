@@ -43,7 +43,7 @@ static long end_inner(__u32 index, struct open_call_walk* walk) {
 }
 
 /* Ends all calls below the one that ends here. Returns its index, from 1; 0 if it is unknown. */
-static __always_inline __u32 find_end_of_call(OPEN_CALLS_THREAD* thread, __u32 most_depth, __u64 stack_pointer,
+static __always_inline __u32 find_end_of_call(OPEN_CALLS_THREAD* thread, __u32 max_depth, __u64 stack_pointer,
                                               __u32 function, bool shared, __u64 now_ns) {
     __u32 depth = thread->depth;
     OPEN_CALLS_FRAME* innermost = frame_at(thread, depth - 1);
@@ -55,8 +55,8 @@ static __always_inline __u32 find_end_of_call(OPEN_CALLS_THREAD* thread, __u32 m
                                   .function = function,
                                   .place = depth,
                                   .shared = shared};
-    bpf_loop(most_depth, find_ended, &walk, 0);
-    if (walk.found) bpf_loop(most_depth, end_inner, &walk, 0);
+    bpf_loop(max_depth, find_ended, &walk, 0);
+    if (walk.found) bpf_loop(max_depth, end_inner, &walk, 0);
     return walk.found;
 }
 

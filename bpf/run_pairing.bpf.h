@@ -139,8 +139,8 @@ static __noinline __u64 user_word_at(__u64 address) {
 
 /* The key as reported to user space: 0 for threads, frames, and goroutines without a number. */
 static __always_inline __u64 key_of_run(const struct lagtrap_event_config* config, const struct hit* hit) {
-    bool is_told = (config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) || (hit->run_flags & LAGTRAP_RUN_OF_GOROUTINE);
-    return is_told ? hit->key : 0;
+    bool is_reported = (config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) || (hit->run_flags & LAGTRAP_RUN_OF_GOROUTINE);
+    return is_reported ? hit->key : 0;
 }
 
 /* Global, like end_run(), so that the verifier checks it once rather than on every path. Returns
@@ -189,7 +189,7 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     bool own_thread = !(hit->run_flags & (LAGTRAP_RUN_OF_GOROUTINE | LAGTRAP_RUN_IN_GO));
     if ((config->flags & LAGTRAP_EVENT_TIMES) && own_thread)
         begin_times(slot, hit->tid, hit->now_ns, config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0);
-    *(volatile __u64*)&slot->deadline_ns = (hit->begin_ns + config->threshold_ns) & ~LAGTRAP_DEADLINE_TOLD;
+    *(volatile __u64*)&slot->deadline_ns = (hit->begin_ns + config->threshold_ns) & ~LAGTRAP_DEADLINE_REPORTED;
     return 0;
 }
 
@@ -240,27 +240,28 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     struct lagtrap_run* run = &slot->run;
     __u64 elapsed_ns = hit->now_ns > run->begin_ns ? hit->now_ns - run->begin_ns : 0;
     bool delay = elapsed_ns > config->threshold_ns;
-    bool told = __sync_lock_test_and_set(&slot->deadline_ns, 0) & LAGTRAP_DEADLINE_TOLD;
+    bool reported = __sync_lock_test_and_set(&slot->deadline_ns, 0) & LAGTRAP_DEADLINE_REPORTED;
     count_ended(counters, hit, elapsed_ns);
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
-    if (delay && told) __sync_fetch_and_add(&counters->told_delays, 1);
-    bool report = delay && watch.breach_wanted && !told && !(config->flags & LAGTRAP_EVENT_UNRECORDED) &&
+    if (delay && reported) __sync_fetch_and_add(&counters->reported_delays, 1);
+    bool report = delay && watch.breach_wanted && !reported && !(config->flags & LAGTRAP_EVENT_UNRECORDED) &&
                   may_record(counters, run->begin_party);
     /* A run whose deadline triggered a capture may end before the recording starts; it belongs
      * to the recording anyway. */
-    bool record = watch.recording || told;
+    bool record = watch.recording || reported;
     bool tell = config->flags & LAGTRAP_EVENT_RECORD_RUNS;
     if (slot->times_generation) {
         __u32 how = config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0;
-        if (delay || report || told || tell) how |= TIMES_TOLD;
+        if (delay || report || reported || tell) how |= TIMES_REPORTED;
         end_times(slot, counters, hit->tid, hit->now_ns, how);
         /* The recording may start after this end. */
-        if (report || told) tell_so_far(slot, hit->tid, hit->now_ns, how);
+        if (report || reported) report_so_far(slot, hit->tid, hit->now_ns, how);
     }
     if (delay && hit->waited_for_cpu) __sync_fetch_and_add(&counters->delays_mostly[LAGTRAP_DELAY_RUNNABLE], 1);
     if (delay && !hit->waited_for_cpu) count_delay(slot, counters);
     if (!report && !record && !tell) return 0;
-    if ((config->flags & LAGTRAP_EVENT_TRACE_TEXT) && delay && (report || record) && tell_trace_text(slot, hit->now_ns))
+    if ((config->flags & LAGTRAP_EVENT_TRACE_TEXT) && delay && (report || record) &&
+        report_trace_text(slot, hit->now_ns))
         __sync_fetch_and_add(&counters->texts_lost, 1);
 
     __u32 stages = slot->stage_next;
@@ -281,7 +282,7 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     run->comm[0] = 0;
     if (run->begin_tid == run->end_tid && !hit->waited_for_cpu) bpf_get_current_comm(run->comm, sizeof(run->comm));
     if (delay) run->flags |= LAGTRAP_RUN_DELAY;
-    if (told) run->flags |= LAGTRAP_RUN_REPORTED;
+    if (reported) run->flags |= LAGTRAP_RUN_REPORTED;
     __u32 size = __builtin_offsetof(struct lagtrap_run, stages) + stages * sizeof(struct lagtrap_stage_hit);
     if (size > sizeof(struct lagtrap_run)) return 0;
     run->header.size_bytes = size;

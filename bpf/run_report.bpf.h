@@ -31,14 +31,14 @@ struct {
     __uint(max_entries, 16384);
     __type(key, __u32);   /* the process */
     __type(value, __u64); /* its identity in reports */
-} told_processes SEC(".maps");
+} reported_processes SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 16384);
     __type(key, __u64);   /* the stack's id */
     __type(value, __u32); /* lagtrap_run_quota.generation at that time */
-} told_stacks SEC(".maps");
+} reported_stacks SEC(".maps");
 
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end" /* these are the record's frames[] */
@@ -79,7 +79,7 @@ struct task_struct___leader {
 
 /* Returns the identity of the process and its program in reports. Reports the process at its
  * first run, so that user space can inspect it while it exists. */
-static __noinline __u64 tell_process(__u32 pid, __u64 now_ns) {
+static __noinline __u64 report_process(__u32 pid, __u64 now_ns) {
     struct task_struct* task = (struct task_struct*)bpf_get_current_task();
     struct task_struct___leader* leader = BPF_CORE_READ((struct task_struct___leader*)task, group_leader);
     struct lagtrap_process_report report = {.header = {.type = LAGTRAP_REPORT_PROCESS, .size_bytes = sizeof(report)}};
@@ -87,8 +87,8 @@ static __noinline __u64 tell_process(__u32 pid, __u64 now_ns) {
     struct inode* program = BPF_CORE_READ(task, mm, exe_file, f_inode);
     report.program_inode = BPF_CORE_READ(program, i_ino);
     report.process = ((report.started_ns ^ report.program_inode << 40 ^ pid) * 0x9e3779b97f4a7c15ULL) | 1;
-    __u64* told = bpf_map_lookup_elem(&told_processes, &pid);
-    if (told && *told == report.process) return report.process;
+    __u64* reported = bpf_map_lookup_elem(&reported_processes, &pid);
+    if (reported && *reported == report.process) return report.process;
     report.header.cpu = bpf_get_smp_processor_id();
     report.header.at_ns = now_ns;
     report.pid = pid;
@@ -96,20 +96,20 @@ static __noinline __u64 tell_process(__u32 pid, __u64 now_ns) {
     report.program_device = BPF_CORE_READ(program, i_sb, s_dev);
     BPF_CORE_READ_STR_INTO(&report.comm, leader, comm);
     if (bpf_ringbuf_output(&reported_runs, &report, sizeof(report), 0) == 0)
-        bpf_map_update_elem(&told_processes, &pid, &report.process, BPF_ANY);
+        bpf_map_update_elem(&reported_processes, &pid, &report.process, BPF_ANY);
     return report.process;
 }
 
 /* Sends the stack in `scratch` unless user space has it. Returns the stack's id, or 0 if it is
  * empty or was lost. */
-static __always_inline __u64 tell_stack(struct walk_scratch* scratch, struct lagtrap_run_quota* quota, __u64 now_ns) {
+static __always_inline __u64 report_stack(struct walk_scratch* scratch, struct lagtrap_run_quota* quota, __u64 now_ns) {
     __u32 frame_count = scratch->walk.frame_count;
     if (frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
     __u64 id = lagtrap_stack_id(pid, scratch->frames, frame_count);
     __u32 generation = quota->generation;
-    __u32* told = bpf_map_lookup_elem(&told_stacks, &id);
-    if (told && *told == generation) return id;
+    __u32* reported = bpf_map_lookup_elem(&reported_stacks, &id);
+    if (reported && *reported == generation) return id;
     __u64 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
     barrier_var(size);
     if (size > sizeof(struct lagtrap_stack) + sizeof(scratch->frames)) return 0;
@@ -122,9 +122,9 @@ static __always_inline __u64 tell_stack(struct walk_scratch* scratch, struct lag
     scratch->record.frame_count = frame_count;
     scratch->record.kind = LAGTRAP_STACK_USER;
     scratch->record.end = scratch->walk.end;
-    tell_process(pid, now_ns); /* before its stack, whose modules take user space long to read */
+    report_process(pid, now_ns); /* before its stack, whose modules take user space long to read */
     if (bpf_ringbuf_output(&reported_runs, &scratch->record, size, 0)) return 0;
-    bpf_map_update_elem(&told_stacks, &id, &generation, BPF_ANY);
+    bpf_map_update_elem(&reported_stacks, &id, &generation, BPF_ANY);
     return id;
 }
 
@@ -137,7 +137,7 @@ static __noinline __u64 take_marker_stack(__u32 event, __u64 now_ns) {
     __u64 id = 0;
     if (scratch) {
         walk_current_user_stack(&scratch->walk, scratch->frames, false);
-        id = tell_stack(scratch, quota, now_ns);
+        id = report_stack(scratch, quota, now_ns);
         __sync_fetch_and_add(&scratch->taken, -1);
     }
     if (id == 0) __sync_fetch_and_add(&quota->stacks_lost, 1);
@@ -146,7 +146,7 @@ static __noinline __u64 take_marker_stack(__u32 event, __u64 now_ns) {
 
 static __noinline int begin_report(struct lagtrap_slot* slot, __u32 pid, __u64 now_ns, __u64 stack) {
     if (!slot) return 0;
-    slot->report.process = tell_process(pid, now_ns);
+    slot->report.process = report_process(pid, now_ns);
     slot->report.begin_stack = stack;
     slot->report.uid = bpf_get_current_uid_gid();
     return 0;
@@ -182,15 +182,15 @@ static __noinline int report_run(struct lagtrap_slot* slot, __u32 size, __u64 no
         return 0;
     }
     struct lagtrap_run_report* report = &slot->report;
-    __u32 told = __builtin_offsetof(struct lagtrap_slot, run) + size;
-    report->header.size_bytes = told;
+    __u32 reported = __builtin_offsetof(struct lagtrap_slot, run) + size;
+    report->header.size_bytes = reported;
     report->header.type = LAGTRAP_REPORT_RUN;
     report->header.cpu = bpf_get_smp_processor_id();
     report->header.at_ns = now_ns;
     report->end_stack = stack;
     report->weight = 1;
     if (done) report->weight += __sync_lock_test_and_set(&quota->pending, 0);
-    if (bpf_ringbuf_output(&reported_runs, slot, told, 0)) {
+    if (bpf_ringbuf_output(&reported_runs, slot, reported, 0)) {
         if (done) __sync_fetch_and_add(&quota->pending, report->weight);
         __sync_fetch_and_add(&quota->ring_full, 1);
         return 0;

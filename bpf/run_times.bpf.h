@@ -18,7 +18,7 @@ struct {
 
 enum times_of_run {
     TIMES_BY_VALUE = 1, /* the thread is not the key */
-    TIMES_TOLD = 2,     /* the run's parts are needed */
+    TIMES_REPORTED = 2, /* the run's parts are needed */
 };
 
 /* Moves the running thread's sums from since_ns to `now_ns`. If that is earlier, the thread was
@@ -166,7 +166,7 @@ static __always_inline void end_by_value(struct lagtrap_slot* slot, struct lagtr
     __sync_fetch_and_add(&counters->handed_over_ns, slot->handed_over_ns);
 }
 
-/* At the end of a run, in the thread that ends it. With TIMES_TOLD, the slot's parts become the
+/* At the end of a run, in the thread that ends it. With TIMES_REPORTED, the slot's parts become the
  * run's, unless times_generation is cleared. */
 __noinline int end_times(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters, __u32 tid, __u64 now_ns,
                          __u32 how) {
@@ -183,7 +183,7 @@ __noinline int end_times(struct lagtrap_slot* slot, struct lagtrap_event_counter
     }
     see_on_cpu(times, now_ns);
     __u64 on_cpu_ns, runnable_ns;
-    if (how & TIMES_TOLD) {
+    if (how & TIMES_REPORTED) {
         sum_up(times, now_ns, &slot->parts);
         take_off_parts(&slot->parts, &slot->sums_at_hit);
         on_cpu_ns = slot->parts.on_cpu_ns;
@@ -198,25 +198,25 @@ __noinline int end_times(struct lagtrap_slot* slot, struct lagtrap_event_counter
     return 0;
 }
 
-/* For a delay that ends, after end_times() with TIMES_TOLD. */
+/* For a delay that ends, after end_times() with TIMES_REPORTED. */
 __noinline int count_delay(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters) {
     if (!slot || !counters) return 0;
     const struct lagtrap_time_parts* parts = &slot->parts;
     __u32 most = LAGTRAP_DELAY_NOT_KNOWN;
     if (slot->times_generation) {
-        __u64 most_ns = parts->on_cpu_ns;
+        __u64 max_ns = parts->on_cpu_ns;
         most = LAGTRAP_DELAY_ON_CPU;
         const __u64 others[] = {parts->runnable_ns - parts->throttled_ns, parts->throttled_ns, slot->handed_over_ns};
 #pragma unroll
         for (__u32 i = 0; i < 3; i++) {
-            if (others[i] <= most_ns) continue;
-            most_ns = others[i];
+            if (others[i] <= max_ns) continue;
+            max_ns = others[i];
             most = LAGTRAP_DELAY_RUNNABLE + i;
         }
 #pragma unroll
         for (__u32 i = 0; i < LAGTRAP_WAIT_CLASSES; i++) {
-            if (parts->blocked_ns[i] <= most_ns) continue;
-            most_ns = parts->blocked_ns[i];
+            if (parts->blocked_ns[i] <= max_ns) continue;
+            max_ns = parts->blocked_ns[i];
             most = LAGTRAP_DELAY_BLOCKED + i;
         }
     }
@@ -224,31 +224,31 @@ __noinline int count_delay(struct lagtrap_slot* slot, struct lagtrap_event_count
     return 0;
 }
 
-/* Reports what is known of a run that ends, after end_times() with TIMES_TOLD, for a recording
+/* Reports what is known of a run that ends, after end_times() with TIMES_REPORTED, for a recording
  * that starts later. */
-__noinline int tell_so_far(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns, __u32 how) {
+__noinline int report_so_far(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns, __u32 how) {
     struct lagtrap_thread_times* times = slot ? times_of_run(slot, tid) : NULL;
     if (!times) return 0;
-    struct lagtrap_run_so_far* told = bpf_ringbuf_reserve(&recorded_runs, sizeof(*told), 0);
-    if (!told) return 0;
+    struct lagtrap_run_so_far* reported = bpf_ringbuf_reserve(&recorded_runs, sizeof(*reported), 0);
+    if (!reported) return 0;
     bool by_value = how & TIMES_BY_VALUE;
-    told->header.size_bytes = sizeof(*told);
-    told->header.type = LAGTRAP_RECORD_RUN_SO_FAR;
-    told->header.cpu = bpf_get_smp_processor_id();
-    told->header.at_ns = now_ns;
-    told->begin_hit_ns = slot->run.begin_hit_ns;
-    told->from_ns = by_value ? now_ns : slot->run.begin_hit_ns;
-    told->until_ns = now_ns;
-    told->event = slot->run.event;
-    told->begin_tid = slot->run.begin_tid;
-    told->tid = tid;
-    told->wait_count = LAGTRAP_KEPT_WAITS;
-    __builtin_memset(&told->parts, 0, sizeof(told->parts));
-    __builtin_memset(&told->earlier, 0, sizeof(told->earlier));
-    add_parts(by_value ? &told->earlier : &told->parts, &slot->parts);
+    reported->header.size_bytes = sizeof(*reported);
+    reported->header.type = LAGTRAP_RECORD_RUN_SO_FAR;
+    reported->header.cpu = bpf_get_smp_processor_id();
+    reported->header.at_ns = now_ns;
+    reported->begin_hit_ns = slot->run.begin_hit_ns;
+    reported->from_ns = by_value ? now_ns : slot->run.begin_hit_ns;
+    reported->until_ns = now_ns;
+    reported->event = slot->run.event;
+    reported->begin_tid = slot->run.begin_tid;
+    reported->tid = tid;
+    reported->wait_count = LAGTRAP_KEPT_WAITS;
+    __builtin_memset(&reported->parts, 0, sizeof(reported->parts));
+    __builtin_memset(&reported->earlier, 0, sizeof(reported->earlier));
+    add_parts(by_value ? &reported->earlier : &reported->parts, &slot->parts);
 #pragma unroll
-    for (__u32 i = 0; i < LAGTRAP_KEPT_WAITS; i++) told->waits[i] = times->waits[i];
-    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    for (__u32 i = 0; i < LAGTRAP_KEPT_WAITS; i++) reported->waits[i] = times->waits[i];
+    bpf_ringbuf_submit(reported, BPF_RB_NO_WAKEUP);
     return 0;
 }
 

@@ -67,30 +67,30 @@ static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_run
     struct lagtrap_traced_totals* all = all_totals();
     if (!all || !site || !key) return NO_NUMBER;
     if (all->next_number >= LAGTRAP_TRACED_FUNCTIONS) return NO_NUMBER;
-    struct lagtrap_runtime_function* told = bpf_ringbuf_reserve(&traced_calls, sizeof(*told), 0);
-    if (!told) return NO_NUMBER;
+    struct lagtrap_runtime_function* reported = bpf_ringbuf_reserve(&traced_calls, sizeof(*reported), 0);
+    if (!reported) return NO_NUMBER;
     __u32 number = NO_NUMBER;
     if (bpf_map_update_elem(&runtime_names, key, &number, BPF_NOEXIST)) {
-        bpf_ringbuf_discard(told, 0);
+        bpf_ringbuf_discard(reported, 0);
         return NO_NUMBER;
     }
     number = __sync_fetch_and_add(&all->next_number, 1);
     struct lagtrap_traced_function* function = function_of(number);
     if (!function) {
         bpf_map_delete_elem(&runtime_names, key);
-        bpf_ringbuf_discard(told, 0);
+        bpf_ringbuf_discard(reported, 0);
         return NO_NUMBER;
     }
     function->inside_ns = site->inside_ns;
     function->around_ns = site->around_ns;
-    told->number = number;
-    told->site = site_number;
-    told->line = usdt_argument(ctx, &site->line);
-    __builtin_memcpy(&told->key, key, sizeof(told->key));
-    __builtin_memset(told->file, 0, sizeof(told->file));
+    reported->number = number;
+    reported->site = site_number;
+    reported->line = usdt_argument(ctx, &site->line);
+    __builtin_memcpy(&reported->key, key, sizeof(reported->key));
+    __builtin_memset(reported->file, 0, sizeof(reported->file));
     if (site->file.place != LAGTRAP_ARGUMENT_NONE)
-        bpf_probe_read_user_str(told->file, sizeof(told->file), (const void*)usdt_argument(ctx, &site->file));
-    bpf_ringbuf_submit(told, 0);
+        bpf_probe_read_user_str(reported->file, sizeof(reported->file), (const void*)usdt_argument(ctx, &site->file));
+    bpf_ringbuf_submit(reported, 0);
     /* Write in place: an update may fail while another is in progress, and nothing would retry
      * it. */
     __u32* kept = bpf_map_lookup_elem(&runtime_names, key);

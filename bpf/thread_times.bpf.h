@@ -128,13 +128,13 @@ static __always_inline void note_waker(struct lagtrap_wait* wait) {
 static __always_inline void keep_wait(struct lagtrap_thread_times* times, __u64 length_ns, bool waking) {
     if (length_ns <= times->shortest_kept_ns) return;
     __u32 shortest = 0;
-    __u64 least_ns = ~0ULL, next_ns = ~0ULL;
+    __u64 min_ns = ~0ULL, next_ns = ~0ULL;
 #pragma unroll
     for (__u32 i = 0; i < LAGTRAP_KEPT_WAITS; i++) {
         __u64 one_ns = times->waits[i].length_ns;
-        if (one_ns < least_ns) {
-            next_ns = least_ns;
-            least_ns = one_ns;
+        if (one_ns < min_ns) {
+            next_ns = min_ns;
+            min_ns = one_ns;
             shortest = i;
         } else if (one_ns < next_ns) {
             next_ns = one_ns;

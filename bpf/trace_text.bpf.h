@@ -21,21 +21,21 @@ __noinline int read_trace_text(struct lagtrap_slot* slot, __u64 address) {
 }
 
 /* Returns whether it was lost. */
-__noinline int tell_trace_text(struct lagtrap_slot* slot, __u64 now_ns) {
+__noinline int report_trace_text(struct lagtrap_slot* slot, __u64 now_ns) {
     if (!slot) return 0;
-    struct lagtrap_trace_text* told = bpf_ringbuf_reserve(&recorded_runs, sizeof(*told), 0);
-    if (!told) return 1;
-    told->header.size_bytes = sizeof(*told);
-    told->header.type = LAGTRAP_RECORD_TRACE_TEXT;
-    told->header.cpu = bpf_get_smp_processor_id();
-    told->header.at_ns = now_ns;
-    told->begin_hit_ns = slot->run.begin_hit_ns;
-    told->event = slot->run.event;
-    told->begin_tid = slot->run.begin_tid;
-    told->bytes = slot->trace_text_bytes;
-    told->padding = 0;
-    __builtin_memcpy(told->text, slot->trace_text, sizeof(told->text));
-    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    struct lagtrap_trace_text* reported = bpf_ringbuf_reserve(&recorded_runs, sizeof(*reported), 0);
+    if (!reported) return 1;
+    reported->header.size_bytes = sizeof(*reported);
+    reported->header.type = LAGTRAP_RECORD_TRACE_TEXT;
+    reported->header.cpu = bpf_get_smp_processor_id();
+    reported->header.at_ns = now_ns;
+    reported->begin_hit_ns = slot->run.begin_hit_ns;
+    reported->event = slot->run.event;
+    reported->begin_tid = slot->run.begin_tid;
+    reported->bytes = slot->trace_text_bytes;
+    reported->padding = 0;
+    __builtin_memcpy(reported->text, slot->trace_text, sizeof(reported->text));
+    bpf_ringbuf_submit(reported, BPF_RB_NO_WAKEUP);
     return slot->trace_text_bytes < 0;
 }
 

@@ -12,7 +12,7 @@
 #include "bpf/wait_file.bpf.h"
 
 #define WRITTEN_FILES 1024
-#define LEAST_TOLD_BYTES (1 << 20)
+#define MIN_REPORTED_BYTES (1 << 20)
 #define REQUEST_OPERATION 0xff /* REQ_OP_MASK, include/linux/blk_types.h */
 #define REQUEST_WRITES 1       /* REQ_OP_WRITE */
 #define PAGE_OF_NO_FILE 3      /* PAGE_MAPPING_FLAGS, include/linux/page-flags.h */
@@ -22,7 +22,7 @@
 
 struct written_file {
     __u64 bytes;
-    __u64 told_bytes;
+    __u64 reported_bytes;
     __u32 capture;
     __u32 padding;
 };
@@ -96,9 +96,9 @@ static __always_inline struct written_file* count_written(__u64 inode, __u32 byt
         return NULL;
     }
     __sync_fetch_and_add(&file->bytes, bytes);
-    __u64 more_bytes = file->told_bytes / 8;
-    if (more_bytes < LEAST_TOLD_BYTES) more_bytes = LEAST_TOLD_BYTES;
-    return file->bytes - file->told_bytes >= more_bytes ? file : NULL;
+    __u64 more_bytes = file->reported_bytes / 8;
+    if (more_bytes < MIN_REPORTED_BYTES) more_bytes = MIN_REPORTED_BYTES;
+    return file->bytes - file->reported_bytes >= more_bytes ? file : NULL;
 }
 
 static __always_inline bool writes(struct request* request) {
@@ -110,7 +110,7 @@ static __always_inline __u64 number_if_written(const struct file* file) {
     if (files_written_in != recording.capture || !(BPF_CORE_READ(file, f_mode) & OPEN_FOR_WRITING)) return 0;
     __u64 inode = (__u64)BPF_CORE_READ(file, f_inode);
     struct written_file* written = bpf_map_lookup_elem(&written_files, &inode);
-    return written && written->capture == recording.capture && written->told_bytes > 0 ? written_number(inode) : 0;
+    return written && written->capture == recording.capture && written->reported_bytes > 0 ? written_number(inode) : 0;
 }
 
 /* What a process wrote in its life, into files whether or not these were written to a disk yet. */

@@ -132,14 +132,14 @@ json::object to_json(const Tree& tree) {
         rows.push_back(json::array{call.function, parent, call.begin_ns, call.end_ns, call.on_cpu_ns, call.runnable_ns,
                                    call.left_out, call.left_out_cost_ns, static_cast<unsigned>(call.end)});
     }
-    json::object told{{"tid", tree.tid},
-                      {"thread", tree.thread},
-                      {"began_ns", tree.began_realtime_ns},
-                      {"began_monotonic_ns", tree.began_monotonic_ns},
-                      {"calls", std::move(rows)}};
-    if (tree.goroutine != 0) told["goroutine"] = tree.goroutine;
-    if (tree.probe_scale != 1) told["probe_scale"] = tree.probe_scale;
-    return {{"tree", std::move(told)}};
+    json::object reported{{"tid", tree.tid},
+                          {"thread", tree.thread},
+                          {"began_ns", tree.began_realtime_ns},
+                          {"began_monotonic_ns", tree.began_monotonic_ns},
+                          {"calls", std::move(rows)}};
+    if (tree.goroutine != 0) reported["goroutine"] = tree.goroutine;
+    if (tree.probe_scale != 1) reported["probe_scale"] = tree.probe_scale;
+    return {{"tree", std::move(reported)}};
 }
 
 json::object to_json(const std::vector<TakenOut>& functions) {

@@ -12,12 +12,12 @@ void Summary::add(const Tree& tree, const std::vector<Times>& times) {
         const auto [found, is_new] =
             numbers_.try_emplace({parent, call.function}, static_cast<std::uint32_t>(calls_.size()));
         places[number] = found->second;
-        if (is_new) calls_.push_back({.function = call.function, .parent = parent, .least_ns = times[number].wall_ns});
+        if (is_new) calls_.push_back({.function = call.function, .parent = parent, .min_ns = times[number].wall_ns});
         SummedCall& summed = calls_[found->second];
         const Times& time = times[number];
         ++summed.count;
-        summed.least_ns = std::min(summed.least_ns, time.wall_ns);
-        summed.most_ns = std::max(summed.most_ns, time.wall_ns);
+        summed.min_ns = std::min(summed.min_ns, time.wall_ns);
+        summed.max_ns = std::max(summed.max_ns, time.wall_ns);
         summed.left_out += call.left_out;
         if (call.end == CallEnd::Left || call.end == CallEnd::ThreadEnd) ++summed.not_returned;
         summed.sum.wall_ns += time.wall_ns;

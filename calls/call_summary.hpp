@@ -14,7 +14,7 @@ struct SummedCall {
     std::uint32_t function = 0;
     std::uint32_t parent = no_parent;
     std::uint64_t count = 0;
-    std::uint64_t least_ns = 0, most_ns = 0;  // wall time
+    std::uint64_t min_ns = 0, max_ns = 0;  // wall time
     std::uint64_t left_out = 0;
     std::uint64_t not_returned = 0;  // left by an exception, longjmp and the like
     Times sum{};

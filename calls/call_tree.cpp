@@ -34,9 +34,9 @@ Status check(const Tree& tree, std::size_t functions) {
     const auto wrong = [](std::size_t number, const char* what) {
         return make_error(ErrorKind::Invalid, fmt::format("call {} of a tree {}", number, what));
     };
-    if (tree.calls.empty() || tree.calls.size() > most_nodes)
+    if (tree.calls.empty() || tree.calls.size() > max_nodes)
         return make_error(ErrorKind::Invalid,
-                          fmt::format("a tree of {} calls; 1 to {} are allowed", tree.calls.size(), most_nodes));
+                          fmt::format("a tree of {} calls; 1 to {} are allowed", tree.calls.size(), max_nodes));
     for (std::size_t number = 0; number < tree.calls.size(); ++number) {
         const Call& call = tree.calls[number];
         if (call.function >= functions) return wrong(number, "has an unknown function number");

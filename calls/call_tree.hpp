@@ -44,7 +44,7 @@ enum class CallEnd : std::uint8_t {
 [[nodiscard]] std::optional<CallEnd> call_end_named(std::string_view name);
 
 inline constexpr std::uint32_t no_parent = std::numeric_limits<std::uint32_t>::max();
-inline constexpr std::size_t most_nodes = 1 << 16;
+inline constexpr std::size_t max_nodes = 1 << 16;
 
 struct Call {
     std::uint32_t function = 0;

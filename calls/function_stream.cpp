@@ -89,7 +89,7 @@ FunctionsEnded functions_ended_of(const json::object& object) {
     ended.not_sent = number_in(object, "not_sent");
     ended.too_deep = number_in(object, "too_deep");
     ended.bytes = number_in(object, "bytes");
-    ended.least_ns = number_in(object, "least_ns");
+    ended.min_ns = number_in(object, "least_ns");
     ended.detach_ns = number_in(object, "detach_ns");
     take_runtimes(object, ended);
     for (const json::value& one : object.at("totals").as_array()) {
@@ -161,7 +161,7 @@ json::object to_json(const FunctionsEnded& ended) {
               {"not_sent", ended.not_sent},
               {"too_deep", ended.too_deep},
               {"bytes", ended.bytes},
-              {"least_ns", ended.least_ns},
+              {"least_ns", ended.min_ns},
               {"detach_ns", ended.detach_ns},
               {"unnamed", ended.unnamed},
               {"runtimes", std::move(runtimes)},

@@ -88,8 +88,8 @@ struct FunctionsEnded {
     std::uint64_t sent = 0;      // number of calls
     std::uint64_t not_sent = 0;  // for lack of room
     std::uint64_t too_deep = 0;
-    std::uint64_t bytes = 0;     // size of the `sent` calls
-    std::uint64_t least_ns = 0;  // final minimum; raised if there were too many calls
+    std::uint64_t bytes = 0;   // size of the `sent` calls
+    std::uint64_t min_ns = 0;  // final minimum; raised if there were too many calls
     std::uint64_t detach_ns = 0;
     std::vector<FunctionTotals> totals;  // only of functions that were called
     std::vector<RuntimeEnd> runtimes;

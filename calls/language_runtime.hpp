@@ -28,10 +28,10 @@ struct RuntimeTraits {
     const char* provider;
     std::array<RuntimeProbes, 2> probes;
     int scope, scope_length, name, name_length, file, line;
-    bool tells_ends_alone;  // some versions do not report every begin
-    const char* condition;  // condition for reporting; part of a sentence
-    const char* advice;     // what to do if it reported nothing; a sentence
-    const char* missing;    // why these probes may be missing, and what to do; part of a sentence
+    bool reports_ends_alone;  // some versions do not report every begin
+    const char* condition;    // condition for reporting; part of a sentence
+    const char* advice;       // what to do if it reported nothing; a sentence
+    const char* missing;      // why these probes may be missing, and what to do; part of a sentence
 };
 
 [[nodiscard]] const RuntimeTraits& traits_of(Runtime runtime);

@@ -17,8 +17,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t most_patterns = 64;
-constexpr std::size_t most_text_bytes = 4096;
+constexpr std::size_t max_patterns = 64;
+constexpr std::size_t max_text_bytes = 4096;
 
 constexpr std::array<std::pair<std::string_view, Failure>, 6> failure_words{{{"never", Failure::Never},
                                                                              {"negative", Failure::Negative},
@@ -52,7 +52,7 @@ Result<ValuePlace> parse_place(std::string_view text) {
         return make_error(ErrorKind::Invalid,
                           fmt::format("\"{}\" is not an object position: expected arg0 to arg{}, with a * if the "
                                       "argument points to the object's address, or result",
-                                      printable(text), most_arguments - 1));
+                                      printable(text), max_arguments - 1));
     };
     std::string_view number = text;
     if (!number.starts_with("arg")) return wrong();
@@ -61,7 +61,7 @@ Result<ValuePlace> parse_place(std::string_view text) {
         place.behind = true;
         number.remove_suffix(1);
     }
-    if (number.size() != 1 || number[0] < '0' || number[0] >= static_cast<char>('0' + most_arguments)) return wrong();
+    if (number.size() != 1 || number[0] < '0' || number[0] >= static_cast<char>('0' + max_arguments)) return wrong();
     place.argument = static_cast<unsigned>(number[0] - '0');
     return place;
 }
@@ -123,10 +123,10 @@ class RuleReader {
                 return make_error(ErrorKind::Invalid,
                                   fmt::format("\"{}\" is not an object attribute; expected one of {}",
                                               printable(std::string_view(name)), fmt::join(known, ", ")));
-            if (!value.is_string() || value.as_string().size() > most_text_bytes)
+            if (!value.is_string() || value.as_string().size() > max_text_bytes)
                 return make_error(ErrorKind::Invalid,
                                   fmt::format("object attribute {}: expected a text of at most {} bytes",
-                                              std::string_view(name), most_text_bytes));
+                                              std::string_view(name), max_text_bytes));
         }
         return success();
     }
@@ -154,9 +154,9 @@ class RuleReader {
         for (const std::string_view word : words_of(all)) {
             std::int64_t number = 0;
             const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-            if (problem != std::errc() || end != word.data() + word.size() || rule.successes.size() >= most_successes)
+            if (problem != std::errc() || end != word.data() + word.size() || rule.successes.size() >= max_successes)
                 return make_error(ErrorKind::Invalid,
-                                  fmt::format("success: \"{}\": expected at most {} numbers", all, most_successes));
+                                  fmt::format("success: \"{}\": expected at most {} numbers", all, max_successes));
             rule.successes.push_back(number);
         }
         return success();
@@ -166,11 +166,11 @@ class RuleReader {
         const std::string all = text("except");
         for (const std::string_view word : words_of(all)) {
             const int number = errno_of(word);
-            if (number == 0 || rule.excepts.size() >= most_excepts)
+            if (number == 0 || rule.excepts.size() >= max_excepts)
                 return make_error(
                     ErrorKind::Invalid,
                     fmt::format("except: \"{}\": expected at most {} errno names, such as EAGAIN EINPROGRESS", all,
-                                most_excepts));
+                                max_excepts));
             rule.excepts.push_back(number);
         }
         if (rule.excepts.empty() || fails_by_errno(rule)) return success();
@@ -217,8 +217,8 @@ Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view tex
             TRY_ASSIGN(failure, parse_failure(rest.substr(rest.find(':') + 1)));
         }
         functions.push_back({std::string(word.substr(0, colon)), place, failure});
-        if (functions.size() > most_patterns)
-            return make_error(ErrorKind::TooLarge, fmt::format("expected at most {} functions", most_patterns));
+        if (functions.size() > max_patterns)
+            return make_error(ErrorKind::TooLarge, fmt::format("expected at most {} functions", max_patterns));
     }
     return functions;
 }

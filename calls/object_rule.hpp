@@ -14,9 +14,9 @@
 
 namespace lagtrap::calls {
 
-inline constexpr unsigned most_arguments = 6;  // passed in registers
-inline constexpr std::size_t most_successes = 4;
-inline constexpr std::size_t most_excepts = 4;
+inline constexpr unsigned max_arguments = 6;  // passed in registers
+inline constexpr std::size_t max_successes = 4;
+inline constexpr std::size_t max_excepts = 4;
 
 // Where a function has a value.
 struct ValuePlace {

@@ -108,7 +108,7 @@ Status ObjectsSummary::add(ObjectsReply reply, std::vector<ObjectNode>* ended) {
     if (reply.messages)
         for (const ObjectMessage& one : *reply.messages) failures_.add(one, started_.functions);
     if (reply.counts) counts_ = std::move(*reply.counts);
-    if (reply.failures) told_failures_ = std::move(*reply.failures);
+    if (reply.failures) reported_failures_ = std::move(*reply.failures);
     if (reply.taken_out)
         for (const TakenOut& one : *reply.taken_out)
             if (taken_out_.size() < taken_out_limit) taken_out_.push_back(one);
@@ -159,7 +159,7 @@ void ObjectsSummary::take(ObjectNode root, std::vector<ObjectNode>* ended) {
 }
 
 std::vector<ObjectFailure> ObjectsSummary::failures() const {
-    return told_failures_ ? *told_failures_ : failures_.all();
+    return reported_failures_ ? *reported_failures_ : failures_.all();
 }
 
 std::vector<std::string> ObjectsSummary::lines(std::size_t calls_limit) const {

@@ -54,7 +54,7 @@ class ObjectsSummary {
     ObjectsStarted started_;
     ObjectForest forest_;
     ObjectFailures failures_;
-    std::optional<std::vector<ObjectFailure>> told_failures_;  // from the lines of a summary
+    std::optional<std::vector<ObjectFailure>> reported_failures_;  // from the lines of a summary
     std::vector<ObjectNode> longest_;
     std::vector<TakenOut> taken_out_;
     std::optional<ObjectCounts> counts_;                    // latest

@@ -31,7 +31,7 @@ std::vector<ObjectNode> ObjectForest::add(ObjectCall call) {
     const auto first = std::find_if(waiting.nodes.rbegin(), waiting.nodes.rend(), is_before).base();
     ObjectNode node{std::move(call), {std::move_iterator(first), std::move_iterator(waiting.nodes.end())}};
     waiting.nodes.erase(first, waiting.nodes.end());
-    if (waiting.calls < most_calls || node.call.depth == 0) {
+    if (waiting.calls < max_calls || node.call.depth == 0) {
         waiting.nodes.push_back(std::move(node));
         ++waiting.calls;
     }
@@ -69,7 +69,7 @@ void ObjectFailures::count(const ObjectFailure& failure) {
     const auto known = kinds_.find(key);
     if (known != kinds_.end()) {
         known->second.count += failure.count;
-    } else if (kinds_.size() < most_kinds) {
+    } else if (kinds_.size() < max_kinds) {
         kinds_.emplace(key, failure);
     }
 }
@@ -96,9 +96,10 @@ void ObjectFailures::add(const ObjectCall& call, ObjectRole role) {
 void ObjectFailures::add(const ObjectMessage& message, const std::vector<ObjectFunction>& functions) {
     const auto last = last_.find(message.tid);
     if (last == last_.end() || last->second.failure.count == 0 || message.text.empty()) return;
-    const ObjectFunction &failed = functions.at(last->second.failure.function), &told = functions.at(message.function);
+    const ObjectFunction &failed = functions.at(last->second.failure.function),
+                         &reported = functions.at(message.function);
     // A library's error texts may be in another library.
-    if (failed.function.module != told.function.module && failed.class_number != told.class_number) return;
+    if (failed.function.module != reported.function.module && failed.class_number != reported.class_number) return;
     last->second.failure.error += ", " + message.text;
     count(last->second.failure);
     last->second.failure = {};

@@ -20,7 +20,7 @@ struct ObjectNode {
 class ObjectForest {
   public:
     // Calls kept per tree. Beyond that, callers keep the callees found so far.
-    static constexpr std::size_t most_calls = 10'000;
+    static constexpr std::size_t max_calls = 10'000;
 
     // Returns the tree that this call completes; empty if it completes none.
     [[nodiscard]] std::vector<ObjectNode> add(ObjectCall call);
@@ -39,7 +39,7 @@ class ObjectForest {
 // exception counts where it was thrown, not for each call it left.
 class ObjectFailures {
   public:
-    static constexpr std::size_t most_kinds = 1'000;
+    static constexpr std::size_t max_kinds = 1'000;
 
     // Counts a call if it failed.
     void add(const ObjectCall& call, ObjectRole role);

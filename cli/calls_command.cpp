@@ -65,7 +65,7 @@ class CallsShow {
             ended_ = true;
             if (options_.summary) show_summary();
             TRY(write_output());
-            console_.out << (options_.json ? line + "\n" : ended_text(*message.ended, options_.function, told_));
+            console_.out << (options_.json ? line + "\n" : ended_text(*message.ended, options_.function, reported_));
         }
         console_.out.flush();
         return success();
@@ -103,7 +103,7 @@ class CallsShow {
 
     Status show_tree(const calls::Tree& tree) {
         TRY(calls::check(tree, functions_.size()));
-        ++told_;
+        ++reported_;
         goroutines_ = goroutines_ || tree.goroutine != 0;
         if (file_) (void)file_->add(tree, calls::net_times(tree, functions_), pid_, process_);
         if (options_.summary) {
@@ -151,9 +151,9 @@ class CallsShow {
             json::object row{{"function", functions_[call.function].name},
                              {"parent", nullptr},
                              {"calls", call.count},
-                             {"min_ns", call.least_ns},
+                             {"min_ns", call.min_ns},
                              {"mean_ns", call.sum.wall_ns / call.count},
-                             {"max_ns", call.most_ns},
+                             {"max_ns", call.max_ns},
                              {"wall_ns", call.sum.wall_ns},
                              {"own_ns", call.sum.own_ns},
                              {"on_cpu_ns", call.sum.on_cpu_ns},
@@ -175,7 +175,7 @@ class CallsShow {
     std::optional<trace::CallsFile> file_;
     std::uint32_t pid_ = 0;
     std::string process_;
-    std::uint64_t told_ = 0;
+    std::uint64_t reported_ = 0;
     bool goroutines_ = false;
     bool ended_ = false;
 };

@@ -192,7 +192,7 @@ void add_objects(CLI::App& app, Choice& choice) {
     objects->add_option("--mark", options.mark, "Highlight calls at least this long")->capture_default_str();
     objects->add_option("--for", options.length, "End after this time; 0s: on Ctrl-C")->capture_default_str();
     objects
-        ->add_option("--patience", options.patience,
+        ->add_option("--patience", options.timeout,
                      "Longest wait, before starting, until stacks of the process can be unwound")
         ->capture_default_str();
     objects->add_option("--rate", options.calls_per_second, "Maximum number of calls reported per second")

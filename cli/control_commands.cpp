@@ -52,9 +52,10 @@ bool is_last_bundle(const boost::json::object& status, const std::string& sessio
 Result<std::string> record(const ControlOptions& options) {
     TRY_ASSIGN(const auto before, ask_daemon(options.socket, {{"command", "status"}}));
     TRY_ASSIGN(const auto begun, ask_daemon(options.socket, {{"command", "trigger"}, {"event", options.event}}));
-    const auto* const told = begun.if_contains("session");
-    if (told == nullptr) return make_error(ErrorKind::Unsupported, "lagtrapd is older than this command; restart it");
-    const std::string session(told->as_string());
+    const auto* const reported = begun.if_contains("session");
+    if (reported == nullptr)
+        return make_error(ErrorKind::Unsupported, "lagtrapd is older than this command; restart it");
+    const std::string session(reported->as_string());
     for (;; std::this_thread::sleep_for(look_interval)) {
         TRY_ASSIGN(const auto status, ask_daemon(options.socket, {{"command", "status"}}));
         if (is_last_bundle(status, session)) return session;

@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t most_kept_calls = trace::call_slices_limit;
+constexpr std::size_t max_kept_calls = trace::call_slices_limit;
 
 class FunctionsShow {
   public:
@@ -100,7 +100,7 @@ class FunctionsShow {
 
     void keep(std::vector<calls::TracedCall> calls) {
         for (calls::TracedCall& call : calls)
-            if (calls_.size() < most_kept_calls)
+            if (calls_.size() < max_kept_calls)
                 calls_.push_back(std::move(call));
             else
                 ++left_out_;
@@ -117,7 +117,7 @@ class FunctionsShow {
                                     format_byte_size(file_->size_bytes()));
         if (left_out_ != 0)
             console_.out << fmt::format("{} did not fit: the limit is {}.\n", counted(left_out_, "call", "calls"),
-                                        with_commas(most_kept_calls));
+                                        with_commas(max_kept_calls));
         return success();
     }
 
@@ -153,8 +153,8 @@ int trace_functions(const FunctionsOptions& options, Console& console) {
     if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
     auto lines = DaemonLines::ask(options.socket, *request);
     if (!lines) return console.fail(lines.error().message);
-    const Status told = each_line(*lines, [&](const std::string& line) { return show.show(line); });
-    if (!told) return console.fail(told.error().message);
+    const Status reported = each_line(*lines, [&](const std::string& line) { return show.show(line); });
+    if (!reported) return console.fail(reported.error().message);
     return show.ended() ? exit_done : console.fail(daemon_has_gone);
 }
 

@@ -30,8 +30,8 @@ class Live {
         while (!done_) {
             draw();
             const std::uint64_t now_ns = monotonic_ns();
-            const auto patience = std::chrono::milliseconds(next_ns > now_ns ? (next_ns - now_ns) / 1'000'000 + 1 : 0);
-            const auto key = terminal_.wait(patience);
+            const auto timeout = std::chrono::milliseconds(next_ns > now_ns ? (next_ns - now_ns) / 1'000'000 + 1 : 0);
+            const auto key = terminal_.wait(timeout);
             if (key) {
                 if (!page_.empty()) {
                     read_page(*key);

@@ -73,7 +73,7 @@ Result<json::object> request_of(const ObjectsOptions& options) {
     request["exclude"] = options.exclude;
     request["memory"] = options.no_memory ? 0 : 1;
     request["calls_per_second"] = options.calls_per_second;
-    TRY(put_duration(request, "patience_ns", options.patience, "--patience"));
+    TRY(put_duration(request, "patience_ns", options.timeout, "--patience"));
     return request;
 }
 
@@ -133,9 +133,9 @@ int send_objects(const ObjectsOptions& options, const json::object& request, Con
         ended = ended || line.starts_with("{\"ended_objects\"");
         return sender->add(line, ObjectsSender::Clock::now());
     };
-    const Status told = each_line(*lines, take);
+    const Status reported = each_line(*lines, take);
     const Status last = sender ? sender->end() : success();
-    if (!told) return console.fail(told.error().message);
+    if (!reported) return console.fail(reported.error().message);
     if (!last) return console.fail(last.error().message);
     if (!sender) return console.fail(daemon_has_gone);
     console.out << fmt::format("{} in {}{}\n", counted(sender->parts(), "part", "parts"), *spool,
@@ -164,8 +164,8 @@ int trace_objects(const ObjectsOptions& options, Console& console) {
     if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
     auto lines = DaemonLines::ask(options.socket, *request);
     if (!lines) return console.fail(lines.error().message);
-    const Status told = each_line(*lines, [&](const std::string& line) { return show.show(line); });
-    if (!told) return console.fail(told.error().message);
+    const Status reported = each_line(*lines, [&](const std::string& line) { return show.show(line); });
+    if (!reported) return console.fail(reported.error().message);
     return show.ended() ? exit_done : console.fail(daemon_has_gone);
 }
 

@@ -98,8 +98,8 @@ struct Servers {
         auto found = server->find(build_id);
         if (found) return std::move(found).value();
         const std::string& message = found.error().message;
-        const bool told = std::find(problems.begin(), problems.end(), message) != problems.end();
-        if (found.error().kind != ErrorKind::NotFound && !told) problems.push_back(message);
+        const bool reported = std::find(problems.begin(), problems.end(), message) != problems.end();
+        if (found.error().kind != ErrorKind::NotFound && !reported) problems.push_back(message);
         return std::nullopt;
     }
 };

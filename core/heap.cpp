@@ -5,7 +5,7 @@
 namespace lagtrap {
 namespace {
 
-constexpr int most_heaps = 2;
+constexpr int max_heaps = 2;
 
 }  // namespace
 
@@ -14,7 +14,7 @@ void keep_heap_small() {
     // Setting these also turns off their automatic growth, up to 32 and 64 MiB.
     (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
-    (void)::mallopt(M_ARENA_MAX, most_heaps);
+    (void)::mallopt(M_ARENA_MAX, max_heaps);
 #endif
 }
 

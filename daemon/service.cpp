@@ -19,7 +19,7 @@
 #include "binaries/reader/file_reader.hpp"
 #include "core/clock.hpp"
 #include "core/heap.hpp"
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/kernel/kernel_types.hpp"
 #include "daemon/status/limited_users.hpp"
@@ -46,8 +46,8 @@ spool::RetentionLimits retention_of(const settings::Settings& settings) {
 }
 
 // Services that depend on this one wait no longer than this for slow files.
-constexpr auto ready_patience = 30s;
-constexpr auto link_patience = 1s;
+constexpr auto ready_timeout = 30s;
+constexpr auto link_timeout = 1s;
 
 // Restart lagtrap-reader if it is available again, even with nothing to read, so that the status is
 // current.
@@ -81,7 +81,7 @@ std::set<std::string> programs_to_find(const settings::Settings& settings) {
     std::set<std::string> paths = watched_programs(settings);
     for (const std::string& path : std::set<std::string>(paths)) {
         const auto linked = call_within<std::string>(
-            link_patience, path, [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
+            link_timeout, path, [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
         if (linked && !linked->empty()) paths.insert(*linked);
     }
     return paths;
@@ -98,10 +98,10 @@ boost::json::object outcome(const Status& status) {
 
 // Length of a manually triggered recording; nullopt: the event's trace length.
 Result<std::optional<std::chrono::nanoseconds>> length_in(const boost::json::object& request) {
-    constexpr std::int64_t least_ns = 1'000'000, most_ns = 600'000'000'000;  // limits of trace lengths in the settings
-    TRY_ASSIGN(const std::int64_t length_ns, number_in(request, "length_ns", 0, 0, most_ns));
+    constexpr std::int64_t min_ns = 1'000'000, max_ns = 600'000'000'000;  // limits of trace lengths in the settings
+    TRY_ASSIGN(const std::int64_t length_ns, number_in(request, "length_ns", 0, 0, max_ns));
     if (length_ns == 0) return std::optional<std::chrono::nanoseconds>();
-    return std::optional(std::chrono::nanoseconds(std::max(length_ns, least_ns)));
+    return std::optional(std::chrono::nanoseconds(std::max(length_ns, min_ns)));
 }
 
 // The main thread starts captures, and must get a CPU at once on a busy machine. Works without it,
@@ -272,7 +272,7 @@ Listener::Options Service::listener_options(bool takes_over) {
     };
     options.breaches.early.on_over = [this] { boost::asio::post(context_, [this] { collector_->on_early_over(); }); };
     options.on_armed = [this](std::uint32_t event, const Status& armed) {
-        boost::asio::post(context_, [this, event, armed] { tell_armed(event, armed); });
+        boost::asio::post(context_, [this, event, armed] { report_armed(event, armed); });
     };
     options.on_replaced = [this](const std::string&) {
         boost::asio::post(context_, [this] {
@@ -287,7 +287,7 @@ Listener::Options Service::listener_options(bool takes_over) {
     return options;
 }
 
-void Service::tell_armed(std::uint32_t event, const Status& armed) {
+void Service::report_armed(std::uint32_t event, const Status& armed) {
     if (event >= settings_.events.size()) return;
     const std::string& name = settings_.events[event].name;
     if (armed) return options_.inform("event " + name + " is armed");
@@ -319,7 +319,7 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
     arming_ = std::move(arming);
     if (arming_->first) {
         put_in_place(*arming_);
-        ready_timer_.expires_after(ready_patience);
+        ready_timer_.expires_after(ready_timeout);
         ready_timer_.async_wait([this](const auto& failure) {
             if (!failure) say_ready();
         });
@@ -338,7 +338,7 @@ void Service::put_in_place(Arming& arming) {
     unwinder_->want_files(programs_to_find(settings_));
     keeper_->set_limits(retention_of(settings_));
     facts_.settings_loaded_realtime_ns = realtime_ns();
-    told_pairing_.clear();
+    reported_pairing_.clear();
     collector_->use(settings_, std::move(arming.listener), std::move(arming.recorder));
     functions_->use(settings_.events);
     overhead_->use(settings_.budget, *arming.watched);
@@ -457,10 +457,10 @@ void Service::await_signal() {
     });
 }
 
-void Service::tell_pairing() {
+void Service::report_pairing() {
     for (const EventStatus& event : collector_->listener().status())
         for (const PairingFinding& finding : event.pairing)
-            if (told_pairing_.emplace(event.name, finding.kind).second)
+            if (reported_pairing_.emplace(event.name, finding.kind).second)
                 options_.warn(
                     fmt::format("event {}: {}; see \"lagtrap explain {}\"", event.name, finding.sentence, event.name));
 }
@@ -468,10 +468,10 @@ void Service::tell_pairing() {
 // Keeps feeding until half of the timeout has passed: a thread that is merely late is no reason to
 // restart the daemon.
 void Service::feed_watchdog() {
-    std::uint64_t patience_us = 0;
-    if (::sd_watchdog_enabled(0, &patience_us) <= 0) patience_us = usual_watchdog_us;
+    std::uint64_t timeout_us = 0;
+    if (::sd_watchdog_enabled(0, &timeout_us) <= 0) timeout_us = usual_watchdog_us;
     const auto silent = unwinder_->silent_for();
-    const bool missed = silent >= std::chrono::microseconds(patience_us) / 2;
+    const bool missed = silent >= std::chrono::microseconds(timeout_us) / 2;
     if (!missed) sd_notify(0, "WATCHDOG=1");
     if (missed && !follower_missed_)
         options_.warn(fmt::format(
@@ -488,7 +488,7 @@ void Service::keep_watch() {
         look_for_reader();
         if (const auto came = collector_->look_at_cpus(); !came.empty())
             options_.inform(fmt::format("CPUs came online: {}; they are recorded", fmt::join(came, ", ")));
-        tell_pairing();
+        report_pairing();
         return_free_memory();
         keep_watch();
     });

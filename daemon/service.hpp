@@ -60,7 +60,7 @@ class Service : private CaptureSurroundings {
     void put_in_place(Arming& arming);
     void finish_arming();
     void say_ready();
-    void tell_armed(std::uint32_t event, const Status& armed);
+    void report_armed(std::uint32_t event, const Status& armed);
     [[nodiscard]] static Result<RunSource> source_of(const Listener& listener, const settings::Settings& settings);
     void reload();
     void finish_reload(const settings::ParseOutcome& outcome);
@@ -80,7 +80,7 @@ class Service : private CaptureSurroundings {
     // Feeds the service manager's watchdog, but only while all threads respond.
     void feed_watchdog();
     // Reports once for each event what is wrong with its begins and ends.
-    void tell_pairing();
+    void report_pairing();
     [[nodiscard]] boost::json::object answer(const boost::json::object& request);
 
     void session_changed(const std::string& session_id) override;
@@ -100,7 +100,7 @@ class Service : private CaptureSurroundings {
     settings::Settings settings_;
     ServiceFacts facts_;
     // Reported since the settings came into force.
-    std::set<std::pair<std::string, PairingFinding::Kind>> told_pairing_;
+    std::set<std::pair<std::string, PairingFinding::Kind>> reported_pairing_;
     ContainerNames names_;
     FileSightings sightings_;                // outlives unwinder and listener
     std::unique_ptr<Unwinder> unwinder_;     // outlives the recorder in the collector

@@ -90,19 +90,19 @@ Result<std::string> read_trace_viewer(const Options& options) {
     return options.trace_viewer;
 }
 
-Result<TellerOptions> read_teller_options(const Options& options) {
-    TellerOptions teller;
-    teller.public_url = options.public_url;
-    while (teller.public_url.ends_with('/')) teller.public_url.pop_back();
-    TRY(check_url("--public-url", teller.public_url, "https://lagtrap.example"));
+Result<AlertOptions> read_alert_options(const Options& options) {
+    AlertOptions alert_sender;
+    alert_sender.public_url = options.public_url;
+    while (alert_sender.public_url.ends_with('/')) alert_sender.public_url.pop_back();
+    TRY(check_url("--public-url", alert_sender.public_url, "https://lagtrap.example"));
     const auto interval = parse_duration(options.rule_interval);
     if (!interval) return interval.error().within("--rule-interval");
     if (*interval < std::chrono::seconds(1) || *interval > std::chrono::hours(24))
         return make_error(ErrorKind::Invalid,
                           "--rule-interval is \"" + printable(options.rule_interval) + "\"; expected 1s to 24h");
-    teller.interval = *interval;
-    if (options.allow_local_receivers) teller.receivers = Receivers::Any;
-    return teller;
+    alert_sender.interval = *interval;
+    if (options.allow_local_receivers) alert_sender.receivers = Receivers::Any;
+    return alert_sender;
 }
 
 Result<std::unique_ptr<OidcProvider>> read_provider(const Options& options) {
@@ -152,11 +152,11 @@ Result<std::string> store_address(const Options& options) {
 }
 
 Result<std::uint64_t> store_cache_bytes(const Options& options) {
-    constexpr std::uint64_t least_bytes = 1ULL << 20;
-    constexpr std::uint64_t most_bytes = 1ULL << 40;
+    constexpr std::uint64_t min_bytes = 1ULL << 20;
+    constexpr std::uint64_t max_bytes = 1ULL << 40;
     const auto size = parse_byte_size(options.store_cache);
     if (!size) return size.error().within("--store-cache");
-    if (*size < least_bytes || *size > most_bytes)
+    if (*size < min_bytes || *size > max_bytes)
         return make_error(ErrorKind::Invalid,
                           "--store-cache is \"" + options.store_cache + "\"; expected 1MiB to 1024GiB");
     return *size;

@@ -8,10 +8,10 @@
 #include "core/result.hpp"
 #include "server/accounts/token_file.hpp"
 #include "server/admin_commands.hpp"
+#include "server/alerts/alert_sender.hpp"
 #include "server/api/application.hpp"
 #include "server/api/http_server.hpp"
 #include "server/ingest/ingest.hpp"
-#include "server/tell/teller.hpp"
 
 namespace lagtrap::server {
 
@@ -52,7 +52,7 @@ struct Options {
 [[nodiscard]] Status read_proxies(Options& options);
 [[nodiscard]] Result<IngestLimits> read_ingest_limits(const Options& options);
 [[nodiscard]] Result<SenderLimits> read_sender_limits(const Options& options);
-[[nodiscard]] Result<TellerOptions> read_teller_options(const Options& options);
+[[nodiscard]] Result<AlertOptions> read_alert_options(const Options& options);
 // The identity provider; null if none is configured.
 [[nodiscard]] Result<std::unique_ptr<OidcProvider>> read_provider(const Options& options);
 // Address of the trace viewer that pages open traces in; empty if there is none.

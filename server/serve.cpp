@@ -32,7 +32,7 @@ struct Running {
     std::unique_ptr<Store> store;
     std::unique_ptr<Blobs> blobs;
     std::unique_ptr<JobRunner> jobs;
-    std::unique_ptr<Teller> teller;
+    std::unique_ptr<AlertSender> alert_sender;
     std::unique_ptr<OidcProvider> provider;
     std::unique_ptr<Ingest> ingest;
     std::unique_ptr<Application> application;
@@ -47,8 +47,8 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     if (parts.blobs->leftovers_removed() > 0)
         spdlog::info("removed {} half-received bundle(s)", parts.blobs->leftovers_removed());
     parts.jobs = std::make_unique<JobRunner>(*parts.store, *parts.blobs, log);
-    TRY_ASSIGN(TellerOptions teller_options, read_teller_options(options));
-    parts.teller = std::make_unique<Teller>(*parts.store, std::move(teller_options), log);
+    TRY_ASSIGN(AlertOptions alert_options, read_alert_options(options));
+    parts.alert_sender = std::make_unique<AlertSender>(*parts.store, std::move(alert_options), log);
     TRY_ASSIGN(parts.provider, read_provider(options));
     TRY_ASSIGN(const std::string trace_viewer, read_trace_viewer(options));
     JobRunner& jobs = *parts.jobs;
@@ -58,7 +58,7 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     if (mended.rows_removed > 0)
         spdlog::warn("dropped {} listed bundle(s) whose files are missing", mended.rows_removed);
     parts.application = std::make_unique<Application>(
-        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log, parts.provider.get(), trace_viewer},
+        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.alert_sender, log, parts.provider.get(), trace_viewer},
         sender_limits, std::move(base), std::move(tokens));
     return parts;
 }
@@ -133,7 +133,8 @@ int serve(Options& options) {
     if (!sender_limits) return fail(sender_limits.error(), wrong_options);
     if (const auto address = store_address(options); !address) return fail(address.error(), wrong_options);
     if (const auto cache = store_cache_bytes(options); !cache) return fail(cache.error(), wrong_options);
-    if (const auto teller = read_teller_options(options); !teller) return fail(teller.error(), wrong_options);
+    if (const auto alert_sender = read_alert_options(options); !alert_sender)
+        return fail(alert_sender.error(), wrong_options);
     auto base = read_base_path(options);
     if (!base) return fail(base.error(), wrong_options);
     if (const auto provider = read_provider(options); !provider) return fail(provider.error(), wrong_options);
@@ -148,13 +149,13 @@ int serve(Options& options) {
     maintain(*parts);
     parts->application->remove_old_bundles();
     parts->jobs->start(options.parsers);
-    parts->teller->start();
+    parts->alert_sender->start();
     spdlog::info("listening on {}{}, data in {}", (*server)->address(), base->text(), options.data);
     if (options.http.tls_certificate.empty() && !options.http.behind_proxy && !is_loopback(options.http.listen).value())
         spdlog::warn("plain HTTP exposes tokens; use --tls-certificate, or a proxy with TLS and --behind-proxy");
     ::sd_notify(0, ("READY=1\nSTATUS=listening on " + (*server)->address()).c_str());
     const bool all_finished = (*server)->run();
-    parts->teller->stop();
+    parts->alert_sender->stop();
     parts->jobs->stop();
     if (!all_finished) spdlog::warn("aborted requests that ran past the deadline");
     spdlog::info("stopped");

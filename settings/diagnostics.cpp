@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t quoted_bytes = 80;
 constexpr std::size_t shown_before = 80;  // characters shown of the source line, before and after the column
 constexpr std::size_t shown_after = 60;
-constexpr std::size_t most_character_bytes = 4;
+constexpr std::size_t max_character_bytes = 4;
 
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
@@ -62,9 +62,9 @@ std::vector<Note> in_order(std::vector<Note> notes) {
 std::string source_excerpt(const LineIndex& index, Place place) {
     const std::string_view line = index.line(place.line);
     const std::size_t at = index.offset_of(place) - static_cast<std::size_t>(line.data() - index.text().data());
-    const std::size_t before = std::min(at, shown_before * most_character_bytes);
+    const std::size_t before = std::min(at, shown_before * max_character_bytes);
     const std::size_t start = at - bytes_of_last(line.substr(at - before, before), shown_before);
-    const std::string_view rest = line.substr(at, shown_after * most_character_bytes);
+    const std::string_view rest = line.substr(at, shown_after * max_character_bytes);
     const std::size_t end = at + bytes_of_first(rest, shown_after);
     const std::string left = (start > 0 ? "..." : "") + shown(line.substr(start, at - start));
     const std::string right = shown(line.substr(at, end - at)) + (end < line.size() ? "..." : "");

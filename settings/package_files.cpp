@@ -77,10 +77,10 @@ std::shared_ptr<const PackageFiles> files_of_package(std::string_view package, c
 
 bool is_package_name(std::string_view text) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789+.-";
-    constexpr std::size_t most_bytes = 200;
+    constexpr std::size_t max_bytes = 200;
     const std::string_view name = text.substr(0, text.find(':'));
     const std::string_view architecture = text.substr(std::min(name.size() + 1, text.size()));
-    return text.size() <= most_bytes && name.size() >= 2 && name.find_first_not_of(letters) == std::string_view::npos &&
+    return text.size() <= max_bytes && name.size() >= 2 && name.find_first_not_of(letters) == std::string_view::npos &&
            name[0] != '.' && name[0] != '-' && architecture.find_first_not_of(letters) == std::string_view::npos;
 }
 

@@ -97,10 +97,10 @@ constexpr std::array function_attributes{
     AttributeSpec{"name", Symbol, Required, "", "", 0, 0, "The function, by symbol or demangled name."},
     binary_of_marker};
 
-constexpr std::uint64_t most_call_depth = 32;
+constexpr std::uint64_t max_call_depth = 32;
 constexpr std::size_t objects_limit = 16;
 constexpr std::array calls_attributes{
-    AttributeSpec{"depth", Count, Optional, "3", "", 0, most_call_depth, "Levels of callees to probe."},
+    AttributeSpec{"depth", Count, Optional, "3", "", 0, max_call_depth, "Levels of callees to probe."},
     AttributeSpec{"match", Expression, Optional, "", "", 0, 0,
                   "Probe only callees whose name or file this matches; default: all."},
     AttributeSpec{"share", Share, Optional, "10%", "", percent / 10, 100'000 * percent,

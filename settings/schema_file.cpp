@@ -21,7 +21,7 @@ constexpr const char* about =
 // Format of the values of a kind; an empty or zero member sets no limit.
 struct Form {
     std::string pattern;
-    unsigned least_length = 0, most_length = 0;
+    unsigned min_length = 0, max_length = 0;
 };
 
 Form form_of(ValueKind kind) {
@@ -102,8 +102,8 @@ void add_type(pugi::xml_node& owner, const AttributeSpec& attribute) {
         add_facet(restriction, "xs:minInclusive", std::to_string(attribute.low));
         add_facet(restriction, "xs:maxInclusive", std::to_string(attribute.high));
     }
-    if (form.least_length != 0) add_facet(restriction, "xs:minLength", std::to_string(form.least_length));
-    if (form.most_length != 0) add_facet(restriction, "xs:maxLength", std::to_string(form.most_length));
+    if (form.min_length != 0) add_facet(restriction, "xs:minLength", std::to_string(form.min_length));
+    if (form.max_length != 0) add_facet(restriction, "xs:maxLength", std::to_string(form.max_length));
     if (!form.pattern.empty()) add_facet(restriction, "xs:pattern", form.pattern);
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t spans_limit_bytes = 16 << 20;
 constexpr std::uint64_t said_limit_bytes = 64 << 10;
-constexpr std::chrono::minutes patience{2};
+constexpr std::chrono::minutes timeout{2};
 constexpr int turn_ms = 100;
 
 Result<UniqueFd> make_memory_file() {
@@ -48,7 +48,7 @@ std::uint64_t size_of(int fd) {
 // Waits for the process to end, or ends it; returns its exit status.
 Result<int> await(pid_t pid, int output, const std::function<bool()>& keep_going) {
     const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     Status status = success();
     while (status) {
         pollfd ended{process.get(), POLLIN, 0};

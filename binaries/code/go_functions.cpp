@@ -155,9 +155,9 @@ class Table {
 }  // namespace
 
 Result<std::vector<GoFunction>> read_go_functions(const ElfImage& image) {
-    constexpr std::size_t most_header_bytes = 8 + 8 * 8;
+    constexpr std::size_t max_header_bytes = 8 + 8 * 8;
     TRY_ASSIGN(RawTable raw, raw_table(image));
-    if (raw.content.size() < most_header_bytes) return damaged_table(image, "it ends early");
+    if (raw.content.size() < max_header_bytes) return damaged_table(image, "it ends early");
     const Layout* const layout = layout_of(number_at<std::uint32_t>(raw.content, 0));
     if (layout == nullptr)
         return make_error(ErrorKind::Unsupported, image.name() + ": its Go function table has an unknown version");

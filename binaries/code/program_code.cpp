@@ -273,12 +273,12 @@ Result<std::vector<CodePart>> ProgramCode::parts_behind(const Branch& jump, int 
 Result<std::vector<CodePart>> ProgramCode::parts_of(const Function& function) const { return parts_of(function, 0); }
 
 Result<std::vector<CodePart>> ProgramCode::parts_of(const Function& function, int depth) const {
-    constexpr int most_jumps = 4;
+    constexpr int max_jumps = 4;
     TRY_ASSIGN(const std::uint64_t size, size_of(function));
     Search search;
     TRY(adopt(search, function.address, size));
     const auto& own = search.parts.front().branches;
-    if (depth < most_jumps && !own.empty() && own.front().address == function.address &&
+    if (depth < max_jumps && !own.empty() && own.front().address == function.address &&
         own.front().kind == BranchKind::Jump && !search.holds(own.front().target)) {
         auto behind = parts_behind(own.front(), depth);
         if (behind) search.parts.insert(search.parts.end(), behind->begin(), behind->end());

@@ -80,7 +80,7 @@ class InlinedCalls {
 
 template <typename Visit>
 void RangeTable::visit_at(std::uint64_t address, Visit&& visit) const {
-    constexpr int most_allowed = 64;
+    constexpr int max_allowed = 64;
     std::size_t index = 0;
     for (std::size_t end = ranges_.size(); index < end;) {
         const std::size_t middle = index + (end - index) / 2;
@@ -90,7 +90,7 @@ void RangeTable::visit_at(std::uint64_t address, Visit&& visit) const {
             end = middle;
         }
     }
-    for (int visited = 0; index > 0 && visited < most_allowed;) {
+    for (int visited = 0; index > 0 && visited < max_allowed;) {
         const Range& range = ranges_[--index];
         if (range.reach <= address) return;
         if (address >= range.high) continue;

@@ -240,9 +240,9 @@ void LineProgram::advance(std::uint64_t operations) {
 }
 
 Status LineProgram::add_row() {
-    constexpr std::uint64_t most_allowed = std::numeric_limits<std::uint32_t>::max();
-    const LineTable::Row row{now_.address, static_cast<std::uint32_t>(std::min(now_.file, most_allowed)),
-                             now_.line > most_allowed ? 0U : static_cast<std::uint32_t>(now_.line)};
+    constexpr std::uint64_t max_allowed = std::numeric_limits<std::uint32_t>::max();
+    const LineTable::Row row{now_.address, static_cast<std::uint32_t>(std::min(now_.file, max_allowed)),
+                             now_.line > max_allowed ? 0U : static_cast<std::uint32_t>(now_.line)};
     auto& rows = table_.rows_;
     if (rows.size() > first_row_) {
         // Of several rows at one address, the last one's line applies.

@@ -67,14 +67,14 @@ class ByteCursor {
     }
 
     Leb128 leb128() {
-        constexpr unsigned most_bits = 70;
+        constexpr unsigned max_bits = 70;
         Leb128 read;
         for (;;) {
             const auto byte = number<std::uint8_t>();
             if (read.bits < 64) read.value |= std::uint64_t{byte & 0x7fU} << read.bits;
             read.bits += 7;
             if ((byte & 0x80) == 0) return read;
-            if (read.bits < most_bits) continue;
+            if (read.bits < max_bits) continue;
             ok_ = false;
             return read;
         }

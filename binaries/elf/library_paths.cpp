@@ -75,7 +75,7 @@ class Search {
         const fs::path origin = fs::weakly_canonical(path, ignored).parent_path();
         const std::vector<fs::path> folders = folders_.of(needed, origin);
         for (const std::string& name : needed.names)
-            if (found_.size() < most_libraries && seen_.insert(name).second) find(name, folders);
+            if (found_.size() < max_libraries && seen_.insert(name).second) find(name, folders);
     }
 
     // Keeps the requested name, which outlives the versioned file it links to.

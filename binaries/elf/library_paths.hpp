@@ -22,10 +22,10 @@ class LibraryFolders {
     std::vector<std::filesystem::path> usual_;
 };
 
-inline constexpr std::size_t most_libraries = 256;
+inline constexpr std::size_t max_libraries = 256;
 
 // Paths of the libraries that the program needs, directly or indirectly: nearest first, each once,
-// at most most_libraries. Omits those that are not found, are not ELF files for this machine, or
+// at most max_libraries. Omits those that are not found, are not ELF files for this machine, or
 // are loaded at run time.
 [[nodiscard]] std::vector<std::filesystem::path> libraries_of(const std::filesystem::path& program);
 

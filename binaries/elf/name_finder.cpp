@@ -42,11 +42,11 @@ bool has_demangled_names(const std::string& symbol) { return may_be_mangled(symb
 // characters.
 template <typename Visit>
 void for_each_identifier(std::string_view symbol, Visit&& visit) {
-    constexpr std::size_t most_digits = 4;
+    constexpr std::size_t max_digits = 4;
     for (std::size_t begin = 0; begin < symbol.size(); ++begin) {
         if (!is_digit(symbol[begin])) continue;
         std::size_t length = 0, at = begin;
-        for (; at < symbol.size() && is_digit(symbol[at]) && at - begin < most_digits; ++at)
+        for (; at < symbol.size() && is_digit(symbol[at]) && at - begin < max_digits; ++at)
             length = length * 10 + static_cast<std::size_t>(symbol[at] - '0');
         if (at + length > symbol.size()) continue;
         visit(symbol.substr(at, length));

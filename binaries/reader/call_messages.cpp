@@ -7,7 +7,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t least_bytes = 64;  // per function, with all counts 0
+constexpr std::size_t min_bytes = 64;  // per function, with all counts 0
 constexpr std::size_t slot_bytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
 constexpr std::size_t indirect_bytes = 2 * sizeof(std::uint64_t) + 4;
 
@@ -92,7 +92,7 @@ Result<std::vector<FunctionCalls>> decode_calls(std::string_view body, std::size
     WireReader reader(body);
     bool sound = true;
     std::vector<FunctionCalls> calls;
-    for (std::size_t left = reader.count(functions, least_bytes); left > 0 && reader.good(); --left)
+    for (std::size_t left = reader.count(functions, min_bytes); left > 0 && reader.good(); --left)
         calls.push_back(decode_function_calls(reader, sound));
     if (!reader.complete() || !sound || calls.size() != functions) return nonsense();
     return calls;

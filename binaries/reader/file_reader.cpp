@@ -57,18 +57,18 @@ bool FileReader::is_given_up(const ReadBudget& budget) const {
 
 Result<std::unique_ptr<ReaderProcess>> FileReader::acquire(const ReadBudget& budget) {
     std::unique_lock lock(mutex_);
-    if (const std::size_t stuck = left_.count(); stuck >= options_.most_stuck)
+    if (const std::size_t stuck = left_.count(); stuck >= options_.max_stuck)
         return make_error(
             ErrorKind::Busy,
             std::to_string(stuck) + " file readers are blocked by unresponsive file systems; not starting another");
-    const auto patience_end =
+    const auto timeout_end =
         std::min(Clock::now() + options_.wall_time, budget.until.value_or(Clock::time_point::max()));
-    const auto has_room = [this] { return busy_.size() + starting_ < options_.most_processes; };
-    while (!freed_.wait_until(lock, std::min(patience_end, Clock::now() + look_interval), has_room)) {
+    const auto has_room = [this] { return busy_.size() + starting_ < options_.max_processes; };
+    while (!freed_.wait_until(lock, std::min(timeout_end, Clock::now() + look_interval), has_room)) {
         if (is_given_up(budget)) return make_error(ErrorKind::Timeout, "reading the file was cancelled");
-        if (Clock::now() >= patience_end)
+        if (Clock::now() >= timeout_end)
             return make_error(ErrorKind::Busy,
-                              "all " + std::to_string(options_.most_processes) + " file readers are busy");
+                              "all " + std::to_string(options_.max_processes) + " file readers are busy");
     }
     std::unique_ptr<ReaderProcess> process;
     while (!process && !idle_.empty()) {

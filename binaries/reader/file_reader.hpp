@@ -35,9 +35,9 @@ struct ReaderHead;
 enum class ReaderTask : std::uint32_t;
 
 struct FileReaderOptions {
-    std::string program;             // path of lagtrap-reader
-    std::size_t most_processes = 3;  // at the same time
-    std::size_t most_stuck = 4;      // killed but still blocked in the kernel; at this number, nothing more is read
+    std::string program;            // path of lagtrap-reader
+    std::size_t max_processes = 3;  // at the same time
+    std::size_t max_stuck = 4;      // killed but still blocked in the kernel; at this number, nothing more is read
     // Limits per file. The CPU time limits hostile files, the wall-clock time file systems that do
     // not answer.
     std::chrono::milliseconds cpu_time{10'000};

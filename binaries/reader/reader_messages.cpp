@@ -17,7 +17,7 @@ constexpr std::size_t max_places = 200'000;
 constexpr std::size_t max_queries = 16'384;
 constexpr std::size_t max_places_of_name = 1 << 20;
 constexpr std::size_t max_frames_of_place = 4096;
-constexpr std::size_t least_text_bytes = sizeof(std::uint32_t);
+constexpr std::size_t min_text_bytes = sizeof(std::uint32_t);
 
 Error nonsense() { return make_error(ErrorKind::System, "the file reader gave an invalid answer"); }
 
@@ -105,7 +105,7 @@ void encode_texts(WireWriter& writer, const std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> decode_texts(WireReader& reader, std::size_t limit) {
-    std::vector<std::string> texts(reader.count(limit, least_text_bytes));
+    std::vector<std::string> texts(reader.count(limit, min_text_bytes));
     for (std::string& text : texts) text = reader.text(max_text_bytes);
     return texts;
 }
@@ -153,7 +153,7 @@ std::string encode_probes(const std::vector<UsdtProbe>& probes) {
 
 Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
     WireReader reader(body);
-    std::vector<UsdtProbe> probes(reader.count(max_usdt_probes, 3 * least_text_bytes + 28));
+    std::vector<UsdtProbe> probes(reader.count(max_usdt_probes, 3 * min_text_bytes + 28));
     bool sound = true;
     for (UsdtProbe& probe : probes) {
         probe.provider = reader.text(max_text_bytes);
@@ -197,7 +197,7 @@ std::string encode_functions(const std::vector<Function>& functions) {
 
 Result<std::vector<Function>> decode_functions(std::string_view body) {
     WireReader reader(body);
-    std::vector<Function> functions(reader.count(max_symbols, least_text_bytes + 25));
+    std::vector<Function> functions(reader.count(max_symbols, min_text_bytes + 25));
     for (Function& function : functions) function = decode_function(reader);
     if (!reader.complete()) return nonsense();
     return functions;
@@ -289,7 +289,7 @@ std::string encode_places_request(const std::string& name, const std::vector<Fun
 }
 
 std::vector<FunctionQuery> decode_queries(WireReader& reader) {
-    std::vector<FunctionQuery> queries(reader.count(max_queries, least_text_bytes + 1));
+    std::vector<FunctionQuery> queries(reader.count(max_queries, min_text_bytes + 1));
     for (FunctionQuery& query : queries) {
         query.name = reader.text(max_symbol_bytes);
         query.at_return = reader.number<std::uint8_t>() != 0;
@@ -321,7 +321,7 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
     WireReader reader(body);
     bool sound = true;
     std::vector<Result<FunctionPlaces>> answers;
-    const std::size_t count = reader.count(max_queries, 2 * least_text_bytes);
+    const std::size_t count = reader.count(max_queries, 2 * min_text_bytes);
     for (std::size_t number = 0; number < count && reader.good(); ++number) {
         const auto error = reader.number<std::uint32_t>();
         sound = sound && error <= 1 + static_cast<std::uint32_t>(ErrorKind::System);
@@ -392,10 +392,10 @@ Result<PlaceNames> decode_names(std::string_view body, std::size_t places) {
     WireReader reader(body);
     PlaceNames names;
     names.left_out = reader.number<std::uint8_t>() != 0;
-    names.places.resize(reader.count(max_places, least_text_bytes + sizeof(std::uint64_t)));
+    names.places.resize(reader.count(max_places, min_text_bytes + sizeof(std::uint64_t)));
     for (PlaceName& place : names.places) {
         place.symbol = reader.text(max_text_bytes);
-        place.frames.resize(reader.count(max_frames_of_place, 2 * least_text_bytes + 4));
+        place.frames.resize(reader.count(max_frames_of_place, 2 * min_text_bytes + 4));
         for (SourceFrame& frame : place.frames) {
             frame.function = reader.text(max_text_bytes);
             frame.file = reader.text(max_text_bytes);

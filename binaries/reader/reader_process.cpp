@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr auto look_interval = 100ms;  // for checking its CPU time
 // A killed process that is blocked on a dead file system exits only when that answers.
-constexpr auto reaping_patience = 2s;
+constexpr auto reaping_timeout = 2s;
 const ReaderProcess::Limits limits_of_start{10s, 60s, 0};
 
 std::array<UniqueFd, 2> socket_pair(int type) {
@@ -97,9 +97,9 @@ std::optional<pid_t> ReaderProcess::end() {
     if (reaped_) return std::nullopt;
     reaped_ = true;  // by this function, or later by the caller that gets its pid
     ::kill(pid_, SIGKILL);
-    const auto patience_end = Clock::now() + reaping_patience;
+    const auto timeout_end = Clock::now() + reaping_timeout;
     while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
-        if (Clock::now() >= patience_end) return pid_;
+        if (Clock::now() >= timeout_end) return pid_;
         std::this_thread::sleep_for(1ms);
     }
     return std::nullopt;
@@ -125,9 +125,9 @@ std::chrono::nanoseconds ReaderProcess::cpu_time() const {
 std::optional<int> ReaderProcess::reap() {
     const std::scoped_lock lock(reaping_);
     int status = 0;
-    const auto patience_end = Clock::now() + reaping_patience;
+    const auto timeout_end = Clock::now() + reaping_timeout;
     pid_t got = 0;
-    while ((got = ::waitpid(pid_, &status, WNOHANG)) == 0 && Clock::now() < patience_end)
+    while ((got = ::waitpid(pid_, &status, WNOHANG)) == 0 && Clock::now() < timeout_end)
         std::this_thread::sleep_for(1ms);
     if (got != pid_) return std::nullopt;
     reaped_ = true;

@@ -103,10 +103,10 @@ class WireReader {
         return values;
     }
     // Reads the number of items that follow. Not good if there is not enough data for items of
-    // `least_bytes`.
-    [[nodiscard]] std::size_t count(std::size_t limit, std::size_t least_bytes) {
+    // `min_bytes`.
+    [[nodiscard]] std::size_t count(std::size_t limit, std::size_t min_bytes) {
         const auto value = number<std::uint64_t>();
-        if (value > limit || value > rest_.size() / least_bytes) good_ = false;
+        if (value > limit || value > rest_.size() / min_bytes) good_ = false;
         return good_ ? value : 0;
     }
     [[nodiscard]] bool good() const { return good_; }

@@ -30,9 +30,9 @@ Result<CallFrameSection> read_eh_frame(const ElfImage& image, const ElfSection& 
 
 // The start of .eh_frame, from its index (LSB Core, 10.6.2).
 Result<std::uint64_t> indexed_address(const ElfImage& image, const ElfSegment& index) {
-    constexpr std::uint64_t most_header_bytes = 16;
+    constexpr std::uint64_t max_header_bytes = 16;
     TRY_ASSIGN(const std::string header,
-               image.read(index.offset, std::min(index.file_bytes, most_header_bytes), most_header_bytes));
+               image.read(index.offset, std::min(index.file_bytes, max_header_bytes), max_header_bytes));
     ByteCursor cursor(header);
     const auto version = cursor.number<std::uint8_t>();
     const auto encoding = cursor.number<std::uint8_t>();
@@ -63,14 +63,14 @@ Result<CallFrameSection> read_indexed_eh_frame(const ElfImage& image, const ElfS
 Result<std::string> unpack(const ElfImage& image, const ElfSection& found) {
     // Compiler output shrinks to about a quarter; a much larger ratio is an attempt to exhaust
     // memory.
-    constexpr std::uint64_t most_ratio = 64;
+    constexpr std::uint64_t max_ratio = 64;
     TRY_ASSIGN(const std::string packed, image.read(found.offset, found.size, max_call_frame_bytes));
     if (packed.size() < sizeof(Elf64_Chdr)) return damaged(image, "a packed section without its header");
     const auto header = number_at<Elf64_Chdr>(packed, 0);
     if (header.ch_type != ELFCOMPRESS_ZLIB)
         return make_error(ErrorKind::Unsupported, image.name() + ": section " + found.name + " is packed by method " +
                                                       std::to_string(header.ch_type) + "; only zlib's (1) is known");
-    if (header.ch_size > max_call_frame_bytes || header.ch_size > packed.size() * most_ratio)
+    if (header.ch_size > max_call_frame_bytes || header.ch_size > packed.size() * max_ratio)
         return make_error(ErrorKind::TooLarge, image.name() + ": section " + found.name + " would unpack to " +
                                                    std::to_string(header.ch_size) + " bytes from " +
                                                    std::to_string(packed.size()));

@@ -199,8 +199,8 @@ lagtrap_unwind_rule plain_rule(lagtrap_unwind_kind kind) { return {0, 0, 0, stat
 // The rule for only the CFA.
 lagtrap_unwind_rule cfa_rule(const CfaRule& cfa) {
     const auto unsupported = plain_rule(LAGTRAP_UNWIND_UNSUPPORTED);
-    constexpr std::int64_t most_offset = (1 << 23) - 1;
-    if (cfa.offset < -most_offset || cfa.offset > most_offset || cfa.register_number >= general_registers)
+    constexpr std::int64_t max_offset = (1 << 23) - 1;
+    if (cfa.offset < -max_offset || cfa.offset > max_offset || cfa.register_number >= general_registers)
         return unsupported;
     auto rule = plain_rule(LAGTRAP_UNWIND_REGISTER);
     rule.cfa_offset = static_cast<__s32>(cfa.offset);
@@ -209,8 +209,8 @@ lagtrap_unwind_rule cfa_rule(const CfaRule& cfa) {
         case CfaRule::Form::Register: return rule;
         case CfaRule::Form::Plt: rule.kind_and_rbp = LAGTRAP_UNWIND_PLT; return rule;
         case CfaRule::Form::Dereference: {
-            constexpr std::int64_t most_added = 15 * 8;
-            if (cfa.addend < 0 || cfa.addend > most_added || cfa.addend % 8 != 0) return unsupported;
+            constexpr std::int64_t max_added = 15 * 8;
+            if (cfa.addend < 0 || cfa.addend > max_added || cfa.addend % 8 != 0) return unsupported;
             rule.kind_and_rbp = LAGTRAP_UNWIND_DEREFERENCE;
             rule.register_and_add = static_cast<__u8>(cfa.register_number | cfa.addend / 8 << 4);
             return rule;
@@ -235,11 +235,11 @@ void add_rbp(lagtrap_unwind_rule& rule, const CallFrameState& state) {
 
 // The dynamic linker has code that finds its frame by rbx, which its callees may have saved.
 void add_rbx(lagtrap_unwind_rule& rule, const CallFrameState& state) {
-    constexpr std::int64_t most_words = 127;
+    constexpr std::int64_t max_words = 127;
     const auto& rbx = state.rbx;
     if (rbx.form == SavedRegister::Form::Unspecified || rbx.form == SavedRegister::Form::Same) return;
     const auto offset = offset_from_cfa(rbx, state.cfa);
-    const bool sayable = offset && *offset % 8 == 0 && *offset != 0 && std::abs(*offset / 8) <= most_words;
+    const bool sayable = offset && *offset % 8 == 0 && *offset != 0 && std::abs(*offset / 8) <= max_words;
     // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number of words, no character
     rule.rbx_words = sayable ? static_cast<__s8>(*offset / 8) : static_cast<__s8>(LAGTRAP_UNWIND_RBX_UNKNOWN);
 }

@@ -20,7 +20,7 @@ using formats::StackProfile;
 
 constexpr std::size_t functions_limit = 24;
 constexpr std::size_t seen_limit = 4096;
-constexpr double least_share = 0.05;         // of the program's CPU time
+constexpr double min_share = 0.05;           // of the program's CPU time
 constexpr double always_there_share = 0.98;  // of its threads' time
 
 struct Seen {
@@ -51,7 +51,7 @@ class FunctionSearch {
             const bool is_always_there =
                 static_cast<double>(seen.total_ns) > always_there_share * static_cast<double>(threads_ns) &&
                 seen.stretches <= 2 * seen.threads.size();
-            const bool is_rare = static_cast<double>(seen.busy_ns) < least_share * static_cast<double>(busy_ns_);
+            const bool is_rare = static_cast<double>(seen.busy_ns) < min_share * static_cast<double>(busy_ns_);
             if (!is_always_there && !is_rare && seen.busy_ns > 0) found.emplace_back(name, seen);
         }
         std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {

@@ -232,13 +232,13 @@ std::vector<Offer> ranked(std::vector<Offer> offers) {
     };
     std::erase_if(offers, is_useless);
     const auto on_cpu = [](const Offer& offer) { return offer.events.front().measured.on_cpu_ns; };
-    std::uint64_t most_of_functions_ns = 0;
+    std::uint64_t max_of_functions_ns = 0;
     for (const Offer& offer : offers)
         if (offer.kind != OfferKind::Preset && offer.kind != OfferKind::Loop && !offer.waits_for_events)
-            most_of_functions_ns = std::max(most_of_functions_ns, on_cpu(offer));
+            max_of_functions_ns = std::max(max_of_functions_ns, on_cpu(offer));
     const auto place_of = [&](const Offer& offer) {
         if (offer.kind == OfferKind::Preset) return 0;
-        if (offer.kind == OfferKind::Loop) return on_cpu(offer) > 3 * most_of_functions_ns ? 1 : 3;
+        if (offer.kind == OfferKind::Loop) return on_cpu(offer) > 3 * max_of_functions_ns ? 1 : 3;
         return offer.waits_for_events ? 4 : 2;
     };
     const auto rank = [&](const Offer& offer) {
@@ -254,10 +254,10 @@ std::vector<Offer> ranked(std::vector<Offer> offers) {
         const auto end =
             std::find_if(next, offers.end(), [&](const Offer& offer) { return rank(offer) != rank(*next); });
         if (next->kind == OfferKind::Preset) continue;
-        const std::uint64_t most_ns =
+        const std::uint64_t max_ns =
             on_cpu(*std::max_element(next, end, [&](const Offer& a, const Offer& b) { return on_cpu(a) < on_cpu(b); }));
         const auto first = std::find_if(next, end, [&](const Offer& offer) {
-            return static_cast<double>(on_cpu(offer)) >= about_the_same * static_cast<double>(most_ns);
+            return static_cast<double>(on_cpu(offer)) >= about_the_same * static_cast<double>(max_ns);
         });
         std::rotate(next, first, first + 1);
     }

@@ -14,8 +14,8 @@ std::vector<std::pair<std::string, std::uint64_t>> delay_classes(const boost::js
                                                                {"not known", number(mostly, "not_known")}};
     const boost::json::array& blocked = list(mostly, "blocked");
     for (std::uint32_t wait_class = 0; wait_class < analysis::wait_classes(); ++wait_class) {
-        const bool told = wait_class < blocked.size() && blocked[wait_class].is_int64();
-        const std::int64_t delays = told ? blocked[wait_class].as_int64() : 0;
+        const bool reported = wait_class < blocked.size() && blocked[wait_class].is_int64();
+        const std::int64_t delays = reported ? blocked[wait_class].as_int64() : 0;
         classes.emplace_back(analysis::reason_of_class(wait_class),
                              delays > 0 ? static_cast<std::uint64_t>(delays) : 0);
     }

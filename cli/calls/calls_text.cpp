@@ -208,14 +208,14 @@ class TreeText {
 };
 
 std::string cost_text(const std::vector<Function>& functions) {
-    std::uint64_t least_ns = UINT64_MAX, most_ns = 0;
+    std::uint64_t min_ns = UINT64_MAX, max_ns = 0;
     for (const Function& function : functions) {
         const std::uint64_t cost_ns = function.cost.inside_ns + function.cost.around_ns;
-        least_ns = std::min(least_ns, cost_ns);
-        most_ns = std::max(most_ns, cost_ns);
+        min_ns = std::min(min_ns, cost_ns);
+        max_ns = std::max(max_ns, cost_ns);
     }
-    if (least_ns == most_ns) return duration(least_ns);
-    return duration(least_ns) + " to " + duration(most_ns);
+    if (min_ns == max_ns) return duration(min_ns);
+    return duration(min_ns) + " to " + duration(max_ns);
 }
 
 }  // namespace
@@ -289,8 +289,8 @@ std::string summary_text(const calls::Summary& summary, const std::vector<Functi
             note = "  blocked " + percent(ratio(call.sum.blocked_ns, call.sum.wall_ns));
         if (call.not_returned != 0) note += fmt::format("  {} left without returning", with_commas(call.not_returned));
         text += fmt::format("{} {} {} {} {} {}  {}{}\n", outstanding ? "!" : " ", pad_left(percent(share), 6),
-                            pad_left(with_commas(call.count), 10), pad_left(duration(call.least_ns), 8),
-                            pad_left(duration(call.sum.wall_ns / call.count), 8), pad_left(duration(call.most_ns), 8),
+                            pad_left(with_commas(call.count), 10), pad_left(duration(call.min_ns), 8),
+                            pad_left(duration(call.sum.wall_ns / call.count), 8), pad_left(duration(call.max_ns), 8),
                             outstanding ? look.paint(Colour::Bold, name) : name, look.paint(Colour::Dim, note));
         std::vector<std::uint32_t>& below = children[number];
         std::sort(below.begin(), below.end(), [&](std::uint32_t one, std::uint32_t other) {
@@ -321,10 +321,10 @@ std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out, const 
     return look.paint(Colour::Yellow, text);
 }
 
-std::string ended_text(const calls::Ended& ended, const std::string& function, std::uint64_t told) {
+std::string ended_text(const calls::Ended& ended, const std::string& function, std::uint64_t reported) {
     std::string text =
         fmt::format("Ended: {}. {} of {} ended", ended.reason, counted(ended.calls, "call", "calls"), function);
-    text += told == ended.calls ? "" : fmt::format(", {} shown", with_commas(told));
+    text += reported == ended.calls ? "" : fmt::format(", {} shown", with_commas(reported));
     if (ended.short_calls != 0) text += fmt::format(", {} shorter than --min", with_commas(ended.short_calls));
     text += fmt::format("; probes removed in {}.\n", duration(ended.detach_ns));
     if (ended.not_kept != 0)

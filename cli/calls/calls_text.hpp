@@ -36,6 +36,6 @@ struct CallsLook {
 [[nodiscard]] std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out,
                                          const std::vector<calls::Function>& functions, const CallsLook& look);
 // `told` is the number of trees shown.
-[[nodiscard]] std::string ended_text(const calls::Ended& ended, const std::string& function, std::uint64_t told);
+[[nodiscard]] std::string ended_text(const calls::Ended& ended, const std::string& function, std::uint64_t reported);
 
 }  // namespace lagtrap::cli

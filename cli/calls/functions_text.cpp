@@ -145,7 +145,7 @@ std::string functions_ended_text(const calls::FunctionsEnded& ended, const std::
     text += fmt::format("\nEnded after {}: {}; probes removed in {}.\n", duration(ended.length_ns), ended.reason,
                         duration(ended.detach_ns));
     text += fmt::format("{} of at least {} reported, {} per second", counted(ended.sent, "call", "calls"),
-                        duration(ended.least_ns),
+                        duration(ended.min_ns),
                         format_byte_size(static_cast<std::uint64_t>(static_cast<double>(ended.bytes) / seconds)));
     if (ended.not_sent != 0) text += fmt::format("; {} more were only counted", with_commas(ended.not_sent));
     text += ".\n";

@@ -10,11 +10,11 @@
 namespace lagtrap::cli {
 namespace {
 
-constexpr std::uint64_t most_bytes = 8ULL << 30;
+constexpr std::uint64_t max_bytes = 8ULL << 30;
 
 }  // namespace
 
-std::uint64_t memory_limit_bytes(std::uint64_t machine_bytes) { return std::min(machine_bytes / 2, most_bytes); }
+std::uint64_t memory_limit_bytes(std::uint64_t machine_bytes) { return std::min(machine_bytes / 2, max_bytes); }
 
 void limit_memory() {
     const long pages = ::sysconf(_SC_PHYS_PAGES);

@@ -27,12 +27,12 @@ class RecordingSource {
     // Waits until the recording has ended. Polls `over`, which can end it early.
     template <typename Over>
     [[nodiscard]] Status await_end(const Over& over) {
-        for (bool told = false;; pause()) {
+        for (bool reported = false;; pause()) {
             TRY_ASSIGN(const bool ended, has_ended());
             if (ended) return success();
-            if (!told && over()) {
+            if (!reported && over()) {
                 finish();
-                told = true;
+                reported = true;
             }
         }
     }

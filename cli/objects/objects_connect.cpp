@@ -39,7 +39,7 @@ class Following {
                     if (const Status shown = take(std::move(part)); !shown) return console_.fail(shown.error().message);
             if (!over_ && (!parts || parts->empty())) (void)::poll(nullptr, 0, pause_ms);
         }
-        tell_losses();
+        report_losses();
         if (show_.ended()) return exit_done;
         if (over_) return console_.fail("incomplete: the last line is missing");
         show_.show_so_far();
@@ -82,7 +82,7 @@ class Following {
         silent_ = silent;
     }
 
-    void tell_losses() {
+    void report_losses() {
         if (lost_lines_ != 0)
             console_.err << fmt::format("{} not sent because the spool was full\n",
                                         counted(lost_lines_, "line", "lines"));

@@ -158,7 +158,7 @@ Result<std::vector<FollowedPart>> ObjectsFollower::next(Clock::time_point now, c
         const auto first = ahead_.begin();
         const std::uint32_t missing = first->first - given_ - 1;
         if (missing != 0 && !gap_since_) gap_since_ = now;
-        if (missing != 0 && now - *gap_since_ < gap_patience) break;
+        if (missing != 0 && now - *gap_since_ < gap_timeout) break;
         gap_since_.reset();
         given_ = first->first;
         parts.push_back(std::move(first->second));

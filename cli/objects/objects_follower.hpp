@@ -40,7 +40,7 @@ class ObjectsFollower {
   public:
     using Clock = std::chrono::steady_clock;
     // How long to wait for a part after later ones have arrived.
-    static constexpr std::chrono::seconds gap_patience{15};
+    static constexpr std::chrono::seconds gap_timeout{15};
 
     // Errors concern the address, the token or the server, and say what to do. ErrorKind::NotFound
     // if no watch matches.

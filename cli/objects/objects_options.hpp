@@ -18,7 +18,7 @@ struct ObjectsOptions {
     std::string least = "0s";
     std::string mark = "10ms";
     std::string length = "10s";
-    std::string patience = "5s";
+    std::string timeout = "5s";
     std::uint64_t calls_per_second = 5'000;
     double budget_percent = 10;  // of one CPU
     std::size_t top = 20;

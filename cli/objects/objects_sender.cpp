@@ -50,7 +50,7 @@ Status ObjectsSender::end() { return write(true); }
 Status ObjectsSender::write(bool last) {
     std::vector<std::string> lines = std::exchange(lines_, {});
     bytes_ = 0;
-    if (!last && waiting() >= most_waiting) {
+    if (!last && waiting() >= max_waiting) {
         lose(lines.size());
         return success();
     }

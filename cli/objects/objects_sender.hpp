@@ -20,7 +20,7 @@ class ObjectsSender {
     static constexpr std::chrono::milliseconds part_time{1'000};
     static constexpr std::size_t part_bytes = 512 << 10;
     // Parts in the spool that nobody has collected. Beyond that, lines are lost and counted.
-    static constexpr std::size_t most_waiting = 64;
+    static constexpr std::size_t max_waiting = 64;
 
     // ErrorKind::NotFound if there is no such spool, Denied if this user may not write there.
     [[nodiscard]] static Result<ObjectsSender> open(const std::string& spool, std::uint32_t pid, std::string process);

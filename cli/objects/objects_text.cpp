@@ -16,7 +16,7 @@ using calls::ObjectNode;
 using calls::ObjectRole;
 using calls::ObjectState;
 
-constexpr std::size_t most_lines_of_tree = 200;
+constexpr std::size_t max_lines_of_tree = 200;
 constexpr std::size_t call_figures_width = 24;
 
 std::uint64_t net_ns(const ObjectCall& call) {
@@ -49,7 +49,7 @@ class TreeRows {
     TreeRows(const calls::ObjectsStarted& started, const ObjectsLook& look) : started_(started), look_(look) {}
 
     void add(const ObjectNode& node, std::size_t indent) {
-        if (lines_ >= most_lines_of_tree && !look_.look.all) {
+        if (lines_ >= max_lines_of_tree && !look_.look.all) {
             ++left_out_;
         } else {
             ++lines_;
@@ -173,10 +173,10 @@ bool is_created_alike(const calls::OldObject& one, const calls::OldObject& other
 
 // The callers that led to its creation, innermost first.
 std::string creation_text(const calls::OldObject& one, const calls::ObjectsEnded& ended, const CallsLook& look) {
-    constexpr std::size_t indent = 24, most_frames = 12;
+    constexpr std::size_t indent = 24, max_frames = 12;
     if (one.stack == 0) return one.caller.empty() ? "" : wrap_words("by " + one.caller, look.columns, indent);
     const calls::CreationStack& stack = ended.stacks[one.stack - 1];
-    const std::size_t shown = look.all ? stack.frames.size() : std::min(stack.frames.size(), most_frames);
+    const std::size_t shown = look.all ? stack.frames.size() : std::min(stack.frames.size(), max_frames);
     std::string text;
     for (std::size_t at = 0; at < shown; ++at)
         text += wrap_words((at == 0 ? "by " : "") + (stack.frames[at].empty() ? "?" : stack.frames[at]), look.columns,

@@ -112,18 +112,18 @@ class Explainer {
             return add("not-reached", "It is armed, but the kernel has not hit any of its markers since.",
                        "Check that this machine uses what the tracepoints belong to.");
         if (const std::uint64_t processes = number(event_, "processes"); processes > 0)
-            return tell_not_reached(processes, binary, std::to_string(number(event_, "pid")));
+            return report_not_reached(processes, binary, std::to_string(number(event_, "pid")));
         const auto known = processes_.find(binary);
         if (known == processes_.end()) return;
         std::vector<const ProgramProcess*> same, others;
         for (const ProgramProcess& process : known->second.found)
             (process.same_file ? same : others).push_back(&process);
-        if (!same.empty()) return tell_not_reached(same.size(), binary, std::to_string(same.front()->pid));
+        if (!same.empty()) return report_not_reached(same.size(), binary, std::to_string(same.front()->pid));
         const auto was_there = [&](const ProgramProcess* process) {
             return process->deleted && !process->elsewhere && process->path == binary;
         };
         std::stable_partition(others.begin(), others.end(), was_there);
-        if (!others.empty()) return tell_other_files(binary, others);
+        if (!others.empty()) return report_other_files(binary, others);
         std::string sentence = "It is armed, but no process uses " + binary + " now.";
         if (known->second.hidden > 0)
             sentence += " " + counted(known->second.hidden, "process", "processes") + " could not be inspected" +
@@ -132,7 +132,7 @@ class Explainer {
     }
 
     // `pid` is one of the processes.
-    void tell_not_reached(std::uint64_t processes, const std::string& binary, const std::string& pid) {
+    void report_not_reached(std::uint64_t processes, const std::string& binary, const std::string& pid) {
         add("not-reached",
             "It is armed, and " + counted(processes, "process uses", "processes use") + " " + binary + " (" + pid +
                 (processes > 1 ? ", ..." : "") + ")" + ", but none has hit a marker since it was armed.",
@@ -142,7 +142,7 @@ class Explainer {
     }
 
     // A marker's path also matches files of that name in containers, but not other paths.
-    void tell_other_files(const std::string& binary, const std::vector<const ProgramProcess*>& others) {
+    void report_other_files(const std::string& binary, const std::vector<const ProgramProcess*>& others) {
         const ProgramProcess& first = *others.front();
         if (first.deleted && !first.elsewhere)
             return add("other-file",
@@ -247,8 +247,8 @@ class Explainer {
         std::string sentence = (runs == 1 ? "Its only run was" : "All " + with_commas(runs) + " runs were") +
                                " below the threshold of " + threshold + ": ";
         if (runs >= few_runs) {
-            const std::uint64_t most_ns = std::min(percentile_ns(histogram, 0.99), number(event_, "max_ns"));
-            sentence += "99 % took at most " + duration(most_ns) + ", ";
+            const std::uint64_t max_ns = std::min(percentile_ns(histogram, 0.99), number(event_, "max_ns"));
+            sentence += "99 % took at most " + duration(max_ns) + ", ";
         }
         sentence += "the longest " + duration(number(event_, "max_ns")) + ".";
         add("fast", sentence,

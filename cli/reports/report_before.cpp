@@ -8,9 +8,9 @@ namespace {
 
 using analysis::MachineBefore;
 
-constexpr std::size_t most_processes = 4, most_waits = 2;
-constexpr double least_share = 0.01;
-constexpr std::uint64_t least_disk_wait_ns = 10'000'000;  // shorter waits are normal for disks
+constexpr std::size_t max_processes = 4, max_waits = 2;
+constexpr double min_share = 0.01;
+constexpr std::uint64_t min_disk_wait_ns = 10'000'000;  // shorter waits are normal for disks
 
 std::string whose(const std::string& name, std::size_t processes, std::uint32_t pid, const std::string& unit) {
     const std::string known = cut_end(name.empty() ? "unknown" : name, 40);
@@ -23,7 +23,7 @@ std::string process_rows(const MachineBefore& before, bool all, std::size_t colu
     std::string text;
     std::size_t shown = 0;
     for (const auto& process : before.processes) {
-        if (!all && (shown == most_processes || process.share < least_share)) break;
+        if (!all && (shown == max_processes || process.share < min_share)) break;
         ++shown;
         std::string row = whose(process.name, process.processes, process.pid, process.unit);
         if (!process.function.empty()) row += ", most in " + cut_end(process.function, 30);
@@ -36,7 +36,7 @@ std::string disk_rows(const MachineBefore& before, bool all, std::size_t columns
     std::string text;
     std::size_t shown = 0;
     for (const auto& waits : before.disk_waits) {
-        if (!all && (shown == most_waits || waits.longest_ns < least_disk_wait_ns)) break;
+        if (!all && (shown == max_waits || waits.longest_ns < min_disk_wait_ns)) break;
         ++shown;
         const std::string row = whose(waits.process, 1, waits.pid, waits.unit) + " waited for a disk " +
                                 counted(waits.count, "time", "times") + ", " + duration(waits.longest_ns) +

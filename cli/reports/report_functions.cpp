@@ -86,8 +86,8 @@ std::string note_of(const CallLine& line, std::uint64_t whole_ns) {
         note = "in " + std::string(module) + ": " + short_function_name(line.place.called);
         if (line.called_ns * 10 < line.total_ns() * 9) note += " " + percent(ratio(line.called_ns, whole_ns));
     }
-    const bool told = line.place.function.starts_with('[');
-    if (!told && line.nameless_ns * 20 >= whole_ns) {
+    const bool reported = line.place.function.starts_with('[');
+    if (!reported && line.nameless_ns * 20 >= whole_ns) {
         note += (note.empty() ? "" : "; ") + std::string("without names ") + percent(ratio(line.nameless_ns, whole_ns));
     }
     return note;
@@ -128,10 +128,10 @@ std::string call_row(const CallLine& line, const std::string& module_above, std:
 
 // The calls with most time. They form a tree too, since a caller has at least as much time as its
 // callees.
-std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::size_t limit, std::uint64_t least_ns) {
+std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::size_t limit, std::uint64_t min_ns) {
     std::vector<const CallLine*> chosen;
     for (const CallLine& line : calls) {
-        if (line.total_ns() >= least_ns) chosen.push_back(&line);
+        if (line.total_ns() >= min_ns) chosen.push_back(&line);
     }
     if (chosen.size() <= limit) return chosen;
     std::stable_sort(chosen.begin(), chosen.end(),
@@ -145,14 +145,14 @@ std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::si
 // called from many places.
 std::string own_rows(const DelayReport& report, const std::vector<const CallLine*>& shown, const ReportLook& look) {
     const std::uint64_t whole_ns = report.split.recorded_ns();
-    std::set<std::string> told;
-    for (const CallLine* line : shown) told.insert(line->place.function);
+    std::set<std::string> reported;
+    for (const CallLine* line : shown) reported.insert(line->place.function);
     std::string rows;
     std::size_t count = 0;
     std::string module_above;
     for (const CallLine& line : report.innermost) {
         if (line.own_ns * 20 < whole_ns || count == own_lines) break;
-        if (!look.all && told.contains(line.place.function)) continue;
+        if (!look.all && reported.contains(line.place.function)) continue;
         rows += call_row(line, std::exchange(module_above, line.place.module), whole_ns, 2, look);
         ++count;
     }

@@ -10,7 +10,7 @@
 namespace lagtrap::cli {
 namespace {
 
-constexpr std::size_t most_object_rows = 10;
+constexpr std::size_t max_object_rows = 10;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::string objects_part(const analysis::Recording& recording, const trace::Dela
             duration(ended.length_ns),
             all.summary.started().memory.empty() ? "" : "; memory not counted: " + all.summary.started().memory),
         look.columns, 2);
-    text += objects_summary_text(all.summary, look.all ? SIZE_MAX : most_object_rows, as_objects);
+    text += objects_summary_text(all.summary, look.all ? SIZE_MAX : max_object_rows, as_objects);
     if (!all.summary.taken_out().empty())
         text += wrap_words(fmt::format("{} detached (called too often); later calls are not counted.",
                                        counted(all.summary.taken_out().size(), "function was", "functions were")),

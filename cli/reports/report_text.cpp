@@ -335,11 +335,11 @@ std::string others_part(const Recording& recording, std::size_t chosen, const Pa
         const auto& delay = delays[i];
         const TimeSplit split = analysis::split_time(recording, analysis::intervals_of_delay(recording, delay));
         std::string most = "on a CPU";
-        std::uint64_t most_ns = split.on_cpu_ns;
+        std::uint64_t max_ns = split.on_cpu_ns;
         const auto consider = [&](const std::string& what, std::uint64_t time_ns) {
-            if (time_ns > most_ns) {
+            if (time_ns > max_ns) {
                 most = what;
-                most_ns = time_ns;
+                max_ns = time_ns;
             }
         };
         consider("waiting for a CPU", split.runnable_ns);
@@ -348,7 +348,7 @@ std::string others_part(const Recording& recording, std::size_t chosen, const Pa
         text += "  " + pad_left(std::to_string(i + 1), 5) + "  " + pad_right(delay.event, 14) +
                 pad_left(duration(delay.duration_ns), 10) + "  " +
                 pad_right(delay.process + " (" + std::to_string(delay.begin_pid) + ")", 22) + "  " +
-                cut_end(percent(ratio(most_ns, split.wall_ns)) + " " + most, 21) + "\n";
+                cut_end(percent(ratio(max_ns, split.wall_ns)) + " " + most, 21) + "\n";
     }
     if (delays.size() - 1 > limit) text += "  and " + with_commas(delays.size() - 1 - limit) + " more\n";
     return text;

@@ -10,7 +10,7 @@
 namespace lagtrap::cli {
 namespace {
 
-constexpr std::size_t most_function_rows = 10;
+constexpr std::size_t max_function_rows = 10;
 
 const trace::FunctionCounts* counts_for(const analysis::Recording& recording, const trace::Delay& delay) {
     const auto& counts = recording.system.functions;
@@ -36,9 +36,9 @@ std::string note_of(const analysis::Recording& recording, const trace::FunctionC
 
 // What is missing.
 std::string losses_of(const trace::FunctionCounts& counts) {
-    std::string text =
-        fmt::format("Calls of {} or longer are in the trace: {}.", duration(counts.least_ns), with_commas(counts.told));
-    if (counts.not_told != 0) text += fmt::format(" {} more did not fit.", with_commas(counts.not_told));
+    std::string text = fmt::format("Calls of {} or longer are in the trace: {}.", duration(counts.min_ns),
+                                   with_commas(counts.reported));
+    if (counts.not_reported != 0) text += fmt::format(" {} more did not fit.", with_commas(counts.not_reported));
     if (counts.taken_out != 0)
         text += fmt::format(" {} detached (called too often); later calls are not counted.",
                             counted(counts.taken_out, "function was", "functions were"));
@@ -60,7 +60,7 @@ std::string traced_part(const analysis::Recording& recording, const trace::Delay
     const std::vector<FunctionRow> rows = rows_of(*counts);
     std::uint64_t whole_ns = counts->others_own_ns;
     for (const FunctionRow& one : rows) whole_ns += one.own_ns;
-    const std::size_t top = look.all ? rows.size() : most_function_rows;
+    const std::size_t top = look.all ? rows.size() : max_function_rows;
     text += own_time_rows(rows, whole_ns, top, as_calls);
     if (const std::uint64_t more = counts->others + rows.size() - std::min(rows.size(), top); more != 0)
         text += fmt::format("  and {} more\n", with_commas(more));
@@ -88,9 +88,9 @@ boost::json::value traced_functions_json(const analysis::Recording& recording, c
             {"window_ns", counts->window_ns},
             {"watched", counts->watched},
             {"taken_out", counts->taken_out},
-            {"least_ns", counts->least_ns},
-            {"told", counts->told},
-            {"not_told", counts->not_told},
+            {"least_ns", counts->min_ns},
+            {"told", counts->reported},
+            {"not_told", counts->not_reported},
             {"too_deep", counts->too_deep},
             {"functions", std::move(functions)},
             {"others", counts->others},

@@ -23,7 +23,7 @@ constexpr std::size_t notes_kept = 200;
 // Lines besides events: two about the daemon, a blank, the table's head, a blank, the log's head,
 // the message and the keys.
 constexpr std::size_t other_lines = 8;
-constexpr std::size_t least_notes = 4;
+constexpr std::size_t min_notes = 4;
 constexpr std::size_t event_number_columns = 2 + 4 * 9 + 3 * 8;  // of the table of events
 
 LiveFigures figures_of(const object& event) {
@@ -211,7 +211,7 @@ std::vector<std::string> LiveState::screen(const Paint& paint, ScreenSize size, 
     const NameColumn names(all_names, usual_name_width, size.columns - std::min(size.columns, event_number_columns));
     lines.push_back(paint(Colour::Bold, "  " + pad_right("event", names.width()) +
                                             "threshold   runs/s  delays      p50      p99  on CPU blocked"));
-    const std::size_t room = size.rows > other_lines + least_notes ? size.rows - other_lines - least_notes : 1;
+    const std::size_t room = size.rows > other_lines + min_notes ? size.rows - other_lines - min_notes : 1;
     const std::size_t shown = std::min(events_.size(), room);
     // Keeps the selected event visible.
     const std::size_t first = chosen_ < shown ? 0 : chosen_ + 1 - shown;

@@ -228,7 +228,7 @@ std::string point_of(const object& marker) {
 // Begin, stages and end of each event. Without these counts, an unreached marker looks like an idle
 // program.
 std::string marker_table(const object& answer, const Paint& paint) {
-    constexpr std::size_t most_width = 24;
+    constexpr std::size_t max_width = 24;
     std::string rows;
     std::vector<std::string> points;
     for (const auto& entry : list(answer, "events")) {
@@ -236,8 +236,8 @@ std::string marker_table(const object& answer, const Paint& paint) {
         for (const auto& value : list(entry.as_object(), "markers"))
             if (value.is_object()) points.push_back(point_of(value.as_object()));
     }
-    const NameColumn names(event_names(answer), usual_name_width, most_width);
-    const NameColumn markers(points, usual_name_width, most_width);
+    const NameColumn names(event_names(answer), usual_name_width, max_width);
+    const NameColumn markers(points, usual_name_width, max_width);
     for (const auto& entry : list(answer, "events")) {
         if (!entry.is_object()) continue;
         std::string name = text(entry.as_object(), "name");

@@ -8,7 +8,7 @@ namespace {
 
 using boost::json::object;
 
-constexpr std::size_t most_events = 6;
+constexpr std::size_t max_events = 6;
 constexpr const char* indent = "              ";
 
 std::string points_text(const object& early) {
@@ -17,13 +17,13 @@ std::string points_text(const object& early) {
     const auto& events = list(early, "points");
     for (const auto& entry : events) {
         if (!entry.is_object()) continue;
-        if (++shown > most_events) break;
+        if (++shown > max_events) break;
         const object& event = entry.as_object();
         const std::uint64_t point_ns = number(event, "point_ns");
         points += points.empty() ? indent : ", ";
         points += text(event, "event") + (point_ns > 0 ? " at " + duration(point_ns) : " at none");
     }
-    if (events.size() > most_events) points += " and " + counted(events.size() - most_events, "more", "more");
+    if (events.size() > max_events) points += " and " + counted(events.size() - max_events, "more", "more");
     return points.empty() ? points : points + "\n";
 }
 

@@ -148,13 +148,13 @@ void Terminal::draw(const std::vector<std::string>& lines) {
     put(frame + "\x1b[J");
 }
 
-std::optional<KeyPress> Terminal::wait(std::chrono::milliseconds patience) {
+std::optional<KeyPress> Terminal::wait(std::chrono::milliseconds timeout) {
     if (auto key = decode(unread_)) return key;
     sigset_t none;
     ::sigprocmask(SIG_SETMASK, nullptr, &none);
     sigdelset(&none, SIGWINCH);
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
-    const timespec time{seconds.count(), std::chrono::nanoseconds(patience - seconds).count()};
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+    const timespec time{seconds.count(), std::chrono::nanoseconds(timeout - seconds).count()};
     pollfd input{STDIN_FILENO, POLLIN, 0};
     const int ready = ::ppoll(&input, 1, &time, &none);
     if (size_changed != 0) {

@@ -35,7 +35,7 @@ class Terminal {
     // Draws lines from the top; they must fit. Clears the rest of the screen.
     void draw(const std::vector<std::string>& lines);
     // The next key, or nullopt after `patience`.
-    [[nodiscard]] std::optional<KeyPress> wait(std::chrono::milliseconds patience);
+    [[nodiscard]] std::optional<KeyPress> wait(std::chrono::milliseconds timeout);
 
   private:
     Terminal() = default;

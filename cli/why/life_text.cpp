@@ -24,7 +24,7 @@ using analysis::TimeKind;
 constexpr std::size_t parts_shown = 8;
 constexpr std::size_t waits_shown = 3;
 constexpr std::size_t processes_shown = 5;
-constexpr std::uint64_t least_share = 100;  // parts below 1/100 of the whole are omitted
+constexpr std::uint64_t min_share = 100;  // parts below 1/100 of the whole are omitted
 
 std::string headline(const CommandLife& life, const LifeFacts& facts, const Paint& paint, std::size_t columns) {
     const std::string end = " took " + duration(facts.took_ns) +
@@ -52,7 +52,7 @@ std::string parts_part(const CommandLife& life, const Paint& paint, std::size_t 
     std::uint64_t rest_ns = 0;
     std::size_t shown = 0;
     for (const LifePart& part : life.parts) {
-        if (shown == parts_shown || part.time_ns * least_share < whole_ns) {
+        if (shown == parts_shown || part.time_ns * min_share < whole_ns) {
             rest_ns += part.time_ns;
             continue;
         }
@@ -62,7 +62,7 @@ std::string parts_part(const CommandLife& life, const Paint& paint, std::size_t 
         text += "  " + pad_left(duration(part.time_ns), 9) + pad_left(percent(ratio(part.time_ns, whole_ns)), 7) +
                 "  " + pad_right(who, 27) + " " + cut_end(printable(state_of(part)), columns - 48) + "\n";
     }
-    if (rest_ns * least_share >= whole_ns && rest_ns > 0)
+    if (rest_ns * min_share >= whole_ns && rest_ns > 0)
         text += "  " + pad_left(duration(rest_ns), 9) + pad_left(percent(ratio(rest_ns, whole_ns)), 7) + "  other\n";
     return text;
 }
@@ -86,7 +86,7 @@ std::string waits_part(const CommandLife& life, const Paint& paint, std::size_t 
     std::string text;
     std::size_t shown = 0;
     for (const LongWait& wait : life.waits) {
-        if (shown++ == waits_shown || wait.length_ns * least_share < life.split.wall_ns) break;
+        if (shown++ == waits_shown || wait.length_ns * min_share < life.split.wall_ns) break;
         const std::string end = end_of_wait(wait);
         text += "  " + pad_left("+" + duration(wait.offset_ns), 9) + pad_left(duration(wait.length_ns), 10) + "  " +
                 cut_end(printable(wait.reason) + (end.empty() ? "" : ", " + end), columns - 23) + "\n";

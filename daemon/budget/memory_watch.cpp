@@ -30,13 +30,13 @@ std::string used_of(const std::optional<MemoryUse>& use) {
 
 }  // namespace
 
-std::uint64_t MemoryBudget::least_room_bytes(std::uint64_t limit_bytes) {
+std::uint64_t MemoryBudget::min_room_bytes(std::uint64_t limit_bytes) {
     return std::min<std::uint64_t>(limit_bytes / 4, 128ULL << 20);
 }
 
 MemoryShed MemoryBudget::look(const std::optional<MemoryUse>& use) {
     if (!use) return shed_ = {};
-    const std::uint64_t least = least_room_bytes(use->limit_bytes);
+    const std::uint64_t least = min_room_bytes(use->limit_bytes);
     const auto short_of = [room = use->room_bytes()](std::uint64_t wanted, bool shed) {
         return room < (shed ? wanted + wanted / 2 : wanted);
     };

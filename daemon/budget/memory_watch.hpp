@@ -27,7 +27,7 @@ class MemoryBudget {
   public:
     // The memory to keep free: a quarter of the limit, at most 128 MiB. With less, unwind tables
     // get no more memory; with less than half of it, merges wait.
-    [[nodiscard]] static std::uint64_t least_room_bytes(std::uint64_t limit_bytes);
+    [[nodiscard]] static std::uint64_t min_room_bytes(std::uint64_t limit_bytes);
     // A disabled feature is enabled again when 50 % more memory is free than the amount below which
     // it is disabled. Nothing is disabled without a limit.
     MemoryShed look(const std::optional<MemoryUse>& use);

@@ -15,13 +15,13 @@ constexpr std::uint64_t worthwhile_part = 20;
 // each user, if other users are watched too. The user's own programs pay for such hits, and must
 // not get the event disabled for everybody.
 constexpr std::uint64_t passed_part = 4;
-constexpr std::size_t most_limited_parties = 32;
+constexpr std::size_t max_limited_parties = 32;
 // An event that costs more than this multiple of what is available is not watched part of the time,
 // because its program would notice each switch.
-constexpr std::uint64_t most_looks = 5;
+constexpr std::uint64_t max_looks = 5;
 // An event that is watched part of the time gets at least this fraction of the share, whatever the
 // others use. The others may become partial too.
-constexpr std::uint64_t least_part = 4;
+constexpr std::uint64_t min_part = 4;
 // Return to full-time watching after the event has been affordable this many checks in a row.
 constexpr std::uint64_t calm_looks = 10;
 
@@ -175,18 +175,18 @@ bool OverheadBudget::leaves_others(const WatchUse& use, std::uint32_t event, Par
 
 // root is trusted, so the cost to its programs counts in full.
 std::uint64_t OverheadBudget::passed_cost_of(const WatchUse& use, std::uint32_t event) const {
-    const std::uint64_t most_ns = part_of(use.elapsed_ns, budget_.share_ppm) / passed_part;
+    const std::uint64_t max_ns = part_of(use.elapsed_ns, budget_.share_ppm) / passed_part;
     std::uint64_t cost_ns = 0;
     for (const PartyUse& user : use.events[event].users) {
         const bool bounded = user.who.party != root_party && leaves_others(use, event, user.who.party);
-        cost_ns += bounded ? std::min(user.passed_ns, most_ns) : user.passed_ns;
+        cost_ns += bounded ? std::min(user.passed_ns, max_ns) : user.passed_ns;
     }
     return cost_ns;
 }
 
 const PartyUse* OverheadBudget::party_to_limit(const WatchUse& use, std::uint32_t event) const {
     const EventUse& one = use.events[event];
-    if (events_[event].parties.size() >= most_limited_parties) return nullptr;
+    if (events_[event].parties.size() >= max_limited_parties) return nullptr;
     const auto most_of = [&](const std::vector<PartyUse>& parties, const auto& counts) {
         const PartyUse* most = nullptr;
         for (const PartyUse& party : parties)
@@ -258,9 +258,9 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
             ? static_cast<std::uint64_t>(static_cast<double>(available_ns) * static_cast<double>(cost.cost_ns) /
                                          static_cast<double>(all_ns))
             : available_ns - others_ns;
-    const std::uint64_t fits_ns = std::max({left_ns, available_ns / least_part, std::uint64_t{1}});
+    const std::uint64_t fits_ns = std::max({left_ns, available_ns / min_part, std::uint64_t{1}});
     const std::uint64_t looks = (cost.cost_ns + fits_ns - 1) / fits_ns;
-    if (looks < 2 || looks > most_looks) return false;
+    if (looks < 2 || looks > max_looks) return false;
     EventState& state = events_[cost.event];
     // Do not count begins if that leaves less time for watching: durations are worth more.
     const std::uint64_t count_ns = use.events[cost.event].count_ns;
@@ -291,7 +291,7 @@ void OverheadBudget::shed_stages(std::uint64_t& cost_ns, std::uint64_t available
         if (cost_ns <= available_ns || cost.cost_ns < available_ns / worthwhile_part) return;
         if (cost.cost_ns < (cost_ns - available_ns) / worthwhile_part) return;
         const std::uint64_t whole_ns = whole_cost_of(use, cost.event);
-        if (whole_ns - std::min(whole_ns, cost.cost_ns) > most_looks * available_ns) continue;
+        if (whole_ns - std::min(whole_ns, cost.cost_ns) > max_looks * available_ns) continue;
         give_up(events_[cost.event].stages, now_ns);
         steps.push_back(
             {BudgetStep::Action::DropStages, cost.event, reason_of(use, cost, settings::Shed::Stages, cost_ns)});

@@ -137,7 +137,7 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target, 
                     programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call});
     self->programs_->rodata->goid_offset = go.goid_offset;
     set_target(*self->programs_->rodata, target);
-    self->programs_->rodata->least_ns = static_cast<__u64>(std::max<std::int64_t>(least.count(), 0));
+    self->programs_->rodata->min_ns = static_cast<__u64>(std::max<std::int64_t>(least.count(), 0));
     if (const int failed = calls_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that record calls", failed);
     TRY(self->map_all());
@@ -236,7 +236,7 @@ void CallEngine::note_done(std::uint32_t number) {
                 call.end = calls::CallEnd::Left;
         done_.push_back(std::move(tree));
     } else {
-        ++senseless_;
+        ++malformed_;
     }
 }
 
@@ -285,7 +285,7 @@ std::vector<std::uint64_t> CallEngine::hits() const {
 
 lagtrap_call_totals CallEngine::totals() const {
     lagtrap_call_totals totals = *static_cast<const lagtrap_call_totals*>(totals_.at);
-    totals.lost += senseless_;
+    totals.lost += malformed_;
     return totals;
 }
 

@@ -81,7 +81,7 @@ class CallEngine {
     pid_t pid_ = 0;
     GoPlace go_;
     MappedMap trees_, nodes_, counts_, totals_;
-    std::uint64_t senseless_ = 0;
+    std::uint64_t malformed_ = 0;
     std::vector<calls::Tree> done_;
 };
 

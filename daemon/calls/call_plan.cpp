@@ -24,9 +24,9 @@ namespace {
 
 using binaries::FunctionCalls;
 
-constexpr std::size_t most_refused_told = 50;
-constexpr std::size_t most_visited = 200'000;
-constexpr std::size_t most_name_bytes = 4096;
+constexpr std::size_t max_refused_reported = 50;
+constexpr std::size_t max_visited = 200'000;
+constexpr std::size_t max_name_bytes = 4096;
 
 // File number and offset.
 using Place = std::pair<std::uint32_t, std::uint64_t>;
@@ -133,10 +133,10 @@ Result<std::vector<Place>> CallPlanner::Search::targets(const std::string& name,
 }
 
 Result<bool> CallPlanner::Search::matches(const FunctionCalls& found, std::uint32_t file) const {
-    constexpr std::size_t most_compared_bytes = 4096;
+    constexpr std::size_t max_compared_bytes = 4096;
     if (!match) return true;
     try {
-        const std::string name = found.name.substr(0, most_compared_bytes);
+        const std::string name = found.name.substr(0, max_compared_bytes);
         const std::string module = std::filesystem::path(files()[file].file.path).filename().string();
         return boost::regex_search(name, *match) || boost::regex_search(module, *match);
     } catch (const std::exception&) {
@@ -148,7 +148,7 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
     if (const auto known = called_as.find(place); found.name.empty() && known != called_as.end())
         found.name = printable(known->second);
     const std::string name =
-        found.name.empty() ? fmt::format("{:#x}", place.second) : found.name.substr(0, most_name_bytes);
+        found.name.empty() ? fmt::format("{:#x}", place.second) : found.name.substr(0, max_name_bytes);
     if (level > 0) {
         TRY_ASSIGN(const bool wanted, matches(found, place.first));
         if (!wanted) return success();
@@ -158,7 +158,7 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
         found.problem = "cannot be mixed with the others: only one of them is Go code with goroutines";
     if (!found.problem.empty()) {
         ++plan.refused_count;
-        if (plan.refused.size() < most_refused_told) plan.refused.push_back({name, found.problem});
+        if (plan.refused.size() < max_refused_reported) plan.refused.push_back({name, found.problem});
         return success();
     }
     if (plan.functions.size() >= LAGTRAP_CALL_FUNCTIONS) {
@@ -241,7 +241,7 @@ Status CallPlanner::Search::add_level(std::vector<Place> level, std::uint32_t nu
                                       std::vector<Place>& next) {
     std::map<std::uint32_t, std::vector<std::uint64_t>> by_file;
     for (const Place& place : level)
-        if (visited.size() < most_visited && visited.insert(place).second) by_file[place.first].push_back(place.second);
+        if (visited.size() < max_visited && visited.insert(place).second) by_file[place.first].push_back(place.second);
     std::vector<Slot> slots;
     for (auto& [file, entries] : by_file) {
         std::sort(entries.begin(), entries.end());
@@ -254,7 +254,7 @@ Status CallPlanner::Search::add_level(std::vector<Place> level, std::uint32_t nu
             TRY(still_wanted());
             if (!found) {
                 plan.refused_count += some.size();
-                if (plan.refused.size() < most_refused_told)
+                if (plan.refused.size() < max_refused_reported)
                     plan.refused.push_back({files()[file].file.path, found.error().message});
                 continue;
             }
@@ -292,7 +292,7 @@ Result<CallPlan> CallPlanner::plan(const CallWishes& wishes) {
     TRY_ASSIGN(std::vector<Place> level, search.targets(wishes.function, wishes.binary));
     CallPlan plan;
     std::vector<Place> next;
-    const unsigned depth = wishes.only.empty() ? std::min(wishes.depth, most_call_levels) : 0;
+    const unsigned depth = wishes.only.empty() ? std::min(wishes.depth, max_call_levels) : 0;
     search.depth = depth;
     TRY(search.add_level(level, 0, depth == 0, plan, next));
     if (plan.functions.empty())

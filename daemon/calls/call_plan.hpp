@@ -20,7 +20,7 @@
 
 namespace lagtrap::daemon {
 
-inline constexpr unsigned most_call_levels = 32;
+inline constexpr unsigned max_call_levels = 32;
 
 struct CallWishes {
     std::uint32_t pid = 0;

@@ -10,8 +10,8 @@ namespace {
 // The debt that triggers detaching, in seconds' worth of the share. Soon after an earlier detach
 // the limit is lower: the remaining calls run faster, and it takes less time to see whether they
 // are too fast.
-constexpr double most_owed_s = 0.3;
-constexpr double most_owed_then_s = 0.1;
+constexpr double max_owed_s = 0.3;
+constexpr double max_owed_then_s = 0.1;
 constexpr double second_ns = 1e9;
 // Weight of the past at each check, so that bursts are forgotten. Shorter intervals forget less.
 constexpr double kept_of_recent = 0.8;
@@ -24,26 +24,26 @@ constexpr double aimed_at = 0.5;
 // If functions have to be detached again soon, the estimate was too low: with cold caches a probe
 // costs several times as much as measured, and the program speeds up more than expected. Aim lower
 // each time, down to this.
-constexpr double least_aimed_at = 0.06;
+constexpr double min_aimed_at = 0.06;
 // Lower bound for the program's estimated speed under probes, as a fraction of its normal speed.
-constexpr double least_left = 0.01;
+constexpr double min_left = 0.01;
 // Probes in many functions run with cold caches: in thousands of functions they cost two to three
 // times as much as measured with warm caches.
 constexpr double cold_functions = 250;
 constexpr double coldest = 2;
-constexpr double most_of_cost = 0.9;
+constexpr double max_of_cost = 0.9;
 
 }  // namespace
 
-double CallThinning::most_owed_ns() const {
-    return share_ * (since_thinned_ns_ < second_ns ? most_owed_then_s : most_owed_s) * 1e9;
+double CallThinning::max_owed_ns() const {
+    return share_ * (since_thinned_ns_ < second_ns ? max_owed_then_s : max_owed_s) * 1e9;
 }
 
 bool CallThinning::is_urgent() const {
-    return looked_at_ns_ < first_looks_ns || owed_ns_ > urgent_share * most_owed_ns();
+    return looked_at_ns_ < first_looks_ns || owed_ns_ > urgent_share * max_owed_ns();
 }
 
-std::vector<std::uint32_t> CallThinning::dearest_first(std::size_t count) const {
+std::vector<std::uint32_t> CallThinning::most_expensive_first(std::size_t count) const {
     std::vector<std::uint32_t> order;
     for (std::uint32_t number = 0; number < count; ++number)
         if (!functions_[number].out) order.push_back(number);
@@ -57,7 +57,7 @@ double CallThinning::colder(const std::vector<std::uint32_t>& order) const {
     double all_ns = 0, ns = 0, many = 0;
     for (const std::uint32_t number : order) all_ns += functions_[number].recent_ns;
     for (const std::uint32_t number : order) {
-        if (ns > most_of_cost * all_ns) break;
+        if (ns > max_of_cost * all_ns) break;
         ns += functions_[number].recent_ns;
         ++many;
     }
@@ -92,25 +92,25 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
     if (first) return {};
     std::vector<std::uint32_t> order;
     if (took_ns > share_ * elapsed_ns) {
-        order = dearest_first(count);
+        order = most_expensive_first(count);
         took_ns = std::max(took_ns, std::min(took_ns * colder(order), cpu_ns));
     }
     owed_ns_ = std::max(0.0, owed_ns_ + took_ns - share_ * elapsed_ns);
     since_thinned_ns_ += elapsed_ns;
     const bool soon = since_thinned_ns_ < second_ns;
-    if (owed_ns_ <= most_owed_ns()) return {};
+    if (owed_ns_ <= max_owed_ns()) return {};
     owed_ns_ = 0;
-    aimed_at_ = soon ? std::max(least_aimed_at, aimed_at_ / 2) : aimed_at;
+    aimed_at_ = soon ? std::max(min_aimed_at, aimed_at_ / 2) : aimed_at;
     since_thinned_ns_ = 0;
 
-    if (order.empty()) order = dearest_first(count);
+    if (order.empty()) order = most_expensive_first(count);
     double rate = 0;  // in CPUs
     for (const std::uint32_t number : order) rate += functions_[number].recent_ns / recent_elapsed_ns_;
     // Without the detached probes the program runs faster and calls the remaining functions more
     // often. The more functions, the less certain the estimate.
     const double times = colder(order);
     const double all_ns = rate * recent_elapsed_ns_;
-    const double faster = 1 / std::max(least_left, 1 - times * all_ns / std::max(recent_cpu_ns_, all_ns));
+    const double faster = 1 / std::max(min_left, 1 - times * all_ns / std::max(recent_cpu_ns_, all_ns));
     const double most = share_ * aimed_at_ / times;
     std::vector<calls::TakenOut> out;
     for (const std::uint32_t number : order) {

@@ -41,9 +41,9 @@ class CallThinning {
         bool out = false;
     };
     // The debt that is tolerated before functions are detached.
-    [[nodiscard]] double most_owed_ns() const;
+    [[nodiscard]] double max_owed_ns() const;
     // The attached functions among the first `count`, most expensive first.
-    [[nodiscard]] std::vector<std::uint32_t> dearest_first(std::size_t count) const;
+    [[nodiscard]] std::vector<std::uint32_t> most_expensive_first(std::size_t count) const;
     // Factor by which probes of these functions cost more than measured, because of cold caches.
     // `order` is most expensive first.
     [[nodiscard]] double colder(const std::vector<std::uint32_t>& order) const;

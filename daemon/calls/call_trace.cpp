@@ -34,7 +34,7 @@ constexpr auto urgent_wait = 4ms;
 constexpr std::uint64_t look_length_ns = 1'000'000'000;
 constexpr std::uint64_t look_pause_ns = 10'000'000'000;
 constexpr std::uint64_t gone_look_ns = 500'000'000;
-constexpr std::uint64_t most_count = 1'000'000;
+constexpr std::uint64_t max_count = 1'000'000;
 
 Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, what); }
 
@@ -70,7 +70,7 @@ class Trace {
             ++plan_.refused_count;
             plan_.refused.push_back({plan_.functions[one.function].name, one.reason});
         }
-        tell_begin(planned_ns - began_ns, attached_ns - loaded_ns);
+        report_begin(planned_ns - began_ns, attached_ns - loaded_ns);
         return success();
     }
 
@@ -81,7 +81,7 @@ class Trace {
         }
     }
 
-    [[nodiscard]] calls::Function told_function(const PlannedFunction& function, bool seen) const {
+    [[nodiscard]] calls::Function reported_function(const PlannedFunction& function, bool seen) const {
         return {printable(function.name),
                 printable(plan_.files[function.file].path),
                 function.level,
@@ -92,12 +92,12 @@ class Trace {
                 0};
     }
 
-    void tell_begin(std::uint64_t plan_ns, std::uint64_t attach_ns) {
+    void report_begin(std::uint64_t plan_ns, std::uint64_t attach_ns) {
         calls::Started started;
         started.pid = request_.wishes.pid;
         started.process = process_->name();
         for (const PlannedFunction& function : plan_.functions) {
-            functions_.push_back(told_function(function, false));
+            functions_.push_back(reported_function(function, false));
             kinds_.push_back(CallCosts::kind_of(function));
         }
         started.functions = functions_;
@@ -122,21 +122,21 @@ class Trace {
         const std::uint64_t began_ns = monotonic_ns();
         (void)thinning.look(std::chrono::nanoseconds(began_ns), engine_->hits(), functions_,
                             process_cpu_time(request_.wishes.pid));
-        std::uint64_t told = 0;
+        std::uint64_t reported = 0;
         for (;;) {
             for (calls::Tree& tree : engine_->take_trees(thinning.is_urgent() ? urgent_wait : tree_wait)) {
                 costs_now_ = meter_->costs();
                 tree.probe_scale = probe_scale_of(tree);
-                if (request_.count != 0 && told == request_.count) break;
+                if (request_.count != 0 && reported == request_.count) break;
                 if (is_short(tree)) {
                     ++ended_.short_calls;
                     continue;
                 }
-                ++told;
+                ++reported;
                 if (!answer_.say(json::serialize(calls::to_json(tree)))) ++ended_.not_sent;
             }
             const std::uint64_t now_ns = monotonic_ns();
-            if (request_.count != 0 && told == request_.count) return "call count reached";
+            if (request_.count != 0 && reported == request_.count) return "call count reached";
             if (answer_.is_unwanted()) return "the client disconnected";
             if (stop_.load()) return "lagtrapd is stopping";
             if (process_->has_ended()) return "the process exited";
@@ -180,10 +180,10 @@ class Trace {
             return;
         }
         const double took_ns = static_cast<double>((engine_->totals().indirect_hits - hits_before_) * cost_ns);
-        const bool dear = took_ns > request_.budget * static_cast<double>(look_length_ns);
-        if (!dear && now_ns - look_began_ns_ < look_length_ns) return;
+        const bool expensive = took_ns > request_.budget * static_cast<double>(look_length_ns);
+        if (!expensive && now_ns - look_began_ns_ < look_length_ns) return;
         looking_ = false;
-        next_look_ns_ = now_ns + (dear ? look_pause_ns : look_length_ns / 2);
+        next_look_ns_ = now_ns + (expensive ? look_pause_ns : look_length_ns / 2);
         find_seen(engine_->take_seen());
     }
 
@@ -218,12 +218,13 @@ class Trace {
         }
         const std::vector<PlannedFunction> more(plan_.functions.begin() + static_cast<std::ptrdiff_t>(before),
                                                 plan_.functions.end());
-        std::vector<calls::Function> told;
+        std::vector<calls::Function> reported;
         for (std::size_t i = 0; i < more.size(); ++i)
-            told.push_back(told_function(more[i], direct && direct->contains(static_cast<std::uint32_t>(before + i))));
+            reported.push_back(
+                reported_function(more[i], direct && direct->contains(static_cast<std::uint32_t>(before + i))));
         // Send them before a tree that contains them.
-        if (!answer_.say(json::serialize(calls::to_json(told)))) return end_looks();
-        functions_.insert(functions_.end(), told.begin(), told.end());
+        if (!answer_.say(json::serialize(calls::to_json(reported)))) return end_looks();
+        functions_.insert(functions_.end(), reported.begin(), reported.end());
         for (const PlannedFunction& function : more) kinds_.push_back(CallCosts::kind_of(function));
         set_costs(before);
         // Functions that cannot be watched never appear in a tree.
@@ -282,12 +283,12 @@ Result<CallRequest> parse_call_request(const json::object& request) {
     TRY_ASSIGN(parsed.wishes.pid, pid_in(request, "calls"));
     TRY_ASSIGN(parsed.wishes.function, text_in(request, "function"));
     if (parsed.wishes.function.empty()) return wrong("\"calls\" needs a \"function\"");
-    TRY_ASSIGN(const auto depth, number_in(request, "depth", 3, 0, most_call_levels));
+    TRY_ASSIGN(const auto depth, number_in(request, "depth", 3, 0, max_call_levels));
     parsed.wishes.depth = static_cast<unsigned>(depth);
     TRY_ASSIGN(parsed.wishes.match, text_in(request, "match"));
     TRY_ASSIGN(parsed.wishes.only, texts_in(request, "only"));
     TRY_ASSIGN(parsed.least, time_in(request, "least_ns"));
-    TRY_ASSIGN(const auto count, number_in(request, "count", 0, 0, most_count));
+    TRY_ASSIGN(const auto count, number_in(request, "count", 0, 0, max_count));
     parsed.count = static_cast<std::uint64_t>(count);
     TRY_ASSIGN(parsed.length, time_in(request, "length_ns"));
     TRY_ASSIGN(parsed.budget, budget_in(request));

@@ -141,7 +141,7 @@ constexpr auto watched_at_first = 60ms, watched_again = 1ms;
 constexpr auto costs_last = 200ms;
 
 #if defined(__x86_64__)
-constexpr auto patience = 1000ms;
+constexpr auto timeout = 1000ms;
 
 using Code = void (*)();
 
@@ -214,11 +214,11 @@ std::uint64_t median_of(Values values) {
 // The mean without interrupted values, because Interruptions counts those. Not the median: the sum
 // of many calls should be right.
 std::uint64_t usual_of(const std::vector<std::uint64_t>& values) {
-    const std::uint64_t most_ns = median_of(values) * 3 / 2;
+    const std::uint64_t max_ns = median_of(values) * 3 / 2;
     if (values.empty()) return 0;
     std::uint64_t sum_ns = 0, count = 0;
     for (const std::uint64_t value_ns : values) {
-        if (value_ns > most_ns) continue;
+        if (value_ns > max_ns) continue;
         sum_ns += value_ns;
         ++count;
     }
@@ -300,7 +300,7 @@ void CostMeter::run_batch([[maybe_unused]] std::uint64_t rounds) {
         call_by_goroutine(rounds);
     else
         lagtrap_traced_c_all(rounds);
-    for (const calls::Tree& tree : engine_->take_trees(patience)) {
+    for (const calls::Tree& tree : engine_->take_trees(timeout)) {
         const auto batch = costs_in(tree, rounds);
         for (std::size_t kind = 0; batch && kind < kinds; ++kind) {
             measured_[kind].inside_ns.push_back((*batch)[kind].inside_ns);

@@ -65,10 +65,10 @@ Result<std::vector<CallProbes::Refused>> FunctionProbes::attach(const std::vecto
     for (const PlannedFunction& function : functions) {
         const std::uint32_t number = functions_++;
         has_return_probe_.push_back(function.exits.empty() && !function.ends_elsewhere);
-        const bool too_many = !has_uprobe_multi() && number >= most_functions_one_by_one;
+        const bool too_many = !has_uprobe_multi() && number >= max_functions_one_by_one;
         if (number >= limit || too_many) {
             refused.push_back(
-                {number, fmt::format("over the limit of {} functions{}", too_many ? most_functions_one_by_one : limit,
+                {number, fmt::format("over the limit of {} functions{}", too_many ? max_functions_one_by_one : limit,
                                      too_many ? " on a kernel older than 6.6" : "")});
             continue;
         }

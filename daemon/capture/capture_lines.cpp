@@ -34,8 +34,8 @@ namespace {
 std::string error_of(const std::string& last_line) {
     if (!last_line.starts_with(R"({"ok":false)")) return {};
     boost::system::error_code failure;
-    const auto told = boost::json::parse(last_line, failure);
-    const auto* object = failure ? nullptr : told.if_object();
+    const auto reported = boost::json::parse(last_line, failure);
+    const auto* object = failure ? nullptr : reported.if_object();
     const auto* error = object ? object->if_contains("error") : nullptr;
     return error && error->is_string() ? printable(error->as_string()) : std::string();
 }

@@ -156,7 +156,8 @@ void Collector::on_early(std::uint32_t pid) {
         early_ = true;
         return keep_draining_early();
     }
-    if (!std::exchange(early_told_, true)) options_.warn("recording before a breach failed: " + begun.error().message);
+    if (!std::exchange(early_reported_, true))
+        options_.warn("recording before a breach failed: " + begun.error().message);
 }
 
 void Collector::keep_history(bool wanted) {

@@ -197,7 +197,7 @@ class Collector {
     CaptureCounts counts_;
     bool history_wanted_ = true;
     bool early_ = false;  // recording into memory
-    bool early_told_ = false;
+    bool early_reported_ = false;
     MergeQueue merges_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 // Watched programs have tables except for a moment after their start. The recording does not wait
 // for that.
-constexpr std::chrono::milliseconds patience_for_tables(500);
+constexpr std::chrono::milliseconds tables_timeout(500);
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void Collector::begin_objects(const settings::Event& event, std::uint32_t pid) {
     ObjectRequest request;
     request.wishes.pid = pid;
     request.wishes.rules = event.objects;
-    request.patience = patience_for_tables;
+    request.timeout = tables_timeout;
     begin_trace("objects", event, trace::objects_lines,
                 [&](const auto& lines) { return surroundings_.begin_objects(std::move(request), lines); });
 }

@@ -325,8 +325,8 @@ Status Recorder::stop(trace::Session& session) {
 }
 
 void Recorder::describe_quality(const Capture& capture, trace::SessionQuality& quality) const {
-    RecordingCounts::take(programs_, unwinder_, capture.listener).tell_since(capture.counts_before, quality);
-    RecordingTimes::take(programs_).tell_since(capture.times_before, quality);
+    RecordingCounts::take(programs_, unwinder_, capture.listener).report_since(capture.counts_before, quality);
+    RecordingTimes::take(programs_).report_since(capture.times_before, quality);
     quality.shed.insert(quality.shed.end(), capture.gaps.begin(), capture.gaps.end());
     const lagtrap_copying copied = programs_.copied();
     quality.stack_copies = copied.copies;

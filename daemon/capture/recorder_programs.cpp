@@ -305,9 +305,9 @@ void RecorderPrograms::take(const lagtrap_record* record) {
         history_->take(record);
 }
 
-Result<bool> RecorderPrograms::consume_rings(std::uint64_t most_bytes) {
+Result<bool> RecorderPrograms::consume_rings(std::uint64_t max_bytes) {
     if (rings_ == nullptr) return false;
-    left_to_consume_bytes_ = most_bytes;
+    left_to_consume_bytes_ = max_bytes;
     const int failed = ring_buffer__consume(rings_);
     if (failed == -EAGAIN) return true;
     if (failed < 0) return libbpf_error("read the ring of records", failed);

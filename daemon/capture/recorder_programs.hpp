@@ -111,7 +111,7 @@ class RecorderPrograms {
     [[nodiscard]] Status attach_programs();
     [[nodiscard]] Status map_rings(int recorded_runs_fd);
     void take(const lagtrap_record* record);
-    [[nodiscard]] Result<bool> consume_rings(std::uint64_t most_bytes);
+    [[nodiscard]] Result<bool> consume_rings(std::uint64_t max_bytes);
     // Programs that record which interrupt, timer, packet or request woke a thread, and which file
     // a thread waits for.
     [[nodiscard]] std::vector<bpf_program*> cause_programs() const;

@@ -11,7 +11,7 @@ RecordingCounts RecordingCounts::take(const RecorderPrograms& programs, const Un
     return counts;
 }
 
-void RecordingCounts::tell_since(const RecordingCounts& before, trace::SessionQuality& quality) const {
+void RecordingCounts::report_since(const RecordingCounts& before, trace::SessionQuality& quality) const {
     quality.samples_taken = records.samples - before.records.samples;
     quality.samples_lost = records.samples_lost - before.records.samples_lost;
     quality.switches_lost = records.switches_lost - before.records.switches_lost;
@@ -26,7 +26,7 @@ RecordingTimes RecordingTimes::take(const RecorderPrograms& programs) {
     return {programs.run_time().all_ns, daemon_cpu_ns()};
 }
 
-void RecordingTimes::tell_since(const RecordingTimes& before, trace::SessionQuality& quality) const {
+void RecordingTimes::report_since(const RecordingTimes& before, trace::SessionQuality& quality) const {
     quality.bpf_run_time_ns = bpf_ns - before.bpf_ns;
     quality.daemon_cpu_ns = daemon_ns - before.daemon_ns;
 }

@@ -20,7 +20,7 @@ struct RecordingCounts {
     [[nodiscard]] static RecordingCounts take(const RecorderPrograms& programs, const Unwinder& unwinder,
                                               const Listener& listener);
     // Sets the counters of `quality` to the difference from `before`.
-    void tell_since(const RecordingCounts& before, trace::SessionQuality& quality) const;
+    void report_since(const RecordingCounts& before, trace::SessionQuality& quality) const;
 };
 
 // CPU time of recording at one moment, used in the same way.
@@ -29,7 +29,7 @@ struct RecordingTimes {
     std::uint64_t daemon_ns = 0;
 
     [[nodiscard]] static RecordingTimes take(const RecorderPrograms& programs);
-    void tell_since(const RecordingTimes& before, trace::SessionQuality& quality) const;
+    void report_since(const RecordingTimes& before, trace::SessionQuality& quality) const;
 };
 
 }  // namespace lagtrap::daemon

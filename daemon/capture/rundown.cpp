@@ -16,7 +16,7 @@ namespace {
 
 // Each started program is read individually. A complete list matters less than the load of reading
 // it, so limit it.
-constexpr std::size_t most_started = 2'000;
+constexpr std::size_t max_started = 2'000;
 
 CodeRundownLimits limits_within(std::uint64_t code_limit_bytes) {
     CodeRundownLimits limits;
@@ -90,7 +90,7 @@ void Rundown::follow(const RecordBuffer& events, ProcessScan& scan) {
         if (name.by_exec != 0) started.insert(name.pid);
     });
     for (const std::uint32_t pid : started)
-        if (++started_ <= most_started) scan.add_again(pid);
+        if (++started_ <= max_started) scan.add_again(pid);
     scan.records().for_each([this](const lagtrap_record* record) { name_container(record); });
 }
 
@@ -117,7 +117,7 @@ void Rundown::finish() {
     more_.notify_one();
     {
         std::unique_lock lock(mutex_);
-        (void)end_.wait_for(lock, finish_patience, [this] { return ended_; });
+        (void)end_.wait_for(lock, finish_timeout, [this] { return ended_; });
     }
     // Makes all further inspections fail.
     given_up_ = true;

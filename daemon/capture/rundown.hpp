@@ -41,9 +41,9 @@ class Rundown {
     // once they are complete.
     [[nodiscard]] RecordBuffer take_records();
     // Ends the rundown. Afterwards take_records() has the rest, and counts() and containers() are
-    // final. Waits up to finish_patience; whatever has not been read by then counts as lost.
+    // final. Waits up to finish_timeout; whatever has not been read by then counts as lost.
     void finish();
-    static constexpr std::chrono::milliseconds finish_patience{3'000};
+    static constexpr std::chrono::milliseconds finish_timeout{3'000};
     [[nodiscard]] const CodeRundownCounts& counts() const { return code_.counts(); }
     // The memory group of process `first_pid`, as from read_group_memory(). Call after finish().
     [[nodiscard]] const std::optional<GroupMemory>& group_memory() const { return group_memory_; }

@@ -14,7 +14,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::size_t most_groups = 65536;  // the kernel's limit
+constexpr std::size_t max_groups = 65536;  // the kernel's limit
 
 std::string who_may(settings::Callers callers, const std::string& group) {
     if (callers == settings::Callers::Group && !group.empty()) return "root and the group " + group + " may";
@@ -56,7 +56,7 @@ Result<Caller> caller_at(int socket) {
     for (;;) {
         size = static_cast<socklen_t>(caller.groups.size() * sizeof(gid_t));
         if (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, caller.groups.data(), &size) == 0) break;
-        if (errno != ERANGE || caller.groups.size() > most_groups) return system_error("SO_PEERGROUPS");
+        if (errno != ERANGE || caller.groups.size() > max_groups) return system_error("SO_PEERGROUPS");
         caller.groups.resize(size / sizeof(gid_t));
     }
     caller.groups.resize(size / sizeof(gid_t));

@@ -25,9 +25,9 @@ using boost::asio::local::stream_protocol;
 constexpr std::size_t request_limit_bytes = 64 * 1024;
 constexpr auto connection_time_limit = std::chrono::seconds(10);
 constexpr auto pause_after_failure = std::chrono::milliseconds(100);
-constexpr std::size_t most_connections = 32;
-constexpr std::size_t most_of_one_user = 8;
-// Part of most_connections, so that root can always connect.
+constexpr std::size_t max_connections = 32;
+constexpr std::size_t max_of_one_user = 8;
+// Part of max_connections, so that root can always connect.
 constexpr std::size_t kept_for_root = 8;
 
 Status set_rights(const std::string& path, const ControlAccess& access) {
@@ -248,9 +248,9 @@ Status ControlServer::change_access(ControlAccess access) {
 bool ControlServer::has_room_for(Party party) const {
     std::size_t all = 0;
     for (const auto& [user, count] : connections_) all += count;
-    if (party == root_party) return all < most_connections;
+    if (party == root_party) return all < max_connections;
     const auto own = connections_.find(party);
-    return all < most_connections - kept_for_root && (own == connections_.end() || own->second < most_of_one_user);
+    return all < max_connections - kept_for_root && (own == connections_.end() || own->second < max_of_one_user);
 }
 
 void ControlServer::take(stream_protocol::socket socket) {

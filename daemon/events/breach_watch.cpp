@@ -90,7 +90,7 @@ void BreachWatch::start() {
 }
 
 void BreachWatch::stop() {
-    if (GoroutineLooks* const looks = goroutine_looks()) looks->stop_telling(this);
+    if (GoroutineLooks* const looks = goroutine_looks()) looks->stop_reporting(this);
     if (!thread_.joinable()) return;
     context_.stop();
     thread_.join();
@@ -191,17 +191,17 @@ void BreachWatch::set_events_without_recordings(const std::set<std::uint32_t>& e
 void BreachWatch::sweep() {
     const std::lock_guard lock(mutex_);
     runs_.sweep(monotonic_ns(), events_);
-    tell_aborted();
+    report_aborted();
 }
 
 bool BreachWatch::sweep_part() {
     const std::lock_guard lock(mutex_);
     const bool done = runs_.sweep_part(monotonic_ns(), events_, runs_of_sweep_part);
-    tell_aborted();
+    report_aborted();
     return done;
 }
 
-void BreachWatch::tell_aborted() {
+void BreachWatch::report_aborted() {
     if (auto aborted = runs_.take_aborted(); !aborted.empty()) options_.on_aborted(std::move(aborted));
 }
 
@@ -265,12 +265,12 @@ std::uint64_t BreachWatch::look_once(std::uint64_t now_ns) {
     using Tell = OpenRuns::Tell;
     const bool recorded = recorded_.load() == Recorded::Yes;
     const bool wanted = breach_wanted_.load();
-    const Tell told = recorded ? Tell::Everything : wanted ? Tell::WhoMayRecord : Tell::Nothing;
+    const Tell reported = recorded ? Tell::Everything : wanted ? Tell::WhoMayRecord : Tell::Nothing;
     const auto believed = [&](std::uint32_t event) { return believes(event, now_ns); };
     learn(now_ns);
     const bool all = __atomic_exchange_n(&watch->look_at_all, 0, __ATOMIC_ACQ_REL) != 0;
-    const OpenRuns::Look seen = runs_.look({now_ns, events_, told, believed, early_.points_ns(), all});
-    tell_aborted();
+    const OpenRuns::Look seen = runs_.look({now_ns, events_, reported, believed, early_.points_ns(), all});
+    report_aborted();
     tell(seen);
     early_.take_look(seen.early_pid, breach_wanted_.load(), now_ns);
     const std::uint64_t looked_ns = monotonic_ns();

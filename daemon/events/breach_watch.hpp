@@ -103,7 +103,7 @@ class BreachWatch {
     void await_sweep(std::chrono::nanoseconds after);
     bool sweep_part();
     int take_notice(const lagtrap_record* record, std::size_t bytes);
-    void tell_aborted();  // call it with mutex_ held
+    void report_aborted();  // call it with mutex_ held
     void look();
     [[nodiscard]] std::uint64_t look_once(std::uint64_t now_ns);
     void tell(const OpenRuns::Look& seen);

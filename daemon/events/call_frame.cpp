@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/files.hpp"
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "daemon/processes/process_inspector.hpp"
 
 namespace lagtrap::daemon {
@@ -113,7 +113,7 @@ bool lies_in_trampoline(const std::string& maps, std::uint64_t address) {
 
 FrameState CallFrames::state_of(const ThreadCall& call) const {
     if (is_asking_->exchange(true)) return FrameState::Alive;  // an earlier question is unanswered
-    const auto state = call_within<FrameState>(patience_, "inspect a frame", [call, is_asking = is_asking_] {
+    const auto state = call_within<FrameState>(timeout_, "inspect a frame", [call, is_asking = is_asking_] {
         const FrameState seen = state_of_call(call, evidence_of(call));
         is_asking->store(false);
         return Result<FrameState>(seen);

@@ -43,14 +43,14 @@ struct CallEvidence {
 class CallFrames {
   public:
     // A process that keeps its memory map locked delays the report of a delay by this much.
-    static constexpr std::chrono::milliseconds usual_patience{20};
+    static constexpr std::chrono::milliseconds usual_timeout{20};
 
-    explicit CallFrames(std::chrono::milliseconds patience = usual_patience) : patience_(patience) {}
+    explicit CallFrames(std::chrono::milliseconds timeout = usual_timeout) : timeout_(timeout) {}
     // Alive if there is no answer in time.
     [[nodiscard]] FrameState state_of(const ThreadCall& call) const;
 
   private:
-    std::chrono::milliseconds patience_;
+    std::chrono::milliseconds timeout_;
     std::shared_ptr<std::atomic<bool>> is_asking_ = std::make_shared<std::atomic<bool>>(false);
 };
 

@@ -30,7 +30,7 @@ constexpr auto patient_budget = 20s;
 constexpr auto first_arming_retry = 2s;
 // A process may exit or start another program while it is inspected.
 constexpr auto first_retry = 100ms;
-constexpr unsigned most_doublings = 7;
+constexpr unsigned max_doublings = 7;
 // How long markers stay in a copy that no process maps, for programs that start again soon. Shorter
 // on other file systems: open files block unmounting disks and freeing space of removed containers.
 constexpr auto stays_unmapped = 10s;
@@ -267,7 +267,7 @@ CopyArming::Resolved CopyArming::resolve(const Sighting& sighting, unsigned fail
         if (left_out_.contains(party) || left_out_.size() < UserShares::counted_users) ++left_out_[party];
     }
     if (real.error().kind == ErrorKind::NotFound) return {std::nullopt, true, {}, 0};
-    return {std::nullopt, false, Clock::now() + first_retry * (1U << std::min(failures, most_doublings)), failures + 1};
+    return {std::nullopt, false, Clock::now() + first_retry * (1U << std::min(failures, max_doublings)), failures + 1};
 }
 
 Result<CopyArming::KnownFile> CopyArming::look_into(const OpenedFile& opened, const Sighting& sighting) const {
@@ -469,7 +469,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     Problem problem{error.message, Clock::time_point::max(), failures + 1};
     if (error.kind == ErrorKind::Timeout || error.kind == ErrorKind::Busy) {
         problem.message += "; will be retried";
-        problem.again = Clock::now() + first_arming_retry * (1U << std::min(failures, most_doublings));
+        problem.again = Clock::now() + first_arming_retry * (1U << std::min(failures, max_doublings));
     }
     copy.problems.insert_or_assign(event, std::move(problem));
 }

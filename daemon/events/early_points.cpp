@@ -89,12 +89,12 @@ void EarlyPoints::choose() {
 
 EarlyBudget::EarlyBudget(std::uint64_t share_ppm, std::chrono::nanoseconds longest)
     : share_(static_cast<double>(share_ppm) / 1e6),
-      most_ns_(static_cast<double>(std::max<std::chrono::nanoseconds>(longest, std::chrono::seconds(2)).count())),
-      saved_ns_(most_ns_) {}
+      max_ns_(static_cast<double>(std::max<std::chrono::nanoseconds>(longest, std::chrono::seconds(2)).count())),
+      saved_ns_(max_ns_) {}
 
 bool EarlyBudget::has_room(std::uint64_t now_ns) {
     if (looked_ns_ != 0)
-        saved_ns_ = std::min(most_ns_, saved_ns_ + share_ * static_cast<double>(now_ns - std::min(now_ns, looked_ns_)));
+        saved_ns_ = std::min(max_ns_, saved_ns_ + share_ * static_cast<double>(now_ns - std::min(now_ns, looked_ns_)));
     looked_ns_ = now_ns;
     return saved_ns_ > 0;
 }

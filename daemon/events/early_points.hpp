@@ -69,7 +69,7 @@ class EarlyBudget {
 
   private:
     double share_;
-    double most_ns_;
+    double max_ns_;
     double saved_ns_;
     std::uint64_t looked_ns_ = 0;
 };

@@ -8,7 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <fmt/core.h>
 
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "sandbox/machine_root.hpp"
 #include "sandbox/other_writers.hpp"
 #include "settings/program_name.hpp"
@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 // Time to read all files of an event. Large programs take some seconds on a busy machine.
 constexpr auto first_budget = 5s;
 constexpr auto full_budget = 20s;
-constexpr auto open_patience = 5s;
-constexpr auto look_patience = 2s;
+constexpr auto open_timeout = 5s;
+constexpr auto look_timeout = 2s;
 
 // What a path led to, and why it could not be opened.
 struct FoundFile {
@@ -119,7 +119,7 @@ std::unique_ptr<EventPlanner> EventArming::make_planner(const std::vector<settin
 }
 
 Result<EventArming::Place> EventArming::place_of(const std::string& path) const {
-    return call_within<Place>(look_patience, path, [path]() -> Result<Place> {
+    return call_within<Place>(look_timeout, path, [path]() -> Result<Place> {
         Place place;
         if (const auto root = facts_on_machine("/")) place.root_device = root->st_dev;
         const auto facts = facts_on_machine(path);
@@ -179,7 +179,7 @@ Result<std::shared_ptr<const WatchedFile>> EventArming::open(const std::string& 
         const std::lock_guard lock(state_mutex_);
         if (const auto& known = files_[path].file) return known;
     }
-    TRY_ASSIGN(const FoundFile opened, call_within<FoundFile>(open_patience, path, [path] { return open_file(path); }));
+    TRY_ASSIGN(const FoundFile opened, call_within<FoundFile>(open_timeout, path, [path] { return open_file(path); }));
     if (opened.file) (void)guard_->hold(opened.file);
     {
         const std::lock_guard lock(state_mutex_);
@@ -271,7 +271,7 @@ Status EventArming::check_unchanged(const EventPlan& plan) const {
     for (const MarkerPlan& marker : plan.markers) {
         const auto& file = marker.places.file;
         if (!file || guard_->holds(file->path())) continue;
-        TRY_ASSIGN(const bool unchanged, call_within<bool>(look_patience, file->path(),
+        TRY_ASSIGN(const bool unchanged, call_within<bool>(look_timeout, file->path(),
                                                            [file]() -> Result<bool> { return file->unchanged(); }));
         if (!unchanged) return make_error(ErrorKind::Busy, file->path() + " changed while it was read");
     }

@@ -24,7 +24,7 @@ void add_seen(lagtrap_seen_parties& to, const lagtrap_seen_parties& others) {
 
 void EventCounters::add(const EventCounters& other) {
     delays += other.delays;
-    told_delays += other.told_delays;
+    reported_delays += other.reported_delays;
     abandoned += other.abandoned;
     left += other.left;
     failed += other.failed;

@@ -6,14 +6,14 @@
 
 #include <fmt/core.h>
 
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "daemon/events/event_traits.hpp"
 #include "settings/program_name.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::chrono::seconds scope_patience{5};
+constexpr std::chrono::seconds scope_timeout{5};
 
 bool is_of_go(const MarkerPlan& plan) { return plan.places.goid_offset != 0; }
 
@@ -40,7 +40,7 @@ Result<bool> is_keyed_by_goroutine(const settings::Event& event, const std::vect
 }
 
 Result<FileIdentity> identity_of_scope(const std::string& path) {
-    return call_within<FileIdentity>(scope_patience, "the event's program " + path, [path]() -> Result<FileIdentity> {
+    return call_within<FileIdentity>(scope_timeout, "the event's program " + path, [path]() -> Result<FileIdentity> {
         const auto identity = FileIdentity::at(path);
         if (!identity) return system_error(path);
         return *identity;

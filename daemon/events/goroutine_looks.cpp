@@ -63,14 +63,14 @@ void GoroutineLooks::forget_old(std::uint64_t now_ns) {
     });
 }
 
-void GoroutineLooks::tell(const void* who, std::function<void()> told) {
-    const std::scoped_lock lock(telling_mutex_);
-    told_[who] = std::move(told);
+void GoroutineLooks::tell(const void* who, std::function<void()> reported) {
+    const std::scoped_lock lock(reporting_mutex_);
+    reported_[who] = std::move(reported);
 }
 
-void GoroutineLooks::stop_telling(const void* who) {
-    const std::scoped_lock lock(telling_mutex_);
-    told_.erase(who);
+void GoroutineLooks::stop_reporting(const void* who) {
+    const std::scoped_lock lock(reporting_mutex_);
+    reported_.erase(who);
 }
 
 void GoroutineLooks::work() {
@@ -95,8 +95,8 @@ void GoroutineLooks::work() {
         }
         lock.unlock();
         {
-            const std::scoped_lock telling(telling_mutex_);
-            for (const auto& [who, told] : told_) told();
+            const std::scoped_lock telling(reporting_mutex_);
+            for (const auto& [who, reported] : reported_) reported();
         }
         lock.lock();
     }

@@ -38,11 +38,11 @@ class GoroutineLooks {
     [[nodiscard]] FrameState state_of(const GoroutineFrame& frame, std::uint64_t begin_ns, Asked asked, Age age,
                                       std::uint64_t now_ns);
 
-    // Calls `told` on this object's thread when answers have arrived, until stop_telling(). After
-    // that returns, it does not run any more. `told` must not call tell() or stop_telling(). `who`
+    // Calls `told` on this object's thread when answers have arrived, until stop_reporting(). After
+    // that returns, it does not run any more. `told` must not call tell() or stop_reporting(). `who`
     // identifies the listener.
-    void tell(const void* who, std::function<void()> told);
-    void stop_telling(const void* who);
+    void tell(const void* who, std::function<void()> reported);
+    void stop_reporting(const void* who);
 
   private:
     struct Question {
@@ -66,8 +66,8 @@ class GoroutineLooks {
     std::condition_variable more_;
     std::map<Question, Known> known_;
     std::vector<Question> questions_;
-    std::mutex telling_mutex_;
-    std::map<const void*, std::function<void()>> told_;
+    std::mutex reporting_mutex_;
+    std::map<const void*, std::function<void()>> reported_;
     std::thread thread_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 using settings::matches_pattern;
 
-constexpr std::size_t least_id_digits = 12;  // as docker and podman show them
+constexpr std::size_t min_id_digits = 12;  // as docker and podman show them
 
 bool is_of_unit(const std::string& unit, std::string_view path) {
     const std::string name = unit.find('.') == std::string::npos ? unit + ".service" : unit;
@@ -57,7 +57,7 @@ std::string_view without_inside(std::string_view path) {
 }
 
 bool is_id_of(const std::string& text, const std::string& id) {
-    return text.size() >= least_id_digits && id.starts_with(text);
+    return text.size() >= min_id_digits && id.starts_with(text);
 }
 
 }  // namespace

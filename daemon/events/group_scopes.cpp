@@ -158,10 +158,10 @@ void GroupScopes::judge(Group& group) {
         group.not_known.erase(event);
         if (!judgement.not_known.empty()) group.not_known[event] = judgement.not_known;
         if (!judgement.in_scope) continue;
-        if (const Status told = tell_(event, group.number, true); told)
+        if (const Status reported = tell_(event, group.number, true); reported)
             group.scopes[event] = true;
         else
-            note_problem(told.error().message);
+            note_problem(reported.error().message);
     }
 }
 

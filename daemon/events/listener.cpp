@@ -99,10 +99,11 @@ std::vector<EventStatus> Listener::status() const {
         status.counters.left += status.open.left;
         status.counters.expired += status.open.expired;
         // A delay noticed while it was open counts from then on, and not again at its end.
-        const std::uint64_t counted_before = status.counters.told_delays + status.counters.withdrawn;
-        const auto before_us = told_before_.find(index);
-        const std::uint64_t told = status.open.told + (before_us == told_before_.end() ? 0 : before_us->second);
-        status.counters.delays += told - std::min(told, counted_before);
+        const std::uint64_t counted_before = status.counters.reported_delays + status.counters.withdrawn;
+        const auto before_us = reported_before_.find(index);
+        const std::uint64_t reported =
+            status.open.reported + (before_us == reported_before_.end() ? 0 : before_us->second);
+        status.counters.delays += reported - std::min(reported, counted_before);
         status.by_goroutine = programs_->pairs_by_goroutine(index);
         status.records_runs = events_[index].record == settings::RecordMode::Runs;
         if (auto runs = programs_->run_counters(index); runs) status.runs = *runs;
@@ -145,14 +146,14 @@ std::uint64_t Listener::take_over(Listener& before) {
     arming_->let_hits_count();
     if (takeover) takeover->copy(numbers, before.events_);
     before.arming_->hold_hits();
-    const std::uint64_t told_until_ns = monotonic_ns();
+    const std::uint64_t reported_until_ns = monotonic_ns();
     // Running programs finish before membarrier returns.
     (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-    if (!takeover) return told_until_ns;
+    if (!takeover) return reported_until_ns;
     takeover->settle();
     carry(before, takeover->counts(), numbers);
     breaches_->look_soon();
-    return told_until_ns;
+    return reported_until_ns;
 }
 
 // Delays noticed while open are in the totals already, and are counted again when they end.
@@ -161,9 +162,9 @@ void Listener::carry(const Listener& before, const std::map<std::uint32_t, RunTa
     for (const auto& [event, counts] : moved) {
         EventCounters& counters = carried_[before.events_[event].name].counters;
         counters.abandoned += counts.left;
-        counters.delays -= std::min(counters.delays, counts.told);
+        counters.delays -= std::min(counters.delays, counts.reported);
         if (const auto number = numbers.find(event); number != numbers.end())
-            told_before_[number->second] = counts.told;
+            reported_before_[number->second] = counts.reported;
     }
 }
 

@@ -173,7 +173,7 @@ class Listener {
     Options options_;
     std::map<std::string, EventTotals> carried_;  // counters continue from these, by name of the event
     // Reported delays among the open runs that were taken over, by event.
-    std::map<std::uint32_t, std::uint64_t> told_before_;
+    std::map<std::uint32_t, std::uint64_t> reported_before_;
     const std::shared_ptr<RunWeights> weights_;
     std::unique_ptr<ListenerPrograms> programs_;
     std::unique_ptr<BreachWatch> breaches_;

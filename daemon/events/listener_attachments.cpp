@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "daemon/events/listener_programs.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 // One call to the kernel takes milliseconds. Before uprobe_multi links, each address took 40 ms.
-constexpr std::chrono::milliseconds attach_patience{20'000};
-constexpr std::chrono::milliseconds patience_of_place{100};
+constexpr std::chrono::milliseconds attach_timeout{20'000};
+constexpr std::chrono::milliseconds place_timeout{100};
 
 std::pair<std::uint32_t, std::uint32_t> go_place_of(const ProbePlaces& places) {
     return {places.goid_offset, places.frame_offset};
@@ -37,18 +37,18 @@ Status ListenerPrograms::attach_missing(SiteOwner owner, const EventPlan& plan, 
     for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN}) {
         if (!wanted[role] || !links[role].empty()) continue;
         std::vector<ProbeRequest> requests;
-        std::chrono::milliseconds patience = attach_patience;
+        std::chrono::milliseconds timeout = attach_timeout;
         for (const MarkerPlan& marker : plan.markers) {
             if (marker.role != role || marker.marker.kind == settings::MarkerKind::RunQueue) continue;
             TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
-            patience += request.offsets.size() * patience_of_place;
+            timeout += request.offsets.size() * place_timeout;
             requests.push_back(std::move(request));
         }
         if (requests.empty()) continue;
         // The programs must stay alive while an abandoned call is running.
         TRY_ASSIGN(attached[role],
                    call_within<std::vector<Link>>(
-                       patience, "attach its markers",
+                       timeout, "attach its markers",
                        [programs = programs_, requests = std::move(requests)] { return attach_probes(requests); }));
     }
     for (std::size_t role = 0; role < links.size(); ++role)
@@ -201,8 +201,8 @@ Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& 
     if (known.empty()) return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, plan.by_goroutine);
     const bool same = pairs_by_goroutine(index) == plan.by_goroutine &&
                       std::none_of(plan.markers.begin(), plan.markers.end(), [&](const MarkerPlan& marker) {
-                          const auto told = known.find(marker_id_of(index, marker));
-                          return told != known.end() && told->second != go_place_of(marker.places);
+                          const auto reported = known.find(marker_id_of(index, marker));
+                          return reported != known.end() && reported->second != go_place_of(marker.places);
                       });
     if (same) return success();
     return make_error(ErrorKind::Unsupported,

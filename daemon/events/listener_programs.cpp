@@ -12,7 +12,7 @@
 
 #include <fmt/core.h>
 
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "daemon/events/event_traits.hpp"
 #include "daemon/events/run_table.hpp"
 #include "daemon/kernel/mapped_map.hpp"
@@ -143,9 +143,9 @@ Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads&
     });
     if (!any_runs) {
         bpf_map__set_max_entries(programs_->maps.reported_runs, static_cast<__u32>(::sysconf(_SC_PAGESIZE)));
-        bpf_map__set_max_entries(programs_->maps.told_processes, 1);
+        bpf_map__set_max_entries(programs_->maps.reported_processes, 1);
     }
-    if (!any_stacks) bpf_map__set_max_entries(programs_->maps.told_stacks, 1);
+    if (!any_stacks) bpf_map__set_max_entries(programs_->maps.reported_stacks, 1);
     if (std::none_of(events_.begin(), events_.end(), wants_arguments))
         bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
     if (std::none_of(events_.begin(), events_.end(), [](const auto& event) { return !event.scope.groups.empty(); }))

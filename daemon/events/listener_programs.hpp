@@ -32,7 +32,7 @@ namespace lagtrap::daemon {
 
 // Counters of one event, summed over all CPUs. The fields have the order of lagtrap_event_counters.
 struct EventCounters {
-    std::uint64_t delays = 0, told_delays = 0;
+    std::uint64_t delays = 0, reported_delays = 0;
     std::uint64_t abandoned = 0, left = 0, failed = 0, cancelled = 0, lost = 0, expired = 0, unended_late = 0,
                   withdrawn = 0, too_deep = 0, records_lost = 0;
     std::uint64_t out_of_scope = 0, limited = 0, unrecorded = 0, counted = 0, texts_lost = 0;

@@ -137,13 +137,13 @@ std::uint64_t OpenRuns::look_overdue(const Pass& pass, std::size_t index, std::u
     if (frame != FrameState::Alive) return RunTable::at_next_pass_ns;
     // Its end sees this bit; or the end came first and is a breach itself.
     __u64 expected_ns = deadline_ns;
-    if (!__atomic_compare_exchange_n(&slot.deadline_ns, &expected_ns, deadline_ns | LAGTRAP_DEADLINE_TOLD, false,
+    if (!__atomic_compare_exchange_n(&slot.deadline_ns, &expected_ns, deadline_ns | LAGTRAP_DEADLINE_REPORTED, false,
                                      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
         return RunTable::at_next_pass_ns;
     __atomic_store_n(&slot.reported, 1, __ATOMIC_RELEASE);
     run->end_ns = pass.now_ns;
     run->flags |= LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED;
-    ++counts_[event].told;
+    ++counts_[event].reported;
     result.overdue.push_back(*run);
     return LAGTRAP_NEVER_NS;
 }
@@ -153,7 +153,7 @@ std::uint64_t OpenRuns::look_at(const Pass& pass, std::size_t index, std::uint64
     const std::uint64_t deadline_ns = load(slot.deadline_ns);
     const std::uint32_t event = slot.run.event;
     // A slot that is being filled has its bucket visited when it is.
-    if (deadline_ns == 0 || (deadline_ns & LAGTRAP_DEADLINE_TOLD) != 0 || event >= pass.events.size())
+    if (deadline_ns == 0 || (deadline_ns & LAGTRAP_DEADLINE_REPORTED) != 0 || event >= pass.events.size())
         return LAGTRAP_NEVER_NS;
     std::uint64_t again_ns = LAGTRAP_NEVER_NS;
     const std::uint64_t early_ns = event < pass.early_points_ns.size() ? pass.early_points_ns[event] : LAGTRAP_NEVER_NS;

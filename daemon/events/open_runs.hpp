@@ -114,7 +114,7 @@ class OpenRuns {
         std::uint64_t overdue = 0;    // part of `open`: over the threshold and not doubtful
         std::uint64_t stale = 0;      // part of `open`: for LAGTRAP_STALE_NS and LAGTRAP_STALE_THRESHOLDS
         std::uint64_t oldest_ns = 0;  // when the oldest open run began; 0 if none is open
-        std::uint64_t told = 0;       // overdue runs that look() reported so far
+        std::uint64_t reported = 0;   // overdue runs that look() reported so far
         std::uint64_t abandoned = 0;  // freed by look() and sweep(), because nobody is left to end them
         std::uint64_t left = 0;       // part of `abandoned`: calls left by an exception or longjmp
         std::uint64_t expired = 0;    // freed by sweep() as stale

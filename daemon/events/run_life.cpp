@@ -17,10 +17,10 @@ namespace {
 constexpr std::uint64_t machine_run_thresholds = 1000;
 constexpr std::uint64_t machine_run_ns = 3'600'000'000'000;
 
-bool is_older_than(const lagtrap_slot& slot, std::uint64_t now_ns, std::uint64_t least_ns, std::uint64_t thresholds) {
+bool is_older_than(const lagtrap_slot& slot, std::uint64_t now_ns, std::uint64_t min_ns, std::uint64_t thresholds) {
     const std::uint64_t begin_ns = slot.run.begin_hit_ns, deadline_ns = load(slot.deadline_ns);
     if (deadline_ns == 0 || deadline_ns < begin_ns) return false;
-    return now_ns > begin_ns + least_ns && now_ns > begin_ns + (deadline_ns - begin_ns) * thresholds;
+    return now_ns > begin_ns + min_ns && now_ns > begin_ns + (deadline_ns - begin_ns) * thresholds;
 }
 
 bool has_own_key(const lagtrap_run& run, const std::vector<settings::Event>& events) {

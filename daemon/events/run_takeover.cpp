@@ -159,7 +159,7 @@ void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
             continue;
         }
         ++counts.taken;
-        counts.told += copied.told ? 1 : 0;
+        counts.reported += copied.reported ? 1 : 0;
         copied_.push_back(copied);
     }
 }
@@ -183,7 +183,7 @@ void RunTakeover::settle() {
         free(run);
         Counts& counts = counts_[run.event];
         --counts.taken;
-        counts.told -= run.told ? 1 : 0;
+        counts.reported -= run.reported ? 1 : 0;
     }
     copied_.clear();
 }

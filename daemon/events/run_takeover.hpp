@@ -26,8 +26,8 @@ class RunTakeover {
     // What became of the runs of one event.
     struct Counts {
         std::uint64_t taken = 0;
-        std::uint64_t told = 0;  // part of `taken`: delays noticed while open
-        std::uint64_t left = 0;  // open, but not taken
+        std::uint64_t reported = 0;  // part of `taken`: delays noticed while open
+        std::uint64_t left = 0;      // open, but not taken
     };
 
     // The maps of a listener's programs. The descriptors are used only during the call.
@@ -51,7 +51,7 @@ class RunTakeover {
         std::size_t from = 0, to = 0;
         std::uint64_t old_tag = 0, tag = 0, begin_hit_ns = 0;
         std::uint32_t event = 0;
-        bool told = false;
+        bool reported = false;
     };
     [[nodiscard]] bool put(const lagtrap_slot& slot, std::uint64_t tag, std::size_t& index);
     [[nodiscard]] bool is_there(std::uint64_t tag) const;

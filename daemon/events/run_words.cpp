@@ -12,8 +12,8 @@ namespace {
 
 // The BPF programs leave the name to us if another thread ended the run.
 std::string thread_of(const lagtrap_run& run, const std::filesystem::path& process) {
-    const std::string told(run.comm, ::strnlen(run.comm, sizeof(run.comm)));
-    return printable(told.empty() ? name_of(process / "task" / std::to_string(run.begin_tid)) : told);
+    const std::string reported(run.comm, ::strnlen(run.comm, sizeof(run.comm)));
+    return printable(reported.empty() ? name_of(process / "task" / std::to_string(run.begin_tid)) : reported);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ void FunctionEngine::set_cost(std::uint32_t function, const calls::ProbeCost& co
 
 void FunctionEngine::set_least(std::chrono::nanoseconds least) {
     auto* const totals = static_cast<lagtrap_traced_totals*>(totals_.at);
-    __atomic_store_n(&totals->least_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)), __ATOMIC_RELAXED);
+    __atomic_store_n(&totals->min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)), __ATOMIC_RELAXED);
 }
 
 Status FunctionEngine::take_out(const std::set<std::uint32_t>& functions) {

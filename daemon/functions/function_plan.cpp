@@ -101,15 +101,15 @@ class Planner {
             is_of_runtime(path) ? "language runtime" : calls::system_file_reason(path, code_.files().front().file.path);
         // Read system libraries only if a pattern may match something in them.
         if (!reason.empty() && include_.empty()) {
-            count(plan_.told.system_files, reason);
+            count(plan_.reported.system_files, reason);
             return success();
         }
         TRY_ASSIGN(const std::vector<Wanted> wanted, choose(file, path, reason));
         if (wanted.empty()) {
-            if (!reason.empty()) count(plan_.told.system_files, reason);
+            if (!reason.empty()) count(plan_.reported.system_files, reason);
             return success();
         }
-        plan_.told.own_files.push_back(printable(path));
+        plan_.reported.own_files.push_back(printable(path));
         return add(file, wanted);
     }
 
@@ -120,7 +120,7 @@ class Planner {
         auto functions = code ? (*code)->functions() : Result<std::vector<binaries::Function>>(code.error());
         if (!functions && file == 0) return functions.error();
         if (!functions) {
-            count(plan_.told.refused, functions.error().message);
+            count(plan_.reported.refused, functions.error().message);
             return std::vector<Wanted>();
         }
         const std::string file_name = std::filesystem::path(path).filename().string();
@@ -131,9 +131,9 @@ class Planner {
             const auto reason = file_reason.empty() ? calls::system_function_reason(function.name, name) : file_reason;
             const bool out = matches(exclude_, name) || matches(exclude_, file_name);
             const bool in = !out && (matches(include_, name) || matches(include_, file_name));
-            if (reason.empty() && out) ++plan_.told.moved_out;
-            if (!reason.empty() && in) ++plan_.told.moved_in;
-            if (!reason.empty() && !in && file_reason.empty()) count(plan_.told.system_functions, reason);
+            if (reason.empty() && out) ++plan_.reported.moved_out;
+            if (!reason.empty() && in) ++plan_.reported.moved_in;
+            if (!reason.empty() && !in && file_reason.empty()) count(plan_.reported.system_functions, reason);
             if (out || (!reason.empty() && !in)) continue;
             wanted.emplace(function.file_offset, Wanted{function.file_offset, std::move(name)});
         }
@@ -150,7 +150,7 @@ class Planner {
             auto found = code_.calls_of(file, entries);
             if (!found && file == 0) return found.error();
             if (!found) {
-                count(plan_.told.refused, found.error().message);
+                count(plan_.reported.refused, found.error().message);
                 continue;
             }
             for (std::size_t i = 0; i < entries.size(); ++i) add(file, wanted[at + i], std::move((*found)[i]));
@@ -159,16 +159,16 @@ class Planner {
     }
 
     void add(std::uint32_t file, const Wanted& wanted, binaries::FunctionCalls found) {
-        if (!found.problem.empty()) return count(plan_.told.refused, found.problem);
+        if (!found.problem.empty()) return count(plan_.reported.refused, found.problem);
         if (plan_.functions.size() >= LAGTRAP_TRACED_FUNCTIONS) {
-            ++plan_.told.beyond_limit;
+            ++plan_.reported.beyond_limit;
             return;
         }
         const std::string& name = found.name.empty() ? wanted.name : found.name;
         PlannedFunction planned;
         planned.file = file;
         planned.entry = wanted.entry;
-        planned.name = name.substr(0, most_name_bytes);
+        planned.name = name.substr(0, max_name_bytes);
         planned.level = 1;
         planned.first_code = std::move(found.first_code);
         planned.exits = std::move(found.exits);
@@ -178,10 +178,10 @@ class Planner {
 
     [[nodiscard]] Error nothing() const {
         std::uint64_t refused = 0;
-        for (const calls::ReasonCount& one : plan_.told.refused) refused += one.count;
+        for (const calls::ReasonCount& one : plan_.reported.refused) refused += one.count;
         if (refused != 0)
             return make_error(ErrorKind::Unsupported, fmt::format("none of {} functions can be probed; the first: {}",
-                                                                  refused, plan_.told.refused.front().reason));
+                                                                  refused, plan_.reported.refused.front().reason));
         if (!missing_.empty())
             return make_error(ErrorKind::Unsupported,
                               fmt::format("no function of {} can be probed: {}", code_.files().front().file.path,

@@ -31,7 +31,7 @@ struct FunctionPlan {
     std::vector<PlannedFunction> functions;  // all at level 1
     std::vector<PlannedRuntime> runtimes;    // their functions are known once they are called
     std::vector<std::string> silent;         // runtimes without probes, and the reason
-    calls::FunctionsStarted told;            // without functions, hooks and times
+    calls::FunctionsStarted reported;        // without functions, hooks and times
 };
 
 // Errors: NotFound (no such process), Invalid (a regular expression), Unsupported (no function can

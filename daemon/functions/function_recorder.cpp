@@ -118,7 +118,7 @@ void FunctionRecorder::end_recording(FunctionWatch& functions, const std::string
     ended.length_ns = monotonic_ns() - recorded_->from_ns;
     ended.not_sent = losses.not_sent - recorded_->before.not_sent + recorded_->dropped;
     ended.too_deep = losses.too_deep - recorded_->before.too_deep;
-    ended.least_ns = functions.least_ns();
+    ended.min_ns = functions.min_ns();
     ended.detach_ns = detach_ns;
     ended.totals = recorded_->sums.all();
     ended.runtimes = functions.runtimes();
@@ -147,7 +147,7 @@ void FunctionRecorder::note(const FunctionWatch& functions) {
     status_.taken_out = taken_out_.size();
     status_.kept_calls = window_->kept();
     status_.budget = functions.budget();
-    status_.least_ns = functions.least_ns();
+    status_.min_ns = functions.min_ns();
     status_.recording = recorded_.has_value() || wanted_ != nullptr;
 }
 

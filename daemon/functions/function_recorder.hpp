@@ -28,7 +28,7 @@ struct FunctionRecorderStatus {
     std::uint64_t taken_out = 0;   // part of these, detached because of their cost
     std::uint64_t kept_calls = 0;  // calls of the last seconds in memory
     double budget = 0;             // for the probes, in CPUs
-    std::uint64_t least_ns = 0;    // shorter calls are only counted now
+    std::uint64_t min_ns = 0;      // shorter calls are only counted now
     bool recording = false;
 };
 

@@ -66,7 +66,7 @@ void trace_functions(const FunctionRequest& request, ProcessInspector& inspector
     const FunctionWatch::Losses losses = watched.losses();
     ended.not_sent = losses.not_sent;
     ended.too_deep = losses.too_deep;
-    ended.least_ns = watched.least_ns();
+    ended.min_ns = watched.min_ns();
     ended.detach_ns = watched.detach();
     lines.end(std::move(ended));
 }

@@ -29,7 +29,7 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     TRY_ASSIGN(process_, TracedProcess::open(pid));
     const std::uint64_t asked_ns = monotonic_ns();
     TRY_ASSIGN(plan_, plan_functions(request_.wishes, inspector, stop));
-    plan_.told.plan_ns = monotonic_ns() - asked_ns;
+    plan_.reported.plan_ns = monotonic_ns() - asked_ns;
     const CallCosts costs = measure();
     TRY_ASSIGN(engine_,
                FunctionEngine::load({static_cast<pid_t>(pid), request_.wishes.owner}, !plan_.runtimes.empty()));
@@ -55,19 +55,19 @@ Status FunctionWatch::attach(const CallCosts& costs) {
     if (runtimes_in_)
         if (const Status attached = engine_->attach_runtimes(plan_.files, plan_.runtimes, runtime_cost_); !attached) {
             if (plan_.functions.empty()) return attached;
-            plan_.told.refused.push_back({attached.error().message, plan_.runtimes.size()});
+            plan_.reported.refused.push_back({attached.error().message, plan_.runtimes.size()});
             plan_.runtimes.clear();
             runtimes_in_ = false;
         }
-    plan_.told.attach_ns = monotonic_ns() - loaded_ns;
+    plan_.reported.attach_ns = monotonic_ns() - loaded_ns;
     describe(costs, refused);
     return success();
 }
 
 void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbes::Refused>& refused) {
-    calls::FunctionsStarted& told = plan_.told;
-    told.pid = request_.wishes.pid;
-    told.process = process_->name();
+    calls::FunctionsStarted& reported = plan_.reported;
+    reported.pid = request_.wishes.pid;
+    reported.process = process_->name();
     for (const PlannedFunction& function : plan_.functions) {
         calls::Function one;
         one.name = printable(function.name);
@@ -75,11 +75,11 @@ void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbe
         one.level = 1;
         one.cost = costs.of(function);
         one.entry = function.entry;
-        told.functions.push_back(std::move(one));
+        reported.functions.push_back(std::move(one));
     }
-    if (!refused.empty()) told.refused.push_back({refused.front().reason, refused.size()});
-    told.hooks = hooks_of(plan_, costs);
-    told.attached_by =
+    if (!refused.empty()) reported.refused.push_back({refused.front().reason, refused.size()});
+    reported.hooks = hooks_of(plan_, costs);
+    reported.attached_by =
         has_uprobe_multi()
             ? "uprobe_multi: all probes at once, only in this process"
             : "single probes: this kernel lacks uprobe_multi, so all processes with these files hit them";
@@ -93,7 +93,7 @@ FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     keep_runtimes_within(share, now_ns);
     thinning_.set_share(share);
     if (engine_->is_taking_out()) return seen;
-    seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.told.functions,
+    seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.reported.functions,
                                     process_cpu_time(request_.wishes.pid));
     if (seen.taken_out.empty()) return seen;
     std::set<std::uint32_t> numbers;
@@ -114,7 +114,7 @@ FunctionWatch::Seen FunctionWatch::take(std::chrono::milliseconds wait) {
             continue;
         }
         function->cost = runtime_cost_;
-        plan_.told.functions.push_back(*function);
+        plan_.reported.functions.push_back(*function);
         seen.more.push_back(std::move(*function));
     }
     std::erase_if(seen.calls, [&](calls::TracedCall& call) { return !renumber(call); });

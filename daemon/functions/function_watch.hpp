@@ -16,9 +16,9 @@
 #include "daemon/calls/call_thinning.hpp"
 #include "daemon/functions/function_engine.hpp"
 #include "daemon/functions/function_plan.hpp"
+#include "daemon/functions/reported_rate.hpp"
 #include "daemon/functions/runtime_functions.hpp"
 #include "daemon/functions/runtime_pauses.hpp"
-#include "daemon/functions/told_rate.hpp"
 #include "daemon/processes/process_inspector.hpp"
 #include "daemon/processes/traced_process.hpp"
 
@@ -44,7 +44,7 @@ class FunctionWatch {
                                                                       const std::function<CallCosts()>& costs,
                                                                       const std::atomic<bool>& stop);
 
-    [[nodiscard]] const calls::FunctionsStarted& started() const { return plan_.told; }
+    [[nodiscard]] const calls::FunctionsStarted& started() const { return plan_.reported; }
     [[nodiscard]] std::uint64_t began_ns() const { return began_ns_; }  // CLOCK_MONOTONIC
 
     struct Seen {
@@ -75,7 +75,7 @@ class FunctionWatch {
     // Current budget for the probes, in CPUs.
     [[nodiscard]] double budget() const;
     // Current minimum duration of reported calls.
-    [[nodiscard]] std::uint64_t least_ns() const { return engine_->totals().least_ns; }
+    [[nodiscard]] std::uint64_t min_ns() const { return engine_->totals().min_ns; }
     // Detaches the probes. Returns how long the kernel took to remove them.
     [[nodiscard]] std::uint64_t detach();
 
@@ -94,7 +94,7 @@ class FunctionWatch {
     std::optional<TracedProcess> process_;
     FunctionPlan plan_;
     std::unique_ptr<FunctionEngine> engine_;
-    ToldRate rate_;
+    ReportedRate rate_;
     CallThinning thinning_;
     std::optional<RuntimeFunctions> runtime_functions_;
     RuntimePauses runtime_pauses_;

@@ -13,13 +13,13 @@ std::string text_of(const char* text, std::size_t room) {
     return printable(std::string_view(text, ::strnlen(text, room)));
 }
 
-calls::RuntimeFunction function_of(const lagtrap_runtime_function& told, calls::Runtime runtime, bool in_c) {
+calls::RuntimeFunction function_of(const lagtrap_runtime_function& reported, calls::Runtime runtime, bool in_c) {
     calls::RuntimeFunction function;
     function.runtime = runtime;
-    function.scope = text_of(told.key.scope, sizeof told.key.scope);
-    function.name = text_of(told.key.name, sizeof told.key.name);
-    function.file = text_of(told.file, sizeof told.file);
-    function.line = in_c ? 0 : static_cast<std::uint32_t>(told.line);
+    function.scope = text_of(reported.key.scope, sizeof reported.key.scope);
+    function.name = text_of(reported.key.name, sizeof reported.key.name);
+    function.file = text_of(reported.file, sizeof reported.file);
+    function.line = in_c ? 0 : static_cast<std::uint32_t>(reported.line);
     function.in_c = in_c;
     return function;
 }
@@ -38,15 +38,15 @@ std::string RuntimeFunctions::reason(const calls::RuntimeFunction& function, con
     return std::string(calls::system_reason(function));
 }
 
-std::optional<calls::Function> RuntimeFunctions::take(const lagtrap_runtime_function& told, calls::Runtime runtime,
+std::optional<calls::Function> RuntimeFunctions::take(const lagtrap_runtime_function& reported, calls::Runtime runtime,
                                                       bool in_c) {
-    const calls::RuntimeFunction function = function_of(told, runtime, in_c);
+    const calls::RuntimeFunction function = function_of(reported, runtime, in_c);
     calls::Function one;
     one.name = calls::name_of(function);
     Known known{runtime, std::nullopt, reason(function, one.name)};
     if (known.reason.empty()) known.number = next_++;
     const bool wanted = known.number.has_value();
-    if (!known_.try_emplace(told.number, std::move(known)).second || !wanted) return std::nullopt;
+    if (!known_.try_emplace(reported.number, std::move(known)).second || !wanted) return std::nullopt;
     one.module = calls::module_of(function);
     one.level = 1;
     one.source = function.line == 0 ? "" : function.file;

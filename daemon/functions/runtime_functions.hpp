@@ -25,7 +25,7 @@ class RuntimeFunctions {
 
     // nullopt if the function is not watched. `told` comes from the kernel; its texts come from the
     // program.
-    [[nodiscard]] std::optional<calls::Function> take(const lagtrap_runtime_function& told, calls::Runtime runtime,
+    [[nodiscard]] std::optional<calls::Function> take(const lagtrap_runtime_function& reported, calls::Runtime runtime,
                                                       bool in_c);
     // The number for clients; nullopt if the function is not reported.
     [[nodiscard]] std::optional<std::uint32_t> number_of(std::uint32_t kernel_number) const;

@@ -7,7 +7,7 @@ namespace {
 
 // Cost beyond the share that is tolerated, in seconds of the share. Long enough for calls to begin
 // and end.
-constexpr double most_owed_s = 1;
+constexpr double max_owed_s = 1;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ bool RuntimePauses::look(std::uint64_t now_ns, std::uint64_t spent_ns, double sh
     const auto spent = static_cast<double>(spent_ns - std::min(spent_ns, spent_ns_));
     spent_ns_ = spent_ns;
     owed_ns_ = std::max(0.0, owed_ns_ + spent - share * static_cast<double>(elapsed_ns));
-    in_ = in_ ? owed_ns_ <= share * most_owed_s * 1e9 : owed_ns_ <= 0;
+    in_ = in_ ? owed_ns_ <= share * max_owed_s * 1e9 : owed_ns_ <= 0;
     return in_;
 }
 

@@ -28,7 +28,8 @@ Status add(const binaries::ProgramFile& file, const calls::RuntimeTraits& traits
         TRY_ASSIGN(probe.site.file, argument(one.probe, traits.file));
         // At an exit, the probe has the last executed line.
         TRY_ASSIGN(probe.site.line, argument(one.probe, at_end ? calls::no_probe_argument : traits.line));
-        probe.site.flags = (in_c ? LAGTRAP_RUNTIME_IN_C : 0) | (traits.tells_ends_alone ? LAGTRAP_RUNTIME_UNBEGUN : 0);
+        probe.site.flags =
+            (in_c ? LAGTRAP_RUNTIME_IN_C : 0) | (traits.reports_ends_alone ? LAGTRAP_RUNTIME_UNBEGUN : 0);
         probes.push_back(probe);
     }
     return success();

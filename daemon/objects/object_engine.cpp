@@ -91,7 +91,7 @@ void ObjectEngine::detach() {
 
 void ObjectEngine::set_least(std::chrono::nanoseconds least) {
     auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
-    __atomic_store_n(&totals->least_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)), __ATOMIC_RELAXED);
+    __atomic_store_n(&totals->min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)), __ATOMIC_RELAXED);
 }
 
 void ObjectEngine::set_room(std::uint64_t calls) {
@@ -136,7 +136,7 @@ Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(const ObjectPlan& 
         if (number < watched_) {
             one = plan.described[number];
             files_.push_back(plan.functions[number].file);
-            class_numbers_.push_back(plan.told.functions[number].class_number);
+            class_numbers_.push_back(plan.reported.functions[number].class_number);
         }
         one.inside_ns = costs[number].inside_ns;
         one.around_ns = costs[number].around_ns;
@@ -227,8 +227,8 @@ int ObjectEngine::on_record(void* self, void* data, std::size_t bytes) {
     return 0;
 }
 
-bool ObjectEngine::speak_of_one(std::uint32_t failed, std::uint32_t told) const {
-    return files_[failed] == files_[told] || class_numbers_[failed] == class_numbers_[told];
+bool ObjectEngine::speak_of_one(std::uint32_t failed, std::uint32_t reported) const {
+    return files_[failed] == files_[reported] || class_numbers_[failed] == class_numbers_[reported];
 }
 
 // Adds the text to the thread's last failure that it may be about.

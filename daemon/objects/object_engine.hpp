@@ -62,7 +62,7 @@ class ObjectEngine {
     // True if a text from function `told` may be about a failure of function `failed`: both are in
     // one file or concern the same class. A library may have the texts of its errors in another
     // file.
-    [[nodiscard]] bool speak_of_one(std::uint32_t failed, std::uint32_t told) const;
+    [[nodiscard]] bool speak_of_one(std::uint32_t failed, std::uint32_t reported) const;
     // Hits so far, by function.
     [[nodiscard]] std::vector<std::uint64_t> hits() const;
     [[nodiscard]] std::vector<calls::ObjectFunctionTotals> totals_of_functions() const;

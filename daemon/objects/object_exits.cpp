@@ -79,9 +79,9 @@ class ExitSearch {
 
   private:
     bool follow_to(std::uint64_t target) {
-        constexpr std::size_t most_followed = 64;
+        constexpr std::size_t max_followed = 64;
         if (!followed_.insert(target).second) return true;
-        if (followed_.size() > most_followed) return false;
+        if (followed_.size() > max_followed) return false;
         const auto found = code_.calls_of(file_, {target});
         return found && !found->empty() && found->front().problem.empty() && !found->front().exits.empty() &&
                follow(found->front(), true);

@@ -44,7 +44,7 @@ constexpr MemoryName operator_names[] = {{"_Znwm", LAGTRAP_MEMORY_TAKE, 7, false
                                          {"_ZdaPvSt11align_val_t", LAGTRAP_MEMORY_GIVE},
                                          {"_ZdlPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE},
                                          {"_ZdaPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE}};
-static_assert(std::size(memory_names) + std::size(operator_names) <= most_memory_functions);
+static_assert(std::size(memory_names) + std::size(operator_names) <= max_memory_functions);
 
 bool fits(const char* pattern, const std::string& name) { return ::fnmatch(pattern, name.c_str(), 0) == 0; }
 
@@ -54,16 +54,16 @@ class MemorySearch {
 
     void find(bool wanted) {
         if (!wanted) {
-            plan_.told.memory = "not requested";
+            plan_.reported.memory = "not requested";
             return;
         }
         const auto allocator = find_allocator();
         if (!allocator) {
-            plan_.told.memory = "no allocator found: nothing in the process defines malloc and free";
+            plan_.reported.memory = "no allocator found: nothing in the process defines malloc and free";
             return;
         }
         if (fits("lib?san*", name_of(*allocator))) {
-            plan_.told.memory =
+            plan_.reported.memory =
                 name_of(*allocator) + " is the allocator, which walks the stack that return probes change";
             return;
         }
@@ -73,7 +73,7 @@ class MemorySearch {
         if (plan_.memory_by_request)
             for (const MemoryName& one : operator_names) add_memory(one);
         if (plan_.memory.empty())
-            plan_.told.memory = "the C library's allocator was not found";
+            plan_.reported.memory = "the C library's allocator was not found";
         else if (plan_.memory_by_request)
             note(
                 fmt::format("memory is that of {}, by requested sizes; freeing blocks allocated before the trace, or "
@@ -132,7 +132,7 @@ class MemorySearch {
     [[nodiscard]] std::string name_of(std::uint32_t file) const {
         return std::filesystem::path(code_.files()[file].file.path).filename().string();
     }
-    void note(std::string text) { plan_.told.notes.push_back(std::move(text)); }
+    void note(std::string text) { plan_.reported.notes.push_back(std::move(text)); }
 
     ProcessFiles& code_;
     ObjectPlan& plan_;

@@ -6,7 +6,7 @@
 
 namespace lagtrap::daemon {
 
-inline constexpr std::size_t most_memory_functions = 32;
+inline constexpr std::size_t max_memory_functions = 32;
 
 // Fills the plan's memory fields. If memory is not counted, or only in part, the plan has the
 // reason.

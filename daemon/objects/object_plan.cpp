@@ -26,7 +26,7 @@ namespace {
 
 using calls::ObjectRole;
 
-constexpr std::size_t most_name_bytes = 4096;
+constexpr std::size_t max_name_bytes = 4096;
 
 Result<boost::regex> expression_of(const std::string& text) {
     try {
@@ -40,7 +40,7 @@ Result<boost::regex> expression_of(const std::string& text) {
 // A comparison that becomes too expensive counts as no match.
 bool finds(const boost::regex& expression, std::string_view name) {
     try {
-        return !expression.empty() && boost::regex_search(std::string(name.substr(0, most_name_bytes)), expression);
+        return !expression.empty() && boost::regex_search(std::string(name.substr(0, max_name_bytes)), expression);
     } catch (const std::exception&) {
         return false;
     }
@@ -48,7 +48,7 @@ bool finds(const boost::regex& expression, std::string_view name) {
 
 bool is_whole(const boost::regex& expression, std::string_view name) {
     try {
-        return !expression.empty() && boost::regex_match(std::string(name.substr(0, most_name_bytes)), expression);
+        return !expression.empty() && boost::regex_match(std::string(name.substr(0, max_name_bytes)), expression);
     } catch (const std::exception&) {
         return false;
     }
@@ -60,7 +60,7 @@ bool fits(const std::string& pattern, const std::string& name) {
 
 // Register number, as in usdt_argument.bpf.h, of an argument (System V ABI for x86-64).
 __u8 register_of(const calls::ValuePlace& place) {
-    static constexpr __u8 registers[calls::most_arguments] = {7, 6, 2, 1, 8, 9};
+    static constexpr __u8 registers[calls::max_arguments] = {7, 6, 2, 1, 8, 9};
     return place.argument ? registers[*place.argument] : LAGTRAP_FROM_RESULT;
 }
 
@@ -127,7 +127,7 @@ struct ObjectPlanner::Search {
     Status add_rule(std::uint32_t number, const calls::ObjectRule& rule) {
         TRY_ASSIGN(class_expression, expression_of(rule.class_pattern));
         created.clear();
-        const std::size_t before = made.functions.size(), classes_before = made.told.classes.size();
+        const std::size_t before = made.functions.size(), classes_before = made.reported.classes.size();
         for (std::uint32_t file = 0; file < code.files().size(); ++file) {
             if (!is_meant(file, rule)) continue;
             TRY(code.still_wanted());
@@ -145,8 +145,8 @@ struct ObjectPlanner::Search {
             note(fmt::format("{}: none of its functions are in the process{}", rule.name,
                              rule.library.empty() ? "" : " or in library " + rule.library));
         std::vector<std::string> without;
-        for (std::size_t one = classes_before; one < made.told.classes.size(); ++one)
-            if (!created.contains(static_cast<std::uint32_t>(one))) without.push_back(made.told.classes[one]);
+        for (std::size_t one = classes_before; one < made.reported.classes.size(); ++one)
+            if (!created.contains(static_cast<std::uint32_t>(one))) without.push_back(made.reported.classes[one]);
         if (!without.empty())
             note(
                 fmt::format("{}: no creating function found (inlined?); objects are unknown until they "
@@ -323,11 +323,12 @@ struct ObjectPlanner::Search {
 
     std::uint32_t class_named(const std::string& name) {
         const std::string shown = printable(name);
-        const auto known = std::find(made.told.classes.begin(), made.told.classes.end(), shown);
-        if (known != made.told.classes.end()) return static_cast<std::uint32_t>(known - made.told.classes.begin());
-        if (made.told.classes.size() >= LAGTRAP_OBJECT_CLASSES - 1) return LAGTRAP_OBJECT_CLASSES - 2;
-        made.told.classes.push_back(shown);
-        return static_cast<std::uint32_t>(made.told.classes.size() - 1);
+        const auto known = std::find(made.reported.classes.begin(), made.reported.classes.end(), shown);
+        if (known != made.reported.classes.end())
+            return static_cast<std::uint32_t>(known - made.reported.classes.begin());
+        if (made.reported.classes.size() >= LAGTRAP_OBJECT_CLASSES - 1) return LAGTRAP_OBJECT_CLASSES - 2;
+        made.reported.classes.push_back(shown);
+        return static_cast<std::uint32_t>(made.reported.classes.size() - 1);
     }
 
     Status add(std::uint32_t file, const WantedByEntry& wanted) {
@@ -355,16 +356,16 @@ struct ObjectPlanner::Search {
         if (role != LAGTRAP_OBJECT_CREATE && role != LAGTRAP_OBJECT_RELEASE) return;
         note(fmt::format("{}, which {} {}, cannot be probed: {}; the number of live objects is then unknown",
                          printable(wanted.name), role == LAGTRAP_OBJECT_CREATE ? "creates" : "releases",
-                         made.told.classes[wanted.described.class_number], reason));
+                         made.reported.classes[wanted.described.class_number], reason));
     }
 
     Status refuse(const std::string& reason) {
-        for (calls::ReasonCount& one : made.told.refused)
+        for (calls::ReasonCount& one : made.reported.refused)
             if (one.reason == reason) {
                 ++one.count;
                 return success();
             }
-        made.told.refused.push_back({printable(reason), 1});
+        made.reported.refused.push_back({printable(reason), 1});
         return success();
     }
 
@@ -374,8 +375,8 @@ struct ObjectPlanner::Search {
             refuse(wanted, "ends with a jump to another file, so its result is not seen");
             return;
         }
-        if (made.functions.size() >= LAGTRAP_OBJECT_FUNCTIONS - most_memory_functions) {
-            ++made.told.beyond_limit;
+        if (made.functions.size() >= LAGTRAP_OBJECT_FUNCTIONS - max_memory_functions) {
+            ++made.reported.beyond_limit;
             return;
         }
         if (wanted.described.role == LAGTRAP_OBJECT_CREATE) created.insert(wanted.described.class_number);
@@ -383,7 +384,7 @@ struct ObjectPlanner::Search {
                                     !needs_result(wanted.described) && take_jumps(file, found);
         made.functions.push_back({file,
                                   entry,
-                                  wanted.name.substr(0, most_name_bytes),
+                                  wanted.name.substr(0, max_name_bytes),
                                   1,
                                   std::move(found.first_code),
                                   std::move(found.exits),
@@ -436,7 +437,7 @@ struct ObjectPlanner::Search {
 
     void note(std::string text) {
         constexpr std::size_t most = 20;
-        if (made.told.notes.size() < most) made.told.notes.push_back(std::move(text));
+        if (made.reported.notes.size() < most) made.reported.notes.push_back(std::move(text));
     }
 
     // A statically linked program contains them itself.
@@ -500,7 +501,7 @@ struct ObjectPlanner::Search {
             one.function.entry = planned.entry;
             one.role = static_cast<ObjectRole>(made.described[number].role);
             one.class_number = made.described[number].class_number;
-            made.told.functions.push_back(std::move(one));
+            made.reported.functions.push_back(std::move(one));
         }
         for (const MemoryFunction& planned : made.memory) {
             calls::ObjectFunction one;
@@ -508,8 +509,8 @@ struct ObjectPlanner::Search {
             one.function.module = printable(made.files[made.memory_file].path);
             one.function.level = 1;
             one.function.entry = planned.entry;
-            one.class_number = static_cast<std::uint32_t>(made.told.classes.size());
-            made.told.functions.push_back(std::move(one));
+            one.class_number = static_cast<std::uint32_t>(made.reported.classes.size());
+            made.reported.functions.push_back(std::move(one));
         }
     }
 
@@ -518,9 +519,9 @@ struct ObjectPlanner::Search {
         for (const calls::ObjectRule& rule : wishes.rules)
             names +=
                 (names.empty() ? "" : ", ") + (rule.class_pattern.empty() ? rule.name : "class " + rule.class_pattern);
-        if (!made.told.refused.empty())
+        if (!made.reported.refused.empty())
             return make_error(ErrorKind::Unsupported, fmt::format("no function of {} can be probed: {}", names,
-                                                                  made.told.refused.front().reason));
+                                                                  made.reported.refused.front().reason));
         return make_error(ErrorKind::Unsupported,
                           fmt::format("no function of {} is in {} or in its loaded files. Check the name, and that the "
                                       "file has symbols: `lagtrap list-markers --functions {}` lists them",

@@ -55,9 +55,9 @@ struct ObjectPlan {
         std::uint32_t function = 0;
         std::uint64_t offset = 0;  // in the function's file
     };
-    std::vector<Jump> jumps;       // jumps to the allocator that end functions
-    std::uint64_t errno_slot = 0;  // address in the process; 0 if unknown
-    calls::ObjectsStarted told;    // without times
+    std::vector<Jump> jumps;         // jumps to the allocator that end functions
+    std::uint64_t errno_slot = 0;    // address in the process; 0 if unknown
+    calls::ObjectsStarted reported;  // without times
 };
 
 class ObjectPlanner {

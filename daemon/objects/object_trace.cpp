@@ -29,9 +29,9 @@ using namespace std::chrono_literals;
 constexpr auto call_wait = 20ms;
 constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::size_t calls_of_line = 1'000;
-constexpr std::size_t most_rules = 64;
+constexpr std::size_t max_rules = 64;
 constexpr std::size_t oldest_of_class = 10;
-constexpr std::size_t stacks_told = 200;
+constexpr std::size_t stacks_reported = 200;
 constexpr std::size_t frame_bytes = 256;
 constexpr std::uint64_t stacks_per_second = 1'000;
 
@@ -51,11 +51,11 @@ class ObjectTrace {
         TRY_ASSIGN(process_, TracedProcess::open(pid));
         const std::uint64_t asked_ns = monotonic_ns();
         TRY_ASSIGN(plan_, planner_.plan(request_.wishes));
-        plan_.told.plan_ns = monotonic_ns() - asked_ns;
+        plan_.reported.plan_ns = monotonic_ns() - asked_ns;
         const std::vector<calls::ProbeCost> costs = costs_of(measure());
         for (std::size_t number = 0; number < costs.size(); ++number) {
-            plan_.told.functions[number].function.cost = costs[number];
-            thinned_.push_back(plan_.told.functions[number].function);
+            plan_.reported.functions[number].function.cost = costs[number];
+            thinned_.push_back(plan_.reported.functions[number].function);
         }
         await_tables();
         TRY_ASSIGN(engine_,
@@ -67,8 +67,8 @@ class ObjectTrace {
         filled_ns_ = monotonic_ns();
         const std::uint64_t loaded_ns = monotonic_ns();
         TRY_ASSIGN(const auto refused, engine_->attach(plan_, costs));
-        if (!refused.empty()) plan_.told.refused.push_back({refused.front().reason, refused.size()});
-        plan_.told.attach_ns = monotonic_ns() - loaded_ns;
+        if (!refused.empty()) plan_.reported.refused.push_back({refused.front().reason, refused.size()});
+        plan_.reported.attach_ns = monotonic_ns() - loaded_ns;
         describe();
         (void)thinning_.look(std::chrono::nanoseconds(began_ns_), engine_->hits(), thinned_,
                              process_cpu_time(request_.wishes.pid));
@@ -76,15 +76,15 @@ class ObjectTrace {
     }
 
     void run() {
-        (void)answer_.say(json::serialize(calls::to_json(plan_.told)));
+        (void)answer_.say(json::serialize(calls::to_json(plan_.reported)));
         calls::ObjectsEnded ended;
         ended.reason = watch();
         take(0ms);
         tell(std::exchange(held_, {}));
         ended.length_ns = monotonic_ns() - began_ns_;
-        ended.classes = engine_->counts(plan_.told.classes.size());
+        ended.classes = engine_->counts(plan_.reported.classes.size());
         ended.totals = engine_->totals_of_functions();
-        tell_oldest(ended);
+        report_oldest(ended);
         const lagtrap_object_totals totals = engine_->totals();
         ended.stacks_lost = totals.stacks_lost;
         ended.sent = sent_;
@@ -99,12 +99,12 @@ class ObjectTrace {
   private:
     void await_tables() {
         const auto enough = [this] { return answer_.is_unwanted() || stop_.load() || process_->has_ended(); };
-        const auto missing = unwinder_.prepare(request_.wishes.pid, request_.patience, enough);
+        const auto missing = unwinder_.prepare(request_.wishes.pid, request_.timeout, enough);
         if (missing == 0) return;
         const std::string what =
             missing ? fmt::format("the unwind tables of {} of its files", *missing) : "its unwind tables";
-        const std::string when = request_.patience.count() == 0 ? "yet" : "after " + format_duration(request_.patience);
-        plan_.told.notes.push_back(
+        const std::string when = request_.timeout.count() == 0 ? "yet" : "after " + format_duration(request_.timeout);
+        plan_.reported.notes.push_back(
             fmt::format("{} were not ready {}: the stacks of the first creations may end early", what, when));
     }
 
@@ -124,16 +124,16 @@ class ObjectTrace {
     }
 
     void describe() {
-        calls::ObjectsStarted& told = plan_.told;
-        told.pid = request_.wishes.pid;
-        told.process = process_->name();
-        told.attached_by =
+        calls::ObjectsStarted& reported = plan_.reported;
+        reported.pid = request_.wishes.pid;
+        reported.process = process_->name();
+        reported.attached_by =
             has_uprobe_multi()
                 ? "uprobe_multi: only in this process"
                 : "single probes: this kernel lacks uprobe_multi, so all processes with these files hit them";
         const ClockSnapshot now = ClockSnapshot::take();
-        began_ns_ = told.began_monotonic_ns = now.monotonic_ns;
-        told.began_realtime_ns = now.realtime_ns;
+        began_ns_ = reported.began_monotonic_ns = now.monotonic_ns;
+        reported.began_realtime_ns = now.realtime_ns;
     }
 
     // Returns the reason for the end.
@@ -149,7 +149,7 @@ class ObjectTrace {
                 engine_->set_stack_room(stacks_per_second);
                 engine_->sweep_stacks();
                 (void)answer_.say(json::serialize(
-                    calls::to_json(calls::ObjectCounts{now_ns, engine_->counts(plan_.told.classes.size())})));
+                    calls::to_json(calls::ObjectCounts{now_ns, engine_->counts(plan_.reported.classes.size())})));
             }
             if (answer_.is_unwanted()) return "stopped";
             if (stop_.load()) return "lagtrapd is stopping";
@@ -167,12 +167,12 @@ class ObjectTrace {
         if (out.empty()) return;
         std::set<std::uint32_t> numbers;
         for (const calls::TakenOut& one : out) numbers.insert(one.function);
-        const std::set<std::uint32_t> dear = numbers;
-        for (const std::uint32_t number : dear) {
-            const calls::ObjectFunction& function = plan_.told.functions[number];
+        const std::set<std::uint32_t> expensive = numbers;
+        for (const std::uint32_t number : expensive) {
+            const calls::ObjectFunction& function = plan_.reported.functions[number];
             if (function.role == calls::ObjectRole::Use || number >= plan_.functions.size()) continue;
             for (std::uint32_t other = 0; other < plan_.functions.size(); ++other) {
-                const calls::ObjectFunction& same = plan_.told.functions[other];
+                const calls::ObjectFunction& same = plan_.reported.functions[other];
                 if (same.class_number != function.class_number || same.role == calls::ObjectRole::Use) continue;
                 if (numbers.insert(other).second) out.push_back({other, 0});
             }
@@ -203,18 +203,18 @@ class ObjectTrace {
         return false;
     }
 
-    void tell_oldest(calls::ObjectsEnded& ended) {
-        std::map<std::uint64_t, std::uint32_t> told;  // reported numbers of stacks, by the engine's numbers
+    void report_oldest(calls::ObjectsEnded& ended) {
+        std::map<std::uint64_t, std::uint32_t> reported;  // reported numbers of stacks, by the engine's numbers
         for (ObjectEngine::Old& old : engine_->oldest(oldest_of_class)) {
-            if (old.object.class_number >= plan_.told.classes.size()) continue;
+            if (old.object.class_number >= plan_.reported.classes.size()) continue;
             old.object.caller = name_of_caller(old.caller);
-            const auto known = told.find(old.stack);
-            if (known != told.end()) {
+            const auto known = reported.find(old.stack);
+            if (known != reported.end()) {
                 old.object.stack = known->second;
             } else if (const auto stack =
-                           ended.stacks.size() < stacks_told ? engine_->stack(old.stack) : std::nullopt) {
+                           ended.stacks.size() < stacks_reported ? engine_->stack(old.stack) : std::nullopt) {
                 ended.stacks.push_back(describe(*stack));
-                old.object.stack = told[old.stack] = static_cast<std::uint32_t>(ended.stacks.size());
+                old.object.stack = reported[old.stack] = static_cast<std::uint32_t>(ended.stacks.size());
             }
             ended.oldest.push_back(std::move(old.object));
         }
@@ -277,8 +277,8 @@ class ObjectTrace {
 
 Result<std::vector<calls::ObjectRule>> rules_in(const json::object& request) {
     const json::value* const value = request.if_contains("rules");
-    if (value == nullptr || !value->is_array() || value->as_array().empty() || value->as_array().size() > most_rules)
-        return make_error(ErrorKind::Invalid, fmt::format("\"objects\" needs \"rules\": 1 to {} objects", most_rules));
+    if (value == nullptr || !value->is_array() || value->as_array().empty() || value->as_array().size() > max_rules)
+        return make_error(ErrorKind::Invalid, fmt::format("\"objects\" needs \"rules\": 1 to {} objects", max_rules));
     std::vector<calls::ObjectRule> rules;
     for (const json::value& one : value->as_array()) {
         if (!one.is_object()) return make_error(ErrorKind::Invalid, "one of \"rules\" is not an object");
@@ -301,8 +301,8 @@ Result<ObjectRequest> parse_object_request(const json::object& request) {
     TRY_ASSIGN(parsed.least, time_in(request, "least_ns"));
     TRY_ASSIGN(parsed.length, time_in(request, "length_ns"));
     TRY_ASSIGN(parsed.budget, budget_in(request));
-    TRY_ASSIGN(const auto patience, time_in(request, "patience_ns", 5s));
-    parsed.patience = std::chrono::duration_cast<std::chrono::milliseconds>(patience);
+    TRY_ASSIGN(const auto timeout, time_in(request, "patience_ns", 5s));
+    parsed.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
     TRY_ASSIGN(const auto rate, number_in(request, "calls_per_second", 5'000, 1, 1'000'000));
     parsed.calls_per_second = static_cast<std::uint64_t>(rate);
     return parsed;

@@ -25,7 +25,7 @@ struct ObjectRequest {
     std::uint64_t calls_per_second = 5'000;  // limit of reported calls
     // How long to wait for unwind tables before watching. Without them, stacks of creations end
     // early.
-    std::chrono::milliseconds patience{5'000};
+    std::chrono::milliseconds timeout{5'000};
 };
 
 // ErrorKind::Invalid: a field is missing or out of range; the message has the allowed values.

@@ -13,11 +13,11 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::size_t most_words = 1 << 20;
+constexpr std::size_t max_words = 1 << 20;
 constexpr std::size_t word_bytes = 8;
 constexpr std::size_t name_words = 32;
-constexpr std::size_t most_slots = 1024;
-constexpr unsigned most_bases = 64;
+constexpr std::size_t max_slots = 1024;
+constexpr unsigned max_bases = 64;
 
 // A type_info object (Itanium C++ ABI, 2.9.4): pointer to its own virtual table, name, and for a
 // class with one base, that base's type.
@@ -58,7 +58,7 @@ std::vector<Table> tables_in(const std::vector<std::uint64_t>& words,
         if (words[at] != 0 || type == 0 || type % word_bytes != 0 || is_code(type) || !is_code(words[at + 2])) continue;
         Table table{type, {}};
         for (std::size_t slot = at + 2;
-             slot < words.size() && is_code(words[slot]) && table.functions.size() < most_slots; ++slot)
+             slot < words.size() && is_code(words[slot]) && table.functions.size() < max_slots; ++slot)
             table.functions.push_back(words[slot]);
         tables.push_back(std::move(table));
     }
@@ -104,7 +104,7 @@ Result<std::map<std::uint64_t, Type>> read_types(ProcessInspector& inspector, st
 
 unsigned bases_of(const std::map<std::uint64_t, Type>& types, std::uint64_t type) {
     unsigned bases = 0;
-    for (auto known = types.find(type); known != types.end() && bases < most_bases;
+    for (auto known = types.find(type); known != types.end() && bases < max_bases;
          known = types.find(known->second.base))
         ++bases;
     return bases;
@@ -148,7 +148,7 @@ Result<std::vector<VirtualFunction>> find_virtual_functions(ProcessInspector& in
                                                             const std::function<bool(const std::string&)>& wanted) {
     std::vector<std::uint64_t> addresses;
     for (const AddressRange& range : ranges)
-        for (std::uint64_t at = range.begin; at + word_bytes <= range.end && addresses.size() < most_words;
+        for (std::uint64_t at = range.begin; at + word_bytes <= range.end && addresses.size() < max_words;
              at += word_bytes)
             addresses.push_back(at);
     TRY_ASSIGN(const auto words, read_all(inspector, pid, addresses));

@@ -131,7 +131,7 @@ Status CallProbes::take_out(const std::set<std::uint32_t>& functions) {
         }
     }
     std::erase_if(groups_, [](const Group& group) { return group.probes.empty(); });
-    bury(std::move(old));
+    join_finished(std::move(old));
     return all;
 }
 
@@ -142,10 +142,10 @@ void CallProbes::take_out_all() {
     for (Group& group : groups_)
         for (ProbeLink& link : group.links) links.push_back(std::move(link));
     groups_.clear();
-    bury(std::move(links));
+    join_finished(std::move(links));
 }
 
-void CallProbes::bury(std::vector<ProbeLink> links) {
+void CallProbes::join_finished(std::vector<ProbeLink> links) {
     if (links.empty()) return;
     std::erase_if(on_their_way_out_, [](const std::future<void>& one) {
         return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;

@@ -23,7 +23,7 @@ namespace lagtrap::daemon {
 
 // Without links for many probes, the kernel attaches and detaches each probe separately, which
 // takes a tenth of a second.
-inline constexpr std::size_t most_functions_one_by_one = 200;
+inline constexpr std::size_t max_functions_one_by_one = 200;
 
 // Upper bound for how long remaining probes may be hit twice after take_out().
 inline constexpr std::uint64_t relinking_takes_ns = 1'000'000'000;
@@ -79,7 +79,7 @@ class CallProbes {
                                    std::vector<ProbeLink>& links) const;
     [[nodiscard]] Status link_what_works(Group& group, std::vector<Refused>& refused) const;
 
-    void bury(std::vector<ProbeLink> links);
+    void join_finished(std::vector<ProbeLink> links);
 
     pid_t pid_;
     std::chrono::steady_clock::time_point taking_out_until_{};  // approximately

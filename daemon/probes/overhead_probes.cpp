@@ -99,13 +99,13 @@ UniqueFd probe_one(int program, std::uint64_t offset, bool at_return) {
 // The minimum of several rounds, because others may be interrupted.
 std::uint64_t time_of_call_ns(void (*function)()) {
     constexpr int rounds = 12, calls = 16;
-    std::uint64_t least_ns = UINT64_MAX;
+    std::uint64_t min_ns = UINT64_MAX;
     for (int round = 0; round < rounds; ++round) {
         const std::uint64_t begin_ns = monotonic_ns();
         for (int call = 0; call < calls; ++call) function();
-        least_ns = std::min(least_ns, (monotonic_ns() - begin_ns) / calls);
+        min_ns = std::min(min_ns, (monotonic_ns() - begin_ns) / calls);
     }
-    return least_ns;
+    return min_ns;
 }
 
 std::optional<std::uint64_t> time_of_probe_ns(void (*function)(), bool at_return) {

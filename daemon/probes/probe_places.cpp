@@ -106,10 +106,10 @@ Result<ProbePlaces> ProbePlanner::function_places(const settings::Marker& marker
     places.arguments_on_stack = found.arguments_on_stack;
     places.kind = found.return_probe ? ProbeKind::Return : probe_kind_of(found.first_code);
     for (const binaries::FunctionExit& place : found.places) places.offsets.push_back(place.file_offset);
-    const bool any_told = std::any_of(found.places.begin(), found.places.end(), [](const auto& place) {
+    const bool any_reported = std::any_of(found.places.begin(), found.places.end(), [](const auto& place) {
         return place.condition != binaries::JumpCondition::Always || place.by_target || place.of_others_too;
     });
-    if (any_told) places.exits = std::move(found.places);
+    if (any_reported) places.exits = std::move(found.places);
     return places;
 }
 

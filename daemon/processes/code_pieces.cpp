@@ -7,7 +7,7 @@
 
 namespace lagtrap::daemon {
 
-std::string ToldFile::key() const {
+std::string ReportedFile::key() const {
     if (build_id.empty()) return {};
     return build_id + ' ' + std::to_string(device) + ' ' + std::to_string(inode) + ' ' + path;
 }

@@ -15,7 +15,7 @@ namespace lagtrap::daemon {
 struct CodeModule;
 
 // A mapped file as an event described it; shared by pieces.
-struct ToldFile {
+struct ReportedFile {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::string build_id;  // hexadecimal; empty if the event had none
@@ -32,8 +32,8 @@ struct CodePiece {
     std::uint64_t end = 0;
     std::uint64_t file_offset = 0;
     PieceKind kind = PieceKind::RuntimeCode;
-    bool identified = false;               // its file was inspected; before, `module` is an assumption
-    std::shared_ptr<const ToldFile> file;  // nullptr for RuntimeCode
+    bool identified = false;                   // its file was inspected; before, `module` is an assumption
+    std::shared_ptr<const ReportedFile> file;  // nullptr for RuntimeCode
     std::shared_ptr<CodeModule> module;
 
     // Approximate size in memory, and in the log of a capture.

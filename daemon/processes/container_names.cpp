@@ -4,7 +4,7 @@
 
 #include "binaries/reader/file_reader.hpp"
 #include "core/files.hpp"
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "sandbox/foreign_file.hpp"
 #include "trace/logs/control_group_words.hpp"
 
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using binaries::ContainerFacts;
 using binaries::ContainerFile;
 
-constexpr auto open_patience = 2s;
+constexpr auto open_timeout = 2s;
 constexpr auto look_again_after = 1s;
 constexpr std::size_t kept_limit = 1'024;
 constexpr std::uint64_t state_limit_bytes = 16 << 20;
@@ -54,7 +54,7 @@ std::vector<ContainerNames::Place> ContainerNames::places_of(const std::string& 
 }
 
 Result<ContainerFacts> ContainerNames::read(const Place& place, const std::string& id) {
-    TRY_ASSIGN(const UniqueFd file, call_within<UniqueFd>(open_patience, place.path.string(),
+    TRY_ASSIGN(const UniqueFd file, call_within<UniqueFd>(open_timeout, place.path.string(),
                                                           [path = place.path] { return open_regular_file(path); }));
     if (auto* const reader = binaries::file_reader()) return reader->container(file.get(), place.kind, id);
     TRY_ASSIGN(const std::string content, read_all(file.get(), state_limit_bytes));

@@ -6,13 +6,13 @@ namespace lagtrap::daemon {
 
 // Starts again with the shortest pause if nothing happened for longest_pause after the last one.
 template <typename Key>
-void HoldUps::prolong(Pauses<Key>& pauses, Key key, std::uint32_t patience, Clock::time_point now) {
+void HoldUps::prolong(Pauses<Key>& pauses, Key key, std::uint32_t timeout, Clock::time_point now) {
     if (!pauses.contains(key) && pauses.size() >= limit)
         pauses.erase(std::min_element(pauses.begin(), pauses.end(),
                                       [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
     Pause& pause = pauses[key];
     if (now - pause.until > longest_pause) pause = Pause{now, {}, 0};
-    if (++pause.times < patience) return;
+    if (++pause.times < timeout) return;
     pause.length =
         pause.length == Clock::duration{} ? first_pause : std::min<Clock::duration>(pause.length * 2, longest_pause);
     pause.until = now + pause.length;
@@ -31,7 +31,7 @@ void HoldUps::note(const HoldUp& hold_up, Clock::time_point now) {
     if (hold_up.device) prolong(devices_, *hold_up.device, 1, now);
     if (!hold_up.party) return;
     if (by_party_.contains(*hold_up.party) || by_party_.size() < limit) ++by_party_[*hold_up.party];
-    if (*hold_up.party != root_party) prolong(parties_, *hold_up.party, patience_with_party, now);
+    if (*hold_up.party != root_party) prolong(parties_, *hold_up.party, party_timeout, now);
 }
 
 bool HoldUps::avoids_process(std::uint32_t pid, Clock::time_point now) const {

@@ -27,7 +27,7 @@ class HoldUps {
     static constexpr std::chrono::seconds longest_pause{600};
     // Root's programs belong to the machine: the device or the process is avoided, but never the
     // party.
-    static constexpr std::uint32_t patience_with_party = 3;
+    static constexpr std::uint32_t party_timeout = 3;
     static constexpr std::size_t limit = 256;  // for each kind; the oldest are dropped
 
     void note(const HoldUp& hold_up, Clock::time_point now);
@@ -46,7 +46,7 @@ class HoldUps {
     template <typename Key>
     using Pauses = std::map<Key, Pause>;
     template <typename Key>
-    static void prolong(Pauses<Key>& pauses, Key key, std::uint32_t patience, Clock::time_point now);
+    static void prolong(Pauses<Key>& pauses, Key key, std::uint32_t timeout, Clock::time_point now);
     template <typename Key>
     static std::vector<Key> avoided(const Pauses<Key>& pauses, Clock::time_point now);
 

@@ -97,7 +97,7 @@ bool InspectorPool::ends_at_once(pid_t pid) {
 
 bool InspectorPool::has_ended(pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; }
 
-void InspectorPool::bury_stuck() {
+void InspectorPool::join_stuck() {
     std::erase_if(stuck_, [this](const Stuck& stuck) {
         if (!has_ended(stuck.helper)) return false;
         shares_.release_stuck(stuck.party);
@@ -112,7 +112,7 @@ void InspectorPool::keep_room_for(std::set<std::uint32_t> watched_pids) {
 
 // False if it gets no turn in time.
 bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, Party party) {
-    bury_stuck();
+    join_stuck();
     const auto until = Clock::now() + options_.deadline;
     for (;;) {
         const auto turn = shares_.turn_of({party, watched_pids_.contains(pid)});
@@ -131,10 +131,10 @@ Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, Party party, s
         ++counts_.refused;
         return make_error(ErrorKind::Busy, "not tried: previous inspections timed out");
     }
-    WireWriter told;
-    told.items(hold_ups_.avoided_parties(now));
-    told.items(hold_ups_.avoided_devices(now));
-    avoided = told.take();
+    WireWriter reported;
+    reported.items(hold_ups_.avoided_parties(now));
+    reported.items(hold_ups_.avoided_devices(now));
+    avoided = reported.take();
     shares_.begin(party);
     if (!idle_.empty()) {
         InspectorHelper helper = std::move(idle_.back());

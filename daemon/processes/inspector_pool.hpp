@@ -123,7 +123,7 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
                                  Clock::time_point deadline) const;
     [[nodiscard]] Result<InspectorHelper> acquire(std::uint32_t pid, Party party, std::string& avoided);
     [[nodiscard]] bool await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, Party party);
-    void bury_stuck();
+    void join_stuck();
     static bool has_ended(pid_t pid);
     static bool ends_at_once(pid_t pid);
 

@@ -36,7 +36,7 @@ std::uint64_t mount_of(int fd) {
 }
 
 // Limit for counting them individually.
-constexpr std::size_t most_left_out = 10'000;
+constexpr std::size_t max_left_out = 10'000;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ void KeptRoots::hold(std::uint32_t pid, std::uint64_t mounts, UniqueFd root) {
     const View view(mounts, mount_of(root.get()));
     if (!roots_.contains(view)) {
         if (roots_.size() >= roots_limit) {
-            if (left_out_.size() < most_left_out) left_out_.insert(view);
+            if (left_out_.size() < max_left_out) left_out_.insert(view);
             return;
         }
         roots_[view] = std::move(root);
@@ -109,7 +109,7 @@ void KeptRoots::hold(std::uint32_t pid, std::uint64_t mounts, UniqueFd root) {
 
 void KeptRoots::await_first_look() {
     std::unique_lock lock(mutex_);
-    (void)changed_.wait_for(lock, first_look_patience, [this] { return looked_; });
+    (void)changed_.wait_for(lock, first_look_timeout, [this] { return looked_; });
 }
 
 void KeptRoots::begin_to_finish() {
@@ -123,7 +123,7 @@ void KeptRoots::finish() {
     begin_to_finish();
     {
         std::unique_lock lock(mutex_);
-        (void)changed_.wait_for(lock, finish_patience, [this] { return ended_ || given_up_.load(); });
+        (void)changed_.wait_for(lock, finish_timeout, [this] { return ended_ || given_up_.load(); });
     }
     // Makes all further inspections fail.
     given_up_ = true;

@@ -42,8 +42,8 @@ class KeptRoots {
   public:
     // Views that exist for less than this may be missed.
     static constexpr std::chrono::milliseconds look_interval{250};
-    static constexpr std::chrono::milliseconds first_look_patience{100};
-    static constexpr std::chrono::milliseconds finish_patience{1'000};
+    static constexpr std::chrono::milliseconds first_look_timeout{100};
+    static constexpr std::chrono::milliseconds finish_timeout{1'000};
     static constexpr std::size_t roots_limit = 256;
 
     // Opens the root folders of all processes from now until finish(). That of process `first`
@@ -53,12 +53,12 @@ class KeptRoots {
     KeptRoots(const KeptRoots&) = delete;
     KeptRoots& operator=(const KeptRoots&) = delete;
 
-    // Waits for the first scan, up to first_look_patience, because processes may exit right after a
+    // Waits for the first scan, up to first_look_timeout, because processes may exit right after a
     // recording begins.
     void await_first_look();
     // Starts the last scan.
     void begin_to_finish();
-    // Waits for the last scan, up to finish_patience. Root folders not opened by then are not held.
+    // Waits for the last scan, up to finish_timeout. Root folders not opened by then are not held.
     void finish();
     // Call it after finish().
     [[nodiscard]] trace::HeldRoots held() const;

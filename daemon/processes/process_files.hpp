@@ -26,7 +26,7 @@ struct CallFile {
 // calls soon end with an error.
 class ProcessFiles {
   public:
-    static constexpr auto patience = std::chrono::seconds(60);
+    static constexpr auto timeout = std::chrono::seconds(60);
     static constexpr std::size_t functions_of_question = 1000;
 
     ProcessFiles(ProcessInspector& inspector, const std::atomic<bool>& given_up)
@@ -44,7 +44,7 @@ class ProcessFiles {
     };
 
     // Restarts the time limit, `patience`.
-    void begin_anew() { until_ = std::chrono::steady_clock::now() + patience; }
+    void begin_anew() { until_ = std::chrono::steady_clock::now() + timeout; }
     // The first file is the program. Errors: NotFound.
     [[nodiscard]] Status read(std::uint32_t pid);
     [[nodiscard]] const std::vector<File>& files() const { return files_; }

@@ -118,7 +118,7 @@ void BatchWriter::lose(std::uint64_t runs) {
 
 void BatchWriter::count_lost(std::uint64_t runs) {
     totals_.lost_runs += runs;
-    lost_to_tell_ += runs;
+    lost_to_report_ += runs;
     unwritten_ += runs;
 }
 
@@ -141,8 +141,8 @@ std::string BatchWriter::kept_problem() {
 
 std::uint64_t BatchWriter::take_lost() {
     const std::lock_guard lock(mutex_);
-    unwritten_ -= lost_to_tell_;
-    return std::exchange(lost_to_tell_, 0);
+    unwritten_ -= lost_to_report_;
+    return std::exchange(lost_to_report_, 0);
 }
 
 BatchTotals BatchWriter::totals() const {

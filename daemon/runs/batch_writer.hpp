@@ -69,9 +69,9 @@ class BatchWriter {
     std::condition_variable more_;
     std::deque<GatheredBatch> waiting_;
     BatchTotals totals_;
-    std::uint64_t lost_to_tell_ = 0;
+    std::uint64_t lost_to_report_ = 0;
     std::uint64_t gathered_ = 0;   // in the batch that is being collected
-    std::uint64_t unwritten_ = 0;  // in waiting batches, and lost_to_tell_
+    std::uint64_t unwritten_ = 0;  // in waiting batches, and lost_to_report_
     bool ending_ = false;
     // Protects the following members; lock it before mutex_. Threads that need only mutex_ do not
     // wait for the disk.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t jumps_kept = 64;
 // Smaller differences occur between readings of two clocks on a busy machine.
-constexpr std::int64_t least_jump_ns = 20'000'000;
+constexpr std::int64_t min_jump_ns = 20'000'000;
 
 std::int64_t difference(std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); }
 
@@ -22,8 +22,8 @@ void ClockJumps::note(const ClockSnapshot& clocks) {
         const std::int64_t stepped_ns =
             difference(clocks.realtime_ns, clocks.boottime_ns) - difference(last_.realtime_ns, last_.boottime_ns);
         std::uint32_t reasons = 0;
-        if (std::abs(slept_ns) >= least_jump_ns) reasons |= trace::DirtySuspended;
-        if (std::abs(stepped_ns) >= least_jump_ns) reasons |= trace::DirtyClockStepped;
+        if (std::abs(slept_ns) >= min_jump_ns) reasons |= trace::DirtySuspended;
+        if (std::abs(stepped_ns) >= min_jump_ns) reasons |= trace::DirtyClockStepped;
         if (reasons != 0) {
             jumps_.push_back({last_.monotonic_ns, clocks.monotonic_ns, reasons, last_});
             if (jumps_.size() > jumps_kept) jumps_.pop_front();

@@ -35,7 +35,7 @@ CallTraces::~CallTraces() {
     for (const auto& one : running_) one->thread.join();
 }
 
-void CallTraces::bury() {
+void CallTraces::join_finished() {
     std::erase_if(running_, [](const auto& one) {
         if (!one->done.load()) return false;
         one->thread.join();
@@ -44,7 +44,7 @@ void CallTraces::bury() {
 }
 
 std::size_t CallTraces::running() {
-    bury();
+    join_finished();
     return static_cast<std::size_t>(
         std::count_if(running_.begin(), running_.end(), [](const auto& one) { return !one->recorded; }));
 }
@@ -93,15 +93,15 @@ Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request,
 }
 
 Status CallTraces::check_room(std::optional<uid_t> owner) {
-    if (running() >= most_at_once)
+    if (running() >= max_at_once)
         return make_error(ErrorKind::Busy,
-                          std::to_string(most_at_once) + " call traces are already running; wait for one to end");
+                          std::to_string(max_at_once) + " call traces are already running; wait for one to end");
     if (!owner) return success();
     const auto of_owners = std::count_if(running_.begin(), running_.end(), [](const auto& one) { return one->owner; });
     const bool has_one =
         std::any_of(running_.begin(), running_.end(), [owner](const auto& one) { return one->owner == owner; });
     if (has_one) return make_error(ErrorKind::Busy, "you already have a trace running; wait for it to end");
-    if (static_cast<std::size_t>(of_owners) + 1 < most_at_once) return success();
+    if (static_cast<std::size_t>(of_owners) + 1 < max_at_once) return success();
     return make_error(ErrorKind::Busy, "traces of other users are running; wait for one to end");
 }
 
@@ -114,17 +114,17 @@ Status CallTraces::begin(const boost::json::object& request, const Caller* only_
 }
 
 Status CallTraces::begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer) {
-    bury();
+    join_finished();
     return start(work_of(std::move(request), std::move(answer)), true);
 }
 
 Status CallTraces::begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer) {
-    bury();
+    join_finished();
     return start(work_of(std::move(request), std::move(answer)), true);
 }
 
 Status CallTraces::begin_recorded(std::shared_ptr<FunctionRecorder> recorder) {
-    bury();
+    join_finished();
     return start([this, recorder = std::move(recorder)](const auto& costs,
                                                         const auto& stop) { recorder->run(inspector_, costs, stop); },
                  true);

@@ -30,7 +30,7 @@ namespace lagtrap::daemon {
 class CallTraces {
   public:
     // More traces would take memory and time from the daemon's main task.
-    static constexpr std::size_t most_at_once = 3;
+    static constexpr std::size_t max_at_once = 3;
 
     // Both must outlive it.
     CallTraces(ProcessInspector& inspector, Unwinder& unwinder) : inspector_(inspector), unwinder_(unwinder) {}
@@ -40,10 +40,10 @@ class CallTraces {
     // Starts the trace of calls, functions or objects in `request`. `only_of` is a caller who may
     // trace only their own processes, one trace at a time; nullptr: the caller may trace every
     // process. Errors: the request is invalid; Denied (the caller does not own the process); Busy
-    // (most_at_once traces are running). Call the following on one thread.
+    // (max_at_once traces are running). Call the following on one thread.
     [[nodiscard]] Status begin(const boost::json::object& request, const Caller* only_of,
                                std::shared_ptr<AnswerLines> answer);
-    // Starts a trace for a recording, which does not count towards most_at_once. Errors: no thread
+    // Starts a trace for a recording, which does not count towards max_at_once. Errors: no thread
     // can be started.
     [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
@@ -60,7 +60,7 @@ class CallTraces {
         std::optional<uid_t> owner;  // set if the caller may trace only their own processes
         std::thread thread;
     };
-    void bury();
+    void join_finished();
     using Work = std::function<void(const std::function<CallCosts()>& costs, const std::atomic<bool>& stop)>;
     [[nodiscard]] Status start(Work work, bool recorded, std::optional<uid_t> owner = {});
     [[nodiscard]] Status check_room(std::optional<uid_t> owner);

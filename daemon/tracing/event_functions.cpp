@@ -9,7 +9,7 @@
 #include <boost/json.hpp>
 #include <fmt/core.h>
 
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "daemon/processes/process_names.hpp"
 #include "sandbox/machine_root.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto look_interval = 1s;
-constexpr auto link_patience = 1s;
+constexpr auto link_timeout = 1s;
 
 // The path of the event's program, and its target if it is a symlink: processes run it under that
 // name.
@@ -27,7 +27,7 @@ std::set<std::string> names_of_program(const std::string& path) {
     if (path.empty()) return {};
     std::set<std::string> names{path};
     const auto linked = call_within<std::string>(
-        link_patience, path, [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
+        link_timeout, path, [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
     if (linked && !linked->empty()) names.insert(*linked);
     return names;
 }
@@ -132,7 +132,7 @@ void EventFunctions::note_refused(const std::shared_ptr<Refused>& refused, const
                                   const std::string& reason) {
     refused->pids.insert(pid);
     refused->reason = reason;
-    if (told_.emplace(event, reason).second)
+    if (reported_.emplace(event, reason).second)
         options_.warn(fmt::format("functions of event {} are not traced in process {}: {}", event, pid, reason));
 }
 
@@ -166,7 +166,7 @@ boost::json::value EventFunctions::status(std::uint32_t event) const {
                           {"taken_out", status.taken_out},
                           {"share_ppm", static_cast<std::uint64_t>(status.budget * 1e6 + 0.5)},
                           {"kept_calls", status.kept_calls},
-                          {"least_ns", status.least_ns}});
+                          {"least_ns", status.min_ns}});
     }
     return {{"standing", events_[event].functions->standing},
             {"traces", std::move(traces)},

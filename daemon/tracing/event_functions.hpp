@@ -71,8 +71,8 @@ class EventFunctions {
     const Options options_;
     boost::asio::steady_timer timer_;
     std::vector<settings::Event> events_;
-    std::map<std::uint32_t, Wanted> wanted_;              // by event, for those that want traces
-    std::set<std::pair<std::string, std::string>> told_;  // reported events and reasons
+    std::map<std::uint32_t, Wanted> wanted_;                  // by event, for those that want traces
+    std::set<std::pair<std::string, std::string>> reported_;  // reported events and reasons
 };
 
 }  // namespace lagtrap::daemon

@@ -83,14 +83,15 @@ void CodeModules::add_watched(const CodeFileIdentity& identity, const NamedMappi
     (void)module_of(identity, reachable, {identity.only_root_writes ? 0 : user, true});
 }
 
-std::shared_ptr<CodeModule> CodeModules::module_told(const std::string& told) const {
-    const auto known = by_told_.find(told);
-    return known == by_told_.end() ? nullptr : known->second.lock();
+std::shared_ptr<CodeModule> CodeModules::module_reported(const std::string& reported) const {
+    const auto known = by_reported_.find(reported);
+    return known == by_reported_.end() ? nullptr : known->second.lock();
 }
 
-void CodeModules::note_told(const std::string& told, const std::shared_ptr<CodeModule>& module) {
-    if (told.empty() || !module || !module->kept_on_disk) return;
-    if (by_told_.contains(told) || by_told_.size() < LAGTRAP_UNWIND_MAX_TABLES) by_told_[told] = module;
+void CodeModules::note_reported(const std::string& reported, const std::shared_ptr<CodeModule>& module) {
+    if (reported.empty() || !module || !module->kept_on_disk) return;
+    if (by_reported_.contains(reported) || by_reported_.size() < LAGTRAP_UNWIND_MAX_TABLES)
+        by_reported_[reported] = module;
 }
 
 std::shared_ptr<CodeModule> CodeModules::module_of_kernel(const std::string& name) {
@@ -240,8 +241,8 @@ std::map<std::uint32_t, std::uint64_t> CodeModules::bytes_by_user() const {
 // Root's tables stay, unless the new table is to be kept.
 bool CodeModules::make_room(const CodeModule& for_module) {
     auto bytes = bytes_by_user();
-    std::uint64_t needed_bytes = for_module.table_bytes, least_had_bytes = ~0ULL;
-    for (const std::uint32_t user : for_module.users) least_had_bytes = std::min(least_had_bytes, bytes[user]);
+    std::uint64_t needed_bytes = for_module.table_bytes, min_had_bytes = ~0ULL;
+    for (const std::uint32_t user : for_module.users) min_had_bytes = std::min(min_had_bytes, bytes[user]);
     const auto kept = this->kept();
     const bool comes_first = kept.contains(&for_module);
     if (for_module.users.empty() && !comes_first) return false;
@@ -257,7 +258,7 @@ bool CodeModules::make_room(const CodeModule& for_module) {
         if (needed_bytes == 0) break;
         const bool have_more =
             comes_first || std::all_of(module->users.begin(), module->users.end(), [&](std::uint32_t user) {
-                return bytes[user] > least_had_bytes + for_module.table_bytes;
+                return bytes[user] > min_had_bytes + for_module.table_bytes;
             });
         const auto number = have_more ? store_.new_table() : std::nullopt;
         if (!number) continue;
@@ -282,7 +283,7 @@ void CodeModules::forget_users() {
 void CodeModules::sweep(Clock::time_point now) {
     retired_.clear();
     std::erase_if(by_digest_, [](const auto& entry) { return entry.second.expired(); });
-    std::erase_if(by_told_, [](const auto& entry) { return entry.second.expired(); });
+    std::erase_if(by_reported_, [](const auto& entry) { return entry.second.expired(); });
     for (const auto& [key, module] : by_key_)
         if (module.use_count() > 1) module->last_used = now;
     while (give_up_one(now - unused_limit)) {

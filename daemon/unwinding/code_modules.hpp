@@ -57,12 +57,14 @@ class CodeModules {
     void add_watched(const std::shared_ptr<CodeModule>& module) { kept_.want(module); }
     void end_watched() { kept_.end_renewal(); }
     // Requests its table before others', because somebody waits for it.
-    void hurry(const std::shared_ptr<CodeModule>& module, std::uint32_t user) { request_table(module, {user, true}); }
+    void prioritize(const std::shared_ptr<CodeModule>& module, std::uint32_t user) {
+        request_table(module, {user, true});
+    }
     // The module that the kernel last described in the same way, including the build id. Assume
     // that until the file was inspected. Only for files that only root can have written; nullptr if
     // unknown.
-    [[nodiscard]] std::shared_ptr<CodeModule> module_told(const std::string& told) const;
-    void note_told(const std::string& told, const std::shared_ptr<CodeModule>& module);
+    [[nodiscard]] std::shared_ptr<CodeModule> module_reported(const std::string& reported) const;
+    void note_reported(const std::string& reported, const std::shared_ptr<CodeModule>& module);
     // The module for mapped memory that is not a file: nullptr except for the vDSO.
     [[nodiscard]] std::shared_ptr<CodeModule> module_of_kernel(const std::string& name);
     // Counts a file that cannot be identified.
@@ -110,7 +112,7 @@ class CodeModules {
     KeptTables kept_;
     std::map<std::string, std::shared_ptr<CodeModule>> by_key_;
     std::map<std::string, std::weak_ptr<StoredTable>> by_digest_;
-    std::map<std::string, std::weak_ptr<CodeModule>> by_told_;
+    std::map<std::string, std::weak_ptr<CodeModule>> by_reported_;
     std::vector<std::shared_ptr<StoredTable>> retired_;  // spaces may still use their numbers
     TableQueue queue_;
     std::deque<TableJob> postponed_;

@@ -8,8 +8,8 @@ void KeptTables::want(const std::shared_ptr<CodeModule>& module) {
         return;
     }
     std::size_t& files = files_of_user_[module->charged_user];
-    const bool too_many = module->charged_user != 0 && files >= most_files_of_user;
-    if (too_many || wanted_.size() >= most_files) return;
+    const bool too_many = module->charged_user != 0 && files >= max_files_of_user;
+    if (too_many || wanted_.size() >= max_files) return;
     ++files;
     wanted_.emplace_back(module);
     known_.insert(module);

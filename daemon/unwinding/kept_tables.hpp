@@ -18,7 +18,7 @@ namespace lagtrap::daemon {
 class KeptTables {
   public:
     static constexpr std::uint64_t kept_parts = 2, user_parts = 8;  // of all memory
-    static constexpr std::size_t most_files = 2048, most_files_of_user = 256;
+    static constexpr std::size_t max_files = 2048, max_files_of_user = 256;
 
     // Asks to keep the module's table if there is room; earlier requests come first. Does not hold
     // the module alive.

@@ -27,7 +27,7 @@ constexpr auto user_lifetime = 10s;
 constexpr auto first_file_look = 50ms;
 // Reading processes again takes at most a twentieth of the time, however many there are.
 constexpr int reading_share = 20;
-constexpr std::size_t told_files_before_sweep = 1024;
+constexpr std::size_t reported_files_before_sweep = 1024;
 constexpr std::uint64_t held_parts = 4;
 
 // Memory that a process itself made executable. "[vdso]", "[uprobes]" etc. belong to the kernel.
@@ -82,20 +82,20 @@ void ProcessSpaces::add_watched() {
     }
 }
 
-void ProcessSpaces::hurry(std::uint32_t pid) {
+void ProcessSpaces::prioritize(std::uint32_t pid) {
     hurried_.insert(pid);
     changed_ = true;
     if (const auto found = processes_.find(pid); found != processes_.end() && found->second.space)
-        hurry_tables_of(*found->second.space);
+        prioritize_tables_of(*found->second.space);
 }
 
-void ProcessSpaces::forget_hurry(std::uint32_t pid) {
+void ProcessSpaces::forget_priority(std::uint32_t pid) {
     if (const auto one = hurried_.find(pid); one != hurried_.end()) hurried_.erase(one);
 }
 
-void ProcessSpaces::hurry_tables_of(const Space& space) {
+void ProcessSpaces::prioritize_tables_of(const Space& space) {
     for (const auto& [start, piece] : space.pieces.all())
-        if (piece.module) modules_.hurry(piece.module, space.user);
+        if (piece.module) modules_.prioritize(piece.module, space.user);
 }
 
 std::optional<std::size_t> ProcessSpaces::files_to_come(std::uint32_t pid) const {
@@ -108,8 +108,9 @@ std::optional<std::size_t> ProcessSpaces::files_to_come(std::uint32_t pid) const
         const bool comes = !piece.identified || (piece.module && piece.module->state == ModuleState::Waiting);
         if (piece.file && comes) waiting.insert(piece.file.get());
     }
-    const bool told = !space.changed && space.generation == modules_.generation() && process.published == process.space;
-    return waiting.empty() && !told ? 1 : waiting.size();
+    const bool reported =
+        !space.changed && space.generation == modules_.generation() && process.published == process.space;
+    return waiting.empty() && !reported ? 1 : waiting.size();
 }
 
 void ProcessSpaces::take(const lagtrap_record* record) {
@@ -199,15 +200,15 @@ void ProcessSpaces::charge(Space& space) {
     space.charged_bytes = cost_bytes;
 }
 
-std::shared_ptr<const ToldFile> ProcessSpaces::told_file(const lagtrap_mapping& mapping) {
-    if (told_files_.size() >= std::max(told_files_before_sweep, 2 * told_files_swept_)) {
-        std::erase_if(told_files_, [](const auto& told) { return told.second.expired(); });
-        told_files_swept_ = told_files_.size();
+std::shared_ptr<const ReportedFile> ProcessSpaces::reported_file(const lagtrap_mapping& mapping) {
+    if (reported_files_.size() >= std::max(reported_files_before_sweep, 2 * reported_files_swept_)) {
+        std::erase_if(reported_files_, [](const auto& reported) { return reported.second.expired(); });
+        reported_files_swept_ = reported_files_.size();
     }
-    ToldFile told{mapping.device, mapping.inode, build_id_of(mapping), std::string(path_of(mapping))};
-    auto& known = told_files_[{told.device, told.inode, told.build_id, told.path}];
+    ReportedFile reported{mapping.device, mapping.inode, build_id_of(mapping), std::string(path_of(mapping))};
+    auto& known = reported_files_[{reported.device, reported.inode, reported.build_id, reported.path}];
     auto file = known.lock();
-    if (!file) known = file = std::make_shared<const ToldFile>(std::move(told));
+    if (!file) known = file = std::make_shared<const ReportedFile>(std::move(reported));
     return file;
 }
 
@@ -218,8 +219,8 @@ CodePiece ProcessSpaces::piece_of(const lagtrap_mapping& mapping) {
     piece.file_offset = mapping.file_offset;
     if (is_runtime_code(mapping)) return piece;
     piece.kind = PieceKind::File;
-    piece.file = told_file(mapping);
-    piece.module = modules_.module_told(piece.file->key());
+    piece.file = reported_file(mapping);
+    piece.module = modules_.module_reported(piece.file->key());
     return piece;
 }
 
@@ -351,11 +352,11 @@ void ProcessSpaces::identify(const std::vector<NamedMapping>& mappings,
         piece.module =
             identities[i] ? modules_.module_of(*identities[i], mappings[i], {space.user, space.watched}) : nullptr;
         if (identities[i])
-            modules_.note_told(piece.file->key(), piece.module);
+            modules_.note_reported(piece.file->key(), piece.module);
         else
             modules_.count_unreadable(mappings[i].path, identities[i].error(), space.user);
     }
-    if (hurried_.contains(pid)) hurry_tables_of(space);
+    if (hurried_.contains(pid)) prioritize_tables_of(space);
     space.look_pause = all_known ? Clock::duration{} : longer(space.look_pause);
     space.next_identification = now + space.look_pause;
 }

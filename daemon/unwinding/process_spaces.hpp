@@ -56,9 +56,9 @@ class ProcessSpaces {
     void add_watched();
 
     // Prioritizes a process because somebody waits for its tables: its files are inspected first,
-    // and their tables are made before others. Needs a call of forget_hurry() for each call.
-    void hurry(std::uint32_t pid);
-    void forget_hurry(std::uint32_t pid);
+    // and their tables are made before others. Needs a call of forget_priority() for each call.
+    void prioritize(std::uint32_t pid);
+    void forget_priority(std::uint32_t pid);
     // Number of the process's files whose tables are not ready or not written yet. 0: its stacks
     // can be walked as well as possible. nullopt: the process is not known yet.
     [[nodiscard]] std::optional<std::size_t> files_to_come(std::uint32_t pid) const;
@@ -142,7 +142,7 @@ class ProcessSpaces {
 
     void add_mapping(const lagtrap_mapping& mapping);
     [[nodiscard]] CodePiece piece_of(const lagtrap_mapping& mapping);
-    [[nodiscard]] std::shared_ptr<const ToldFile> told_file(const lagtrap_mapping& mapping);
+    [[nodiscard]] std::shared_ptr<const ReportedFile> reported_file(const lagtrap_mapping& mapping);
     void put(Space& space, CodePiece piece);
     void charge(Space& space);
     void fork(const lagtrap_task_change& change);
@@ -156,7 +156,7 @@ class ProcessSpaces {
     [[nodiscard]] Space& own_space(std::uint32_t pid);
     [[nodiscard]] std::vector<NamedMapping> unidentified_of(std::uint32_t pid, Space& space, std::size_t most,
                                                             Clock::time_point now);
-    void hurry_tables_of(const Space& space);
+    void prioritize_tables_of(const Space& space);
     void describe(std::uint32_t pid, const Space& space, std::uint64_t at_ns, UserShares& room,
                   RecordBuffer& records) const;
     [[nodiscard]] static std::uint64_t files_waiting_of(const Space& space);
@@ -169,9 +169,9 @@ class ProcessSpaces {
     const SpaceLimits limits_;
     UserShares room_;  // must outlive the spaces
     std::set<std::string> watched_;
-    using Told = std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>;
-    std::map<Told, std::weak_ptr<const ToldFile>> told_files_;  // by description
-    std::size_t told_files_swept_ = 0;
+    using Reported = std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>;
+    std::map<Reported, std::weak_ptr<const ReportedFile>> reported_files_;  // by description
+    std::size_t reported_files_swept_ = 0;
     std::unordered_map<std::uint32_t, Process> processes_;
     std::multiset<std::uint32_t> hurried_;  // processes
     std::set<std::uint32_t> scanned_;

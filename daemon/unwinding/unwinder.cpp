@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds making_interval = 50ms;
 constexpr std::chrono::milliseconds capture_interval = 1ms;
 constexpr std::chrono::milliseconds quiet_capture_interval = 4ms;
 constexpr auto status_interval = 100ms;
-constexpr auto description_patience = 1s;
+constexpr auto description_timeout = 1s;
 constexpr auto publish_interval = 20ms;  // while tables are being made
 constexpr std::size_t largest_limit = 10;
 constexpr std::size_t kept_events_limit_bytes = 64 << 20;
@@ -38,10 +38,10 @@ constexpr int lowest_priority = 19;
 // For late tables of users who had their share. On a busy machine it gets a tenth of the time of
 // others; the lowest priority gets almost nothing.
 constexpr int low_priority = 10;
-constexpr auto making_patience = 200ms;  // at low priority, while somebody waits for a table
+constexpr auto making_timeout = 200ms;  // at low priority, while somebody waits for a table
 // CPU time; a file that takes more is not worth it. With wall-clock time, every file would seem
 // slow on a busy machine.
-constexpr std::chrono::nanoseconds longest_hurry = 1s;
+constexpr std::chrono::nanoseconds longest_priority = 1s;
 constexpr std::size_t identified_at_once = 1024;
 constexpr auto between_looks = 5ms;
 
@@ -305,9 +305,9 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
 void Unwinder::raise_priority_of_late_tables() {
     const auto now = std::chrono::steady_clock::now();
     for (const Maker& maker : makers_) {
-        if (!maker.cpu_before_job || now - *maker.since < making_patience) continue;
+        if (!maker.cpu_before_job || now - *maker.since < making_timeout) continue;
         const bool slow = modules_.had_much(maker.user) ||
-                          cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= longest_hurry;
+                          cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= longest_priority;
         set_making_priority(maker.thread, slow ? low_priority : 0);
     }
 }
@@ -342,7 +342,7 @@ void Unwinder::make_tables(Maker& maker) {
         if (!maker.since) maker.since = began;
         maker.cpu_before_job = cpu_time_of(maker.thread, maker.cpu_clock);
         maker.user = job->request.user;
-        const bool patient = (began - *maker.since < making_patience && !job->request.watched && !capturing_) ||
+        const bool patient = (began - *maker.since < making_timeout && !job->request.watched && !capturing_) ||
                              modules_.had_much(maker.user);
         lock.unlock();
         MadeTable made = make(maker, std::move(*job), patient);
@@ -392,7 +392,7 @@ RecordBuffer Unwinder::take_events() {
 
 bool Unwinder::end_capture() {
     std::unique_lock lock(events_mutex_);
-    const bool described = has_described_.wait_for(lock, description_patience, [this] { return described_; });
+    const bool described = has_described_.wait_for(lock, description_timeout, [this] { return described_; });
     drain_rings();
     capturing_ = false;
     capture_began_ns_ = 0;
@@ -424,15 +424,15 @@ void Unwinder::want_files(const std::set<std::string>& names) {
     look_soon();
 }
 
-std::optional<std::size_t> Unwinder::prepare(std::uint32_t pid, std::chrono::milliseconds patience,
+std::optional<std::size_t> Unwinder::prepare(std::uint32_t pid, std::chrono::milliseconds timeout,
                                              const std::function<bool()>& enough) {
-    const auto until = std::chrono::steady_clock::now() + patience;
+    const auto until = std::chrono::steady_clock::now() + timeout;
     std::unique_lock lock(state_mutex_);
-    spaces_.hurry(pid);
+    spaces_.prioritize(pid);
     for (;;) {
         const auto missing = spaces_.files_to_come(pid);
         if (missing == 0 || std::chrono::steady_clock::now() >= until || enough()) {
-            spaces_.forget_hurry(pid);
+            spaces_.forget_priority(pid);
             return missing;
         }
         lock.unlock();

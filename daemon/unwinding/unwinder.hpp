@@ -100,7 +100,7 @@ class Unwinder {
     // Returns 0 if the tables are ready or not available, else the number of its files without
     // tables, or nullopt if nothing is known about it yet. May block; do not call it on threads
     // that serve others.
-    [[nodiscard]] std::optional<std::size_t> prepare(std::uint32_t pid, std::chrono::milliseconds patience,
+    [[nodiscard]] std::optional<std::size_t> prepare(std::uint32_t pid, std::chrono::milliseconds timeout,
                                                      const std::function<bool()>& enough);
     // Sets the programs whose tables, and those of files that their processes map, are made before
     // others. Tables of files that are known to be needed are made at once, even before there is

@@ -28,7 +28,7 @@ constexpr std::uint32_t sign_ins_of_sender = 4;
 // than the number of threads that read them.
 constexpr std::uint32_t downloads_of_sender = 2;
 constexpr std::uint32_t downloads_at_once = 6;
-constexpr std::chrono::seconds health_patience{2};
+constexpr std::chrono::seconds health_timeout{2};
 
 bool names_this_machine(std::string_view host) {
     if (host.starts_with("[::1]")) return host.size() == 5 || host[5] == ':';
@@ -92,7 +92,7 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
       failed_tokens_(failed_token_rate),
       sign_in_places_(sign_ins_of_sender),
       download_places_(downloads_of_sender, downloads_at_once),
-      health_([this] { return static_cast<bool>(parts_.store.job_counts()); }, health_patience) {
+      health_([this] { return static_cast<bool>(parts_.store.job_counts()); }, health_timeout) {
     if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
 }
 
@@ -247,7 +247,7 @@ OidcParts Application::oidc_parts() {
             parts_.provider,
             pending_cookie_,
             base_,
-            parts_.teller.options().public_url + "/api/v1/oidc/callback",
+            parts_.alert_sender.options().public_url + "/api/v1/oidc/callback",
             parts_.log};
 }
 
@@ -342,7 +342,7 @@ Reply Application::metrics(EvidenceStore& evidence, const Sight* sight) {
     Reply reply;
     reply.content_type = "text/plain; version=0.0.4";
     reply.body = format_metrics(counters_, *totals, *size, *jobs, parts_.jobs.figures()) +
-                 quota_metrics(daily_.limit_bytes(), *quota) + teller_metrics(parts_.teller.figures(), *messages) +
+                 quota_metrics(daily_.limit_bytes(), *quota) + alert_metrics(parts_.alert_sender.figures(), *messages) +
                  parts_.ingest.event_counters().text(sight) + cause_metrics(*causes);
     return reply;
 }
@@ -369,7 +369,7 @@ Reply Application::answer_from(EvidenceStore& evidence, const Route& route, cons
     const std::string sender = network_of_sender(request.sender);
     const std::string limited_as = sender_key(principal, request);
     return route.row->answer({*this, parts_.store, evidence, parts_.ingest.blobs(), audit_, watch_summaries_,
-                              parts_.teller, route, principal, request, sender, limited_as, download_places_});
+                              parts_.alert_sender, route, principal, request, sender, limited_as, download_places_});
 }
 
 void Application::remove_old_bundles() {

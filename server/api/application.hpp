@@ -16,6 +16,7 @@
 #include "server/accounts/places_of_senders.hpp"
 #include "server/accounts/rate_limit.hpp"
 #include "server/accounts/token_file.hpp"
+#include "server/alerts/alert_sender.hpp"
 #include "server/api/account_routes.hpp"
 #include "server/api/base_path.hpp"
 #include "server/api/counters.hpp"
@@ -29,7 +30,6 @@
 #include "server/ingest/ingest.hpp"
 #include "server/ingest/job_runner.hpp"
 #include "server/store/store.hpp"
-#include "server/tell/teller.hpp"
 
 namespace lagtrap::server {
 
@@ -46,7 +46,7 @@ struct Parts {
     Store& store;
     Ingest& ingest;
     JobRunner& jobs;
-    Teller& teller;
+    AlertSender& alert_sender;
     std::function<void(const std::string&)> log;  // any thread
     OidcProvider* provider = nullptr;             // for single sign-on; null if there is none
     std::string trace_viewer;                     // address of the Perfetto UI that pages open; empty: none

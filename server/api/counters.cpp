@@ -64,7 +64,7 @@ std::string quota_metrics(std::uint64_t limit_bytes, const QuotaUse& use) {
            metric("gauge", "quota_senders", "Senders that the quota counted today, over all servers of the store.",
                   use.senders) +
            metric("gauge", "quota_most_bytes", "Most bytes that the quota counted today for one sender.",
-                  use.most_bytes);
+                  use.max_bytes);
 }
 
 }  // namespace lagtrap::server

@@ -4,8 +4,8 @@
 
 namespace lagtrap::server {
 
-HealthCheck::HealthCheck(std::function<bool()> ask, std::chrono::milliseconds patience)
-    : ask_(std::move(ask)), patience_(patience), thread_([this] { work(); }) {}
+HealthCheck::HealthCheck(std::function<bool()> ask, std::chrono::milliseconds timeout)
+    : ask_(std::move(ask)), timeout_(timeout), thread_([this] { work(); }) {}
 
 HealthCheck::~HealthCheck() {
     {
@@ -18,10 +18,10 @@ HealthCheck::~HealthCheck() {
 
 HealthCheck::Answer HealthCheck::ask() {
     std::unique_lock lock(mutex_);
-    if (begun_ > answered_ && Clock::now() - began_at_ >= patience_) return Answer::Silent;
+    if (begun_ > answered_ && Clock::now() - began_at_ >= timeout_) return Answer::Silent;
     const std::uint64_t mine = ++wanted_;
     changed_.notify_all();
-    const bool answered = changed_.wait_for(lock, patience_, [&] { return answered_ >= mine; });
+    const bool answered = changed_.wait_for(lock, timeout_, [&] { return answered_ >= mine; });
     if (!answered) return Answer::Silent;
     return healthy_ ? Answer::Healthy : Answer::Unhealthy;
 }

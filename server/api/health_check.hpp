@@ -16,7 +16,7 @@ class HealthCheck {
     enum class Answer { Healthy, Unhealthy, Silent };
 
     // `ask` may block; the destructor waits for it.
-    HealthCheck(std::function<bool()> ask, std::chrono::milliseconds patience);
+    HealthCheck(std::function<bool()> ask, std::chrono::milliseconds timeout);
     ~HealthCheck();
     HealthCheck(const HealthCheck&) = delete;
     HealthCheck& operator=(const HealthCheck&) = delete;
@@ -30,7 +30,7 @@ class HealthCheck {
     void work();
 
     const std::function<bool()> ask_;
-    const std::chrono::milliseconds patience_;
+    const std::chrono::milliseconds timeout_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::uint64_t wanted_ = 0;    // queries requested

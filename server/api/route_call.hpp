@@ -28,7 +28,7 @@ struct RouteCall {
     Blobs& blobs;
     Audit& audit;
     WatchSummaries& watch_summaries;
-    Teller& teller;
+    AlertSender& alert_sender;
     const Route& route;
     const Principal& principal;
     const Request& request;
@@ -58,7 +58,7 @@ decltype(auto) part_of(const RouteCall& call) {
     else if constexpr (std::is_same_v<Part, TeamParts>)
         return TeamParts{call.store, call.audit, call.principal};
     else if constexpr (std::is_same_v<Part, RuleParts>)
-        return RuleParts{call.store, call.audit, call.teller, call.principal};
+        return RuleParts{call.store, call.audit, call.alert_sender, call.principal};
     else if constexpr (std::is_base_of_v<Part, EvidenceStore>)
         return static_cast<Part&>(call.evidence);
     else

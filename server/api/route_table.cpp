@@ -37,9 +37,9 @@ Reply find_page(const RouteCall& call) { return call.application.pages().find(ca
 
 Reply describe_api(const RouteCall& call) { return call.application.pages().api_description(); }
 
-Reply tell_health(const RouteCall& call) { return call.application.health(); }
+Reply report_health(const RouteCall& call) { return call.application.health(); }
 
-Reply tell_metrics(const RouteCall& call) {
+Reply report_metrics(const RouteCall& call) {
     return call.application.metrics(call.evidence, call.principal.sight.get());
 }
 
@@ -79,8 +79,8 @@ Reply list_delays_as_seen(const RouteCall& call) {
 // In the order of openapi.yaml.
 // clang-format off
 constexpr RouteRow rows[] = {
-    {Method::Get, "/healthz", "", anybody, Work::Health, tell_health},
-    {Method::Get, "/metrics", "", reading, Work::Light, tell_metrics},
+    {Method::Get, "/healthz", "", anybody, Work::Health, report_health},
+    {Method::Get, "/metrics", "", reading, Work::Light, report_metrics},
     {Method::Get, "/api/v1/openapi.yaml", "", anybody, Work::Light, describe_api},
     {Method::Get, "/api/v1/session", "", signed_in, Work::Light, answer<get_session>},
     {Method::Post, "/api/v1/session", "", anybody, Work::SignIn, sign_in_with_password, small_body_bytes, Handling::SignInLine},

@@ -3,10 +3,10 @@
 #include "core/clock.hpp"
 #include "core/digest.hpp"
 #include "core/text.hpp"
+#include "server/alerts/conditions.hpp"
+#include "server/alerts/message.hpp"
+#include "server/alerts/signature.hpp"
 #include "server/api/json_reply.hpp"
-#include "server/tell/conditions.hpp"
-#include "server/tell/message.hpp"
-#include "server/tell/signature.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -23,7 +23,7 @@ json::value time_or_null(std::uint64_t time_ns) {
 json::object state_json(const StoredRule& rule) {
     return {{"looked_ns", time_or_null(rule.looked_realtime_ns)},
             {"look_failure", text_or_null(rule.look_failure)},
-            {"told_ns", time_or_null(rule.told_realtime_ns)},
+            {"told_ns", time_or_null(rule.reported_realtime_ns)},
             {"failed_ns", time_or_null(rule.failed_realtime_ns)},
             {"failure", text_or_null(rule.failure)},
             {"delivered", json_number(rule.delivered)},
@@ -65,7 +65,7 @@ json::object finding_row(const KeptFinding& kept) {
             {"path", facts.path},
             {"found_ns", json_digits(kept.found_realtime_ns)},
             {"ended_ns", time_or_null(kept.ended_realtime_ns)},
-            {"told_ns", time_or_null(kept.told_realtime_ns)}};
+            {"told_ns", time_or_null(kept.reported_realtime_ns)}};
 }
 
 // A rule as sent, and its previous version if there is one.
@@ -198,7 +198,7 @@ Reply add_rule(const RuleParts& parts, const Request& request) {
     if (!id) return failure(id.error());
     if (!*id) return reply_of({409, "there is a rule of that name already"});
     parts.audit.note(asked.stored.changed_by, "add rule", asked.stored.name, detail_of(asked));
-    parts.teller.wake();
+    parts.alert_sender.wake();
     asked.stored.id = **id;
     json::object object = stored_rule_json(asked.stored);
     // The receiver needs it, and this is the only reply that contains it.
@@ -222,7 +222,7 @@ Reply change_rule(const RuleParts& parts, const Route& route, const Request& req
     if (*changed == RuleStore::RuleChange::NoSuchRule) return no_such_rule();
     if (*changed == RuleStore::RuleChange::NameTaken) return reply_of({409, "there is a rule of that name already"});
     parts.audit.note(asked.stored.changed_by, "change rule", asked.stored.name, detail_of(asked));
-    parts.teller.wake();
+    parts.alert_sender.wake();
     return get_rule(parts.store, route);
 }
 
@@ -248,12 +248,12 @@ Reply test_rule(const RuleParts& parts, const Route& route) {
     message.rule = (*stored)->id;
     message.made_realtime_ns = ClockSnapshot::take().realtime_ns;
     message.body =
-        test_message_of(**stored, *rule, message.made_realtime_ns, parts.teller.options().public_url).json_text();
+        test_message_of(**stored, *rule, message.made_realtime_ns, parts.alert_sender.options().public_url).json_text();
     const auto added = parts.store.add_test_message(message);
     if (!added) return failure(added.error());
     if (!*added) return reply_of({409, "a test of this rule is under way already"});
     parts.audit.note(who_of(parts.principal), "test rule", (*stored)->name, message.id);
-    parts.teller.wake();
+    parts.alert_sender.wake();
     return json_reply(json::object{{"message", message.id}}, 202);
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "server/accounts/audit.hpp"
+#include "server/alerts/alert_sender.hpp"
 #include "server/api/exchange.hpp"
 #include "server/api/routes.hpp"
 #include "server/store/rule_store.hpp"
-#include "server/tell/teller.hpp"
 
 namespace lagtrap::server {
 
@@ -13,7 +13,7 @@ namespace lagtrap::server {
 struct RuleParts {
     RuleStore& store;
     Audit& audit;
-    Teller& teller;
+    AlertSender& alert_sender;
     const Principal& principal;
 };
 

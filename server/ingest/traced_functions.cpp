@@ -46,9 +46,9 @@ json::value traced_functions_json(const trace::SystemFile& system, const trace::
                         {"before_breach_ns", json_number(before ? system.breach_boottime_ns - counts->from_ns : 0)},
                         {"watched", json_number(counts->watched)},
                         {"taken_out", json_number(counts->taken_out)},
-                        {"least_ns", json_number(counts->least_ns)},
-                        {"told", json_number(counts->told)},
-                        {"not_told", json_number(counts->not_told)},
+                        {"least_ns", json_number(counts->min_ns)},
+                        {"told", json_number(counts->reported)},
+                        {"not_told", json_number(counts->not_reported)},
                         {"called", json_number(functions)},
                         {"own_ns", json_number(own_ns)},
                         {"functions", std::move(rows)}};

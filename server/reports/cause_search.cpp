@@ -12,21 +12,21 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr double least_share = 0.02;     // minimum part of all extra time for a frame to be examined
+constexpr double min_share = 0.02;       // minimum part of all extra time for a frame to be examined
 constexpr double rest_share = 0.05;      // minimum part of all extra time for the rest of a caller to be blamed
 constexpr double kept_share = 0.8;       // minimum part of its caller's extra time to blame a frame instead of it
 constexpr double plain_share = 0.98;     // as above, without examining each run
 constexpr double part_of_run = 0.1;      // minimum part of a run's extra time for a frame to count in the run
 constexpr double together_share = 0.5;   // minimum shared part of the smaller one's extra time for two frames to group
-constexpr double least_lift = 1.2;       // share of delayed runs' time divided by share of normal runs' time
+constexpr double min_lift = 1.2;         // share of delayed runs' time divided by share of normal runs' time
 constexpr double part_lift = 1.5;        // minimum lift to blame a part of a caller that grew as everything did
 constexpr double part_growth = 1.5;      // minimum growth of a child that grew apart, relative to its caller's rest
 constexpr double part_share = 0.1;       // minimum part of its caller's extra time for the same
 constexpr double usual_rest = 0.1;       // minimum rest of a caller in its usual time; below it, all of it grew
 constexpr double place_share = 0.01;     // minimum part of all time for a node to count as a place
 constexpr double same_as_parent = 0.99;  // part of its parent's time above which a node is not a separate place
-constexpr std::size_t most_children = 64;
-constexpr std::size_t most_suspects = 64;
+constexpr std::size_t max_children = 64;
+constexpr std::size_t max_suspects = 64;
 
 // Nodes with the same name below the nodes of one caller.
 struct Group {
@@ -74,7 +74,7 @@ class Search {
     // One cause may lie on many paths, so a small part of the total can be a large part of its
     // caller.
     [[nodiscard]] double least_of(const Group& group) const {
-        return std::min(least_share * result_.total_excess, part_share * group.excess);
+        return std::min(min_share * result_.total_excess, part_share * group.excess);
     }
     [[nodiscard]] bool has_frame(const Group& group) const {
         return group.nodes.front() != 0 && tree_.names()[group.name].kind != NameKind::Unknown;
@@ -149,7 +149,7 @@ std::vector<Group> Search::children_of(const Group& group) const {
     }
     std::stable_sort(groups.begin(), groups.end(),
                      [](const Group& a, const Group& b) { return a.delayed > b.delayed; });
-    if (groups.size() > most_children) groups.resize(most_children);
+    if (groups.size() > max_children) groups.resize(max_children);
     return groups;
 }
 
@@ -302,7 +302,7 @@ std::uint32_t Search::caller_of(std::uint32_t node) const {
 }
 
 void Search::blame(const Group& group, const std::vector<std::uint32_t>& nodes, double excess) {
-    if (result_.suspects.size() >= most_suspects || !has_frame(group)) return;
+    if (result_.suspects.size() >= max_suspects || !has_frame(group)) return;
     Suspect suspect;
     suspect.excess = excess;
     suspect.by_share = group.by_share;
@@ -323,7 +323,7 @@ void Search::follow(Group group) {
     }
     if (groups.empty()) return blame(group, group.nodes, group.excess);
     std::vector<Child> children = look_at(group, std::move(groups));
-    const bool grew_as_all = lift_of(group) < least_lift;
+    const bool grew_as_all = lift_of(group) < min_lift;
     std::vector<std::size_t> followed;
     std::vector<std::uint32_t> kept_nodes;
     double kept_excess = group.excess;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint32_t part_of_caller = UINT32_MAX;
 constexpr std::uint32_t not_yet = UINT32_MAX;
-constexpr std::size_t most_name_bytes = 64 << 20;
-constexpr std::size_t most_filled = 64;           // longest entries of a profile to examine
+constexpr std::size_t max_name_bytes = 64 << 20;
+constexpr std::size_t max_filled = 64;            // longest entries of a profile to examine
 constexpr std::uint64_t longest_ns = 1ULL << 60;  // of a run: 36 years; sums of such times do not overflow
 
 // The time before a run's recording began, or in a gap of it, is missing data and not part of the
@@ -34,7 +34,7 @@ bool begins_with(const analysis::ProfileEntry& entry, std::span<const analysis::
 std::vector<std::uint64_t> times_of(const analysis::RunProfile& profile) {
     std::vector<std::uint64_t> times;
     for (const analysis::ProfileEntry& entry : profile.entries) times.push_back(entry.time_ns);
-    for (std::size_t i = 0; i < std::min(profile.entries.size(), most_filled); ++i) {
+    for (std::size_t i = 0; i < std::min(profile.entries.size(), max_filled); ++i) {
         const analysis::ProfileEntry& missing = profile.entries[i];
         const analysis::ProfileLink& last = missing.links.back();
         if (missing.links.size() < 2 || last.kind != analysis::TimeKind::Unknown) continue;
@@ -72,8 +72,8 @@ struct CauseTree::Mapping {
     std::unordered_map<std::uint64_t, std::uint32_t, Hash> others;  // by base and node: for threads waited for
 };
 
-CauseTree::CauseTree(std::size_t most_nodes, std::size_t most_entries)
-    : most_nodes_(std::max<std::size_t>(most_nodes, 1)), most_entries_(most_entries) {
+CauseTree::CauseTree(std::size_t max_nodes, std::size_t max_entries)
+    : max_nodes_(std::max<std::size_t>(max_nodes, 1)), max_entries_(max_entries) {
     names_.emplace_back();
     nodes_.emplace_back();
     text_ids_.emplace(std::string(), 0);
@@ -86,7 +86,7 @@ std::uint32_t CauseTree::text_of(const std::string& text) {
 }
 
 std::uint32_t CauseTree::name_of(std::string function, std::string module, NameKind kind) {
-    if (name_bytes_ > most_name_bytes) {
+    if (name_bytes_ > max_name_bytes) {
         function = "[other]";
         module.clear();
     }
@@ -102,7 +102,7 @@ std::uint32_t CauseTree::name_of(std::string function, std::string module, NameK
 std::uint32_t CauseTree::name_of(const analysis::ProfileFrame& frame) {
     const std::string key = frame.function + '\0' + frame.module + '\0' + (frame.kernel ? 'k' : 'u');
     if (const auto known = frame_names_.find(key); known != frame_names_.end()) return known->second;
-    if (name_bytes_ > most_name_bytes) {
+    if (name_bytes_ > max_name_bytes) {
         ++paths_cut_;
         return part_of_caller;
     }
@@ -118,7 +118,7 @@ std::uint32_t CauseTree::name_of(const analysis::ProfileFrame& frame) {
 
 std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
     const std::uint64_t key = static_cast<std::uint64_t>(node) << 32 | name;
-    if (nodes_.size() >= most_nodes_) {
+    if (nodes_.size() >= max_nodes_) {
         const auto known = children_.find(key);
         if (known != children_.end()) return known->second;
         ++paths_cut_;
@@ -214,7 +214,7 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
 }
 
 void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile) {
-    if (entries_.size() + profile.entries.size() > most_entries_ || profile.duration_ns > longest_ns) {
+    if (entries_.size() + profile.entries.size() > max_entries_ || profile.duration_ns > longest_ns) {
         ++runs_left_out_;
         return;
     }

@@ -48,7 +48,7 @@ struct TreeRun {
 
 class CauseTree {
   public:
-    CauseTree(std::size_t most_nodes, std::size_t most_entries);
+    CauseTree(std::size_t max_nodes, std::size_t max_entries);
 
     // Skips a run of which nothing was recorded.
     void add(const ProfiledRun& run, const analysis::RunProfile& profile);
@@ -76,8 +76,8 @@ class CauseTree {
         std::size_t operator()(std::uint64_t key) const { return key * 0x9e3779b97f4a7c15ULL >> 7; }
     };
 
-    std::size_t most_nodes_;
-    std::size_t most_entries_;
+    std::size_t max_nodes_;
+    std::size_t max_entries_;
     std::vector<TreeName> names_;
     std::unordered_map<std::string, std::uint32_t> name_ids_;
     std::unordered_map<std::string, std::uint32_t> frame_names_;  // by a profile's frame

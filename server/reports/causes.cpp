@@ -22,17 +22,17 @@ constexpr double affected_share = 0.1;  // minimum part of a run's extra time
 constexpr double much_share = 0.25;     // minimum part of delayed runs' mean extra time for a run to have much of it
 constexpr double large_part = 0.5;      // minimum part of the extra time of affected runs
 constexpr double large_times = 3;       // minimum, in multiples of how far nearly all normal runs exceed what is usual
-constexpr double least_growth = 1.2;    // minimum growth of a place, relative to the rest of the same runs
-constexpr double least_rest = 0.05;     // minimum part of a run's usual time for the rest to be comparable
+constexpr double min_growth = 1.2;      // minimum growth of a place, relative to the rest of the same runs
+constexpr double min_rest = 0.05;       // minimum part of a run's usual time for the rest to be comparable
 constexpr double all_growth = 1.5;      // growth of the rest above which delayed runs took longer in everything
-constexpr double least_rest_growth = 0.25;
+constexpr double min_rest_growth = 0.25;
 constexpr double highest_whole_p = 0.01;  // for delayed runs to count as longer than normal ones
 constexpr double one_caller_share = 0.6;  // part of a cause's extra time above which the caller is named
-constexpr std::size_t least_hosts = 3;
-constexpr std::size_t most_delays = 1000;
-constexpr std::size_t least_affected = 3;  // runs
-constexpr std::size_t most_frames = 64;
-constexpr std::size_t most_builds = 100;
+constexpr std::size_t min_hosts = 3;
+constexpr std::size_t max_delays = 1000;
+constexpr std::size_t min_affected = 3;  // runs
+constexpr std::size_t max_frames = 64;
+constexpr std::size_t max_builds = 100;
 constexpr std::size_t runs_tested_of_a_host = 20;
 // If this few hosts have delays, each may contribute more runs to the tests.
 constexpr std::size_t runs_tested_of_few_hosts = 200;
@@ -96,7 +96,7 @@ class CauseJudge {
 };
 
 std::optional<std::string> CauseJudge::too_little_data() const {
-    const std::size_t least = options_.least_runs;
+    const std::size_t least = options_.min_runs;
     if (weights_.delayed < least) {
         return fmt::format("Delayed runs with a recording: {}; at least {} are needed.", weights_.delayed, least);
     }
@@ -140,7 +140,7 @@ std::size_t CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cau
     for (std::uint32_t at = suspect.node; at != 0; at = tree_.nodes()[at].parent) {
         const TreeName& name = tree_.names()[tree_.nodes()[at].name];
         if (name.kind == NameKind::OnCpu) continue;
-        if (cause.frames.size() < most_frames) cause.frames.push_back(name.frame);
+        if (cause.frames.size() < max_frames) cause.frames.push_back(name.frame);
         if (name.kind != NameKind::Function) {
             waited_for = function != nullptr;
         } else if (function == nullptr) {
@@ -261,7 +261,7 @@ void CauseJudge::measure_rest(std::vector<Candidate>& candidates) const {
             own_usual_ns += candidates[c].values[i];
             rest_usual_ns += rest.back();
         }
-        if (rest_usual_ns < least_rest * (rest_usual_ns + own_usual_ns)) continue;
+        if (rest_usual_ns < min_rest * (rest_usual_ns + own_usual_ns)) continue;
         const Excess whole(tree_, weights_, rest);
         candidates[c].rest_growth.assign(rest.size(), 1);
         for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
@@ -271,7 +271,7 @@ void CauseJudge::measure_rest(std::vector<Candidate>& candidates) const {
                 if (extra > excesses[other].of_normal_runs()) rest[i] -= extra;
             }
             const double usual = whole.value(i) - whole.of(i);
-            if (usual > 0) candidates[c].rest_growth[i] = std::max(rest[i] / usual, least_rest_growth);
+            if (usual > 0) candidates[c].rest_growth[i] = std::max(rest[i] / usual, min_rest_growth);
         }
     }
 }
@@ -302,14 +302,14 @@ bool CauseJudge::stands_out(const Candidate& candidate) const {
         usual_ns += weights_.of_run[i] * (own.value(i) - own.of(i));
         rest_growth.push_back(candidate.rest_growth[i]);
     }
-    return !rest_growth.empty() && own_ns >= least_growth * usual_ns * std::max(median(std::move(rest_growth)), 1.0);
+    return !rest_growth.empty() && own_ns >= min_growth * usual_ns * std::max(median(std::move(rest_growth)), 1.0);
 }
 
 // Tests within hosts that have both kinds of runs, and between the means of the other hosts.
 double CauseJudge::p_value_of(const std::vector<double>& values) const {
     std::size_t delayed_hosts = 0;
     for (const auto& [number, host] : weights_.hosts) delayed_hosts += host.delayed.empty() ? 0 : 1;
-    const std::size_t most = delayed_hosts < least_hosts ? runs_tested_of_few_hosts : runs_tested_of_a_host;
+    const std::size_t most = delayed_hosts < min_hosts ? runs_tested_of_few_hosts : runs_tested_of_a_host;
     const auto sample = [&](const std::vector<std::uint32_t>& runs) {
         std::vector<double> picked;
         const std::size_t count = std::min(runs.size(), most);
@@ -336,7 +336,7 @@ double CauseJudge::p_value_of(const std::vector<double>& values) const {
             between.normal.push_back(mean(host->normal));
         }
     }
-    if (between.normal.size() < options_.least_runs) between.normal = std::move(all_normal);
+    if (between.normal.size() < options_.min_runs) between.normal = std::move(all_normal);
     groups.push_back(std::move(between));
     return rank_test(groups);
 }
@@ -368,7 +368,7 @@ double CauseJudge::count_p_value_of(const std::vector<double>& values) const {
             between.normal_above += half(host.normal);
         }
     }
-    if (between.normal < options_.least_runs) {
+    if (between.normal < options_.min_runs) {
         between.normal = all_normal.normal;
         between.normal_above = all_normal.normal_above;
     }
@@ -405,13 +405,13 @@ void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint3
     }
     std::stable_sort(ordered.begin(), ordered.end(),
                      [](const Build& a, const Build& b) { return a.first_ns < b.first_ns; });
-    const std::size_t first = ordered.size() > most_builds ? ordered.size() - most_builds : 0;
+    const std::size_t first = ordered.size() > max_builds ? ordered.size() - max_builds : 0;
     for (std::size_t i = first; i < ordered.size(); ++i) cause.builds.push_back(std::move(ordered[i].shown));
 }
 
 void CauseJudge::list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Cause& cause) const {
     std::ranges::sort(runs, std::greater(), [&](std::uint32_t run) { return tree_.runs()[run].begin_realtime_ns; });
-    for (const std::uint32_t number : std::span(runs).first(std::min(runs.size(), most_delays))) {
+    for (const std::uint32_t number : std::span(runs).first(std::min(runs.size(), max_delays))) {
         const TreeRun& run = tree_.runs()[number];
         cause.delays.push_back({tree_.texts()[run.bundle], run.delay, tree_.texts()[run.host], tree_.texts()[run.build],
                                 run.begin_realtime_ns, static_cast<std::uint64_t>(std::max(excess.of(number), 0.0))});
@@ -448,7 +448,7 @@ void CauseJudge::count_runs(Candidate& candidate) const {
     cause.affected_runs = affected.size();
     cause.hosts = hosts.size();
     cause.users = users.size();
-    cause.single_host = hosts.size() < least_hosts;
+    cause.single_host = hosts.size() < min_hosts;
     candidate.rank = weighted;
     count_builds(excess, affected, cause);
     std::vector<std::uint32_t> shown;
@@ -563,11 +563,11 @@ CauseReport CauseJudge::report() {
     test(candidates, search.places);
     const std::string as_before = judge(candidates);
     std::erase_if(candidates, [&](const Candidate& candidate) {
-        return candidate.rank <= 0 || candidate.cause.affected_runs < std::min(least_affected, options_.least_runs);
+        return candidate.rank <= 0 || candidate.cause.affected_runs < std::min(min_affected, options_.min_runs);
     });
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
-    if (candidates.size() > options_.most_causes) candidates.resize(options_.most_causes);
+    if (candidates.size() > options_.max_causes) candidates.resize(options_.max_causes);
     share_out(candidates, report);
     for (Candidate& candidate : candidates) report.causes.push_back(std::move(candidate.cause));
     if (!report.causes.empty()) return report;
@@ -583,7 +583,7 @@ CauseReport CauseJudge::report() {
 
 class CauseFinder::State {
   public:
-    explicit State(const CauseOptions& chosen) : options(chosen), tree(chosen.most_nodes, chosen.most_entries) {}
+    explicit State(const CauseOptions& chosen) : options(chosen), tree(chosen.max_nodes, chosen.max_entries) {}
     CauseOptions options;
     CauseTree tree;
 };

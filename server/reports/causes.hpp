@@ -84,10 +84,10 @@ struct CauseReport {
 
 struct CauseOptions {
     double highest_q = 0.05;
-    std::size_t least_runs = 5;  // of delayed and of normal runs each
-    std::size_t most_causes = 50;
-    std::size_t most_entries = 8 << 20;  // of all profiles together; 16 bytes each
-    std::size_t most_nodes = 1 << 20;    // of the tree of all stacks; about 100 bytes each
+    std::size_t min_runs = 5;  // of delayed and of normal runs each
+    std::size_t max_causes = 50;
+    std::size_t max_entries = 8 << 20;  // of all profiles together; 16 bytes each
+    std::size_t max_nodes = 1 << 20;    // of the tree of all stacks; about 100 bytes each
 };
 
 // Add profiles one by one; they need not be kept afterwards. Not thread-safe. A host that sends

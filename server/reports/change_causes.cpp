@@ -12,8 +12,8 @@ namespace lagtrap::server::reports {
 namespace {
 
 constexpr double highest_cause_q = 0.01;
-constexpr double least_cause_factor = 2;
-constexpr double least_part = 0.1;
+constexpr double min_cause_factor = 2;
+constexpr double min_part = 0.1;
 
 // How many runs the recorded delays of a time stand for.
 double runs_recorded(const DelayCounts& counts) {
@@ -55,8 +55,8 @@ std::vector<CauseShift> cause_shifts(const DelayCounts& before, const DelayCount
     const std::vector<double> q_values = false_discovery_shares(p_values);
     for (std::size_t i = 0; i < shifts.size(); ++i) {
         CauseShift& shift = shifts[i];
-        shift.came = q_values[i] <= highest_cause_q && shift.part >= least_part &&
-                     shift.after >= least_cause_factor * shift.before;
+        shift.came =
+            q_values[i] <= highest_cause_q && shift.part >= min_part && shift.after >= min_cause_factor * shift.before;
     }
     std::stable_sort(shifts.begin(), shifts.end(), [](const CauseShift& a, const CauseShift& b) {
         return std::tuple(a.came, a.came ? a.part : a.after) > std::tuple(b.came, b.came ? b.part : b.after);

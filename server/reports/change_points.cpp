@@ -12,7 +12,7 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr std::size_t least_side = 3;
+constexpr std::size_t min_side = 3;
 constexpr std::size_t window_units = 50;
 // Splits with up to this times the p-value are examined first: separating what they divide can make
 // others more significant.
@@ -63,11 +63,11 @@ class StretchSums {
     [[nodiscard]] Stretch stretch(std::size_t begin, std::size_t end) const {
         Stretch stretch{level(begin, end), share(begin, end), weight(begin, end), 0, static_cast<double>(end - begin)};
         for (std::size_t i = begin; i < end; ++i) stretch.variance += square_of(i, stretch.share);
-        stretch.variance = std::max(stretch.variance / std::max(stretch.count - 1, 1.0), least_variance());
+        stretch.variance = std::max(stretch.variance / std::max(stretch.count - 1, 1.0), min_variance());
         return stretch;
     }
     // Counting alone varies by 1; clocks are not more accurate than the other.
-    [[nodiscard]] double least_variance() const { return known_.kind == LevelKind::Value ? 1e-8 : 1; }
+    [[nodiscard]] double min_variance() const { return known_.kind == LevelKind::Value ? 1e-8 : 1; }
 
   private:
     [[nodiscard]] double square_of(std::size_t unit, double share) const {
@@ -144,7 +144,7 @@ class Splitter {
         for (const std::size_t place : options.likely) {
             const auto first = std::lower_bound(known.places.begin(), known.places.end(), place);
             const auto unit = static_cast<std::size_t>(first - known.places.begin());
-            if (unit >= least_side && unit + least_side <= known.units.size()) likely_.push_back(unit);
+            if (unit >= min_side && unit + min_side <= known.units.size()) likely_.push_back(unit);
         }
     }
 
@@ -160,7 +160,7 @@ class Splitter {
         // Of splits closer together than the minimum length of a side, keep the first, or a likely one.
         Places apart;
         for (const std::size_t place : splits)
-            if (apart.empty() || place - apart.back() >= least_side) {
+            if (apart.empty() || place - apart.back() >= min_side) {
                 apart.push_back(place);
             } else if (is_likely(place)) {
                 apart.back() = place;
@@ -198,9 +198,9 @@ class Splitter {
 
     [[nodiscard]] bool large_enough(const ChangePoint& change) const {
         if (known_.kind == LevelKind::Value)
-            return std::abs(change.after - change.before) >= std::log1p(options_.least_change);
+            return std::abs(change.after - change.before) >= std::log1p(options_.min_change);
         const double low = std::min(change.before, change.after), high = std::max(change.before, change.after);
-        return high >= low * (1 + options_.least_change);
+        return high >= low * (1 + options_.min_change);
     }
 
     // The weighted distance between the levels of both sides.
@@ -215,7 +215,7 @@ class Splitter {
     [[nodiscard]] std::size_t best_split(std::size_t begin, std::size_t end) const {
         std::size_t best = 0;
         double most = 0;
-        for (std::size_t place = begin + least_side; place + least_side <= end; ++place) {
+        for (std::size_t place = begin + min_side; place + min_side <= end; ++place) {
             const double gained = gain(begin, place, end);
             if (gained <= most) continue;
             most = gained;
@@ -226,7 +226,7 @@ class Splitter {
         const Stretch a = sums_.stretch(begin, best), b = sums_.stretch(best, end);
         double loss = plainly * clumping_ * common_variance(a, b);
         for (const std::size_t place : likely_) {
-            if (place < begin + least_side || place + least_side > end) continue;
+            if (place < begin + min_side || place + min_side > end) continue;
             if (most - gain(begin, place, end) > loss) continue;
             loss = most - gain(begin, place, end);
             best = place;
@@ -359,7 +359,7 @@ std::optional<double> beyond_cycle(const KnownUnits& known, std::size_t begin, s
         then.sum += known.units[earlier].sum;
         then.weight += known.units[earlier].weight;
     }
-    if (differences.size() < least_side) return std::nullopt;
+    if (differences.size() < min_side) return std::nullopt;
     if (known.kind == LevelKind::Value) return median(std::move(differences));
     return std::log((now.sum + count_offset) / now.weight * then.weight / (then.sum + count_offset));
 }
@@ -404,7 +404,7 @@ KnownUnits removed_cycle(const KnownUnits& known, const ChangeOptions& options, 
 
 std::vector<ChangePoint> find_change_points(std::span<const LevelUnit> units, const ChangeOptions& options) {
     KnownUnits known = known_of(units, options.kind);
-    if (known.units.size() < 2 * least_side) return {};
+    if (known.units.size() < 2 * min_side) return {};
     std::vector<std::size_t> cycles = options.cycles;
     if (!cycles.empty() && cycles.front() > 1 && known.units.size() >= cycles_to_know_one * cycles.front()) {
         known = removed_cycle(known, options, cycles.front());

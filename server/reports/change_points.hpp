@@ -37,7 +37,7 @@ struct ChangeOptions {
     // change there needs less evidence, and a change whose place is uncertain is moved there.
     std::vector<std::size_t> likely;
     double highest_likely_p = 5e-4;
-    double least_change = 0.05;  // after / before - 1; for values, which are logarithms, its logarithm
+    double min_change = 0.05;  // after / before - 1; for values, which are logarithms, its logarithm
 };
 
 // Oldest first. Each side of a change has at least three known units. Splits the series at the

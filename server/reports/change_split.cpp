@@ -13,7 +13,7 @@ constexpr double strong_evidence = 6;
 // How strongly the counts of one part may speak against a pattern that fits the others.
 constexpr double bearable = 4;
 constexpr double hardly_ran = 0.05;  // of its runs after the change
-constexpr int most_rounds = 20;
+constexpr int max_rounds = 20;
 
 using Chosen = std::vector<bool>;
 
@@ -41,7 +41,7 @@ class PartChange {
         Chosen chosen(parts_.size(), false);
         const bool more = after_.share() > before_.share();
         for (std::size_t i = 0; i < parts_.size(); ++i) chosen[i] = (parts_[i].beyond > 0) == more;
-        for (int round = 0; round < most_rounds; ++round) {
+        for (int round = 0; round < max_rounds; ++round) {
             const double factor = factor_of(chosen);
             Chosen next(parts_.size(), false);
             for (std::size_t i = 0; i < parts_.size(); ++i) next[i] = evidence(i, factor) > 0;

@@ -92,8 +92,8 @@ Difference difference_of(const Durations& all_a, const Durations& all_b, const C
     if (!all_b.empty()) difference.b_median_ns = static_cast<std::uint64_t>(median(as_doubles(all_b)));
     if (all_a.empty() || all_b.empty()) return difference;
     Random random(options.seed);
-    const Durations a = sample_of(all_a, options.most_runs, random);
-    const Durations b = sample_of(all_b, options.most_runs, random);
+    const Durations a = sample_of(all_a, options.max_runs, random);
+    const Durations b = sample_of(all_b, options.max_runs, random);
     const std::uint64_t pairs = a.size() * b.size();
     difference.difference_ns = difference_of_rank(a, b, (pairs + 1) / 2);
     const std::uint64_t rank = rank_of_low_end(a.size(), b.size());

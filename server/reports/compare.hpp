@@ -47,7 +47,7 @@ struct Comparison {
 
 struct CompareOptions {
     std::uint64_t seed = 1;
-    std::size_t most_runs = 1000;  // per side; beyond it, a sample is compared
+    std::size_t max_runs = 1000;  // per side; beyond it, a sample is compared
 };
 
 // The interval contains the differences that the Mann-Whitney test does not reject (Hodges and

@@ -74,7 +74,7 @@ std::vector<DirtyVerdict> find_dirty_runs(std::span<const DirtyCandidate> runs, 
         if (!verdicts[i].dirty()) groups[{runs[i].event, runs[i].build, runs[i].start}].push_back(i);
     }
     for (const auto& [key, members] : groups) {
-        if (members.size() < options.least_runs || members.empty()) continue;
+        if (members.size() < options.min_runs || members.empty()) continue;
         std::vector<double> logs;
         logs.reserve(members.size());
         for (const std::size_t i : members) logs.push_back(log_of(runs[i].duration_ns));

@@ -21,8 +21,8 @@ struct DirtyCandidate {
 };
 
 struct DirtyOptions {
-    double limit = 3.5;          // modified z-score above which a run clearly differs from the others
-    std::size_t least_runs = 8;  // of a group; smaller groups are judged by reasons only
+    double limit = 3.5;        // modified z-score above which a run clearly differs from the others
+    std::size_t min_runs = 8;  // of a group; smaller groups are judged by reasons only
 };
 
 struct DirtyVerdict {

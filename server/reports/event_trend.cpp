@@ -17,9 +17,9 @@ constexpr std::uint64_t runs_for_p99 = 50;
 constexpr std::uint64_t runs_for_p50 = 5;
 
 constexpr double highest_q = 0.05;
-constexpr double least_factor = 1.1;
-constexpr double least_delay_factor = 1.25;
-constexpr std::uint64_t least_delays = 5;
+constexpr double min_factor = 1.1;
+constexpr double min_delay_factor = 1.25;
+constexpr std::uint64_t min_delays = 5;
 
 std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -171,12 +171,11 @@ std::vector<std::optional<double>> factors_of_periods(const EventTrend& trend) {
         const auto factor = factor_of(measure.before, measure.now);
         if (!factor || *factor >= least || *factor <= 1 / least) factors.push_back(factor);
     };
-    add(trend.p50, least_factor);
-    add(trend.p99, least_factor);
+    add(trend.p50, min_factor);
+    add(trend.p99, min_factor);
     const Measure& delays = trend.delay_share;
     const auto before_delays = delays.before * (trend.runs_recorded ? static_cast<double>(trend.runs) : 1);
-    if (trend.delays >= least_delays || before_delays >= static_cast<double>(least_delays))
-        add(delays, least_delay_factor);
+    if (trend.delays >= min_delays || before_delays >= static_cast<double>(min_delays)) add(delays, min_delay_factor);
     return factors;
 }
 

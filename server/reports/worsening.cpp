@@ -21,8 +21,8 @@ void add_units(std::span<const UnitShare> units, bool now, std::vector<Ranked>& 
         if (unit.of > 0) into.push_back({unit.above / unit.of, now});
 }
 
-constexpr double least_duration_change = 0.1;
-constexpr double least_delay_change = 0.25;
+constexpr double min_duration_change = 0.1;
+constexpr double min_delay_change = 0.25;
 constexpr double delays_needed = 5;
 constexpr double ratio_offset = 3.0 / 8;  // keeps ratios of counts finite
 
@@ -35,7 +35,7 @@ LevelUnit level_unit(const HistoryUnit& unit, Figure figure) {
 ChangeOptions options_of(const History& history, Figure figure) {
     ChangeOptions options;
     options.kind = figure == Figure::Delays ? LevelKind::Count : LevelKind::Value;
-    options.least_change = figure == Figure::Delays ? least_delay_change : least_duration_change;
+    options.min_change = figure == Figure::Delays ? min_delay_change : min_duration_change;
     if (history.unit_ns == hour_length_ns) {
         options.cycles = {24, 168};
     } else {
@@ -172,7 +172,7 @@ std::optional<double> share_test(std::span<const UnitShare> before, std::span<co
     const std::size_t before_count = units.size();
     add_units(now, true, units);
     const std::size_t now_count = units.size() - before_count;
-    if (before_count < least_units || now_count < least_units) return std::nullopt;
+    if (before_count < min_units || now_count < min_units) return std::nullopt;
     std::sort(units.begin(), units.end(), [](const Ranked& a, const Ranked& b) { return a.share < b.share; });
     double ranks_of_now = 0, ties = 0;
     for (std::size_t begin = 0; begin < units.size();) {
@@ -217,7 +217,7 @@ std::vector<Step> find_steps(const History& history, std::span<const BuildBegin>
 std::string build_of_step(const History& history, const Step& step) {
     constexpr double few = 0.1;   // of its runs after the change
     constexpr double most = 0.6;  // of the delays beyond the usual
-    constexpr double most_runs = 0.5;
+    constexpr double max_runs = 0.5;
     const auto builds = builds_around(history, step.from_ns);
     BuildRuns before, after;
     for (const auto& [name, change] : builds) {
@@ -231,13 +231,13 @@ std::string build_of_step(const History& history, const Step& step) {
     const auto beyond = [&](const BuildRuns& runs) { return runs.delays - runs.runs * usual; };
     const double all_beyond = beyond(after);
     const bool by_delays = history.runs_recorded && std::abs(all_beyond) >= delays_needed &&
-                           std::abs(all_beyond) >= least_delay_change * std::max(after.runs * usual, 1.0);
+                           std::abs(all_beyond) >= min_delay_change * std::max(after.runs * usual, 1.0);
     std::string found;
     double largest = 0;
     for (const auto& [name, change] : builds) {
         const double part_before = change.before.runs / before.runs, part = change.after.runs / after.runs;
         if (name.empty() || part_before > few * part) continue;
-        const bool fits = by_delays ? beyond(change.after) / all_beyond >= most : part >= most_runs;
+        const bool fits = by_delays ? beyond(change.after) / all_beyond >= most : part >= max_runs;
         if (!fits || part <= largest) continue;
         largest = part;
         found = name;

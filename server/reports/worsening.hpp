@@ -22,8 +22,8 @@ struct UnitShare {
 // Two-sided p-value: how likely shares at least this different are if both periods are alike. The
 // Mann-Whitney test over units, with mid-ranks for ties and the normal approximation. It counts
 // units, not runs, because runs of the same hour are slow together. Units without runs are ignored.
-// nullopt if a side has fewer than least_units.
-inline constexpr std::size_t least_units = 4;
+// nullopt if a side has fewer than min_units.
+inline constexpr std::size_t min_units = 4;
 [[nodiscard]] std::optional<double> share_test(std::span<const UnitShare> before, std::span<const UnitShare> now);
 
 struct BuildRuns {

@@ -78,8 +78,8 @@ inline constexpr std::size_t team_line_limit_bytes = 256;  // per line
 
 // Uploads of all senders on a day.
 struct QuotaUse {
-    std::uint64_t senders = 0;     // that uploaded anything
-    std::uint64_t most_bytes = 0;  // of a single sender
+    std::uint64_t senders = 0;    // that uploaded anything
+    std::uint64_t max_bytes = 0;  // of a single sender
 };
 
 // The rules of RunStore apply.

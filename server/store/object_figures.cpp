@@ -38,7 +38,7 @@ ObjectFigures figures_of_objects(std::string_view lines) {
         if (reply->counts) figures.failures = failures_of(reply->counts->classes);
         if (reply->ended) {
             figures.failures = failures_of(reply->ended->classes);
-            figures.not_told = std::min(reply->ended->not_sent, figure_limit);
+            figures.not_reported = std::min(reply->ended->not_sent, figure_limit);
         }
     }
     return figures;

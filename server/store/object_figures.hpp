@@ -18,7 +18,7 @@ struct ObjectFigures {
     std::uint64_t class_count = 0;                   // from the first line: the number of all classes
     std::uint64_t calls = 0;                         // that the part lists individually
     std::uint64_t failures = 0;                      // since the watch began, the part's last value; 0: none given
-    std::uint64_t not_told = 0;                      // calls that were only counted, if the part has the last line
+    std::uint64_t not_reported = 0;                  // calls that were only counted, if the part has the last line
 };
 
 // Reads the lines of an ObjectsPart. Ignores lines that cannot be read.

@@ -30,7 +30,7 @@ struct ObjectWatch {
     std::uint64_t class_count = 0;                   // all of them
     // Sums over the parts received; nullopt if the watch is older than these counters.
     std::optional<std::uint64_t> calls, failures, lost_lines, received_parts;
-    std::uint64_t not_told = 0;  // calls that were only counted; known at its end
+    std::uint64_t not_reported = 0;  // calls that were only counted; known at its end
 };
 
 struct StoredObjectsPart {

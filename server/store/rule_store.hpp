@@ -1,5 +1,5 @@
 // Stores alert rules, their findings, and outgoing messages. The store keeps a rule's definition as
-// text; server/tell interprets it.
+// text; server/alerts interprets it.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct StoredRule {
     // Its state. 0 or empty: never, or none.
     std::uint64_t looked_realtime_ns = 0;
     std::string look_failure;  // why the last evaluation failed
-    std::uint64_t told_realtime_ns = 0;
+    std::uint64_t reported_realtime_ns = 0;
     std::uint64_t failed_realtime_ns = 0;  // last failure to deliver a message
     std::string failure;
     std::uint64_t delivered = 0, given_up = 0;  // messages
@@ -45,8 +45,8 @@ struct Finding {
 struct KeptFinding {
     Finding finding;
     std::uint64_t found_realtime_ns = 0;
-    std::uint64_t ended_realtime_ns = 0;  // 0: ongoing
-    std::uint64_t told_realtime_ns = 0;   // 0: not reported yet
+    std::uint64_t ended_realtime_ns = 0;     // 0: ongoing
+    std::uint64_t reported_realtime_ns = 0;  // 0: not reported yet
 };
 
 enum class MessageState : std::uint8_t { Waiting = 0, Sending = 1, Delivered = 2, GivenUp = 3 };
@@ -70,8 +70,8 @@ struct RuleLook {
     std::uint64_t rule = 0;
     std::uint64_t changed_realtime_ns = 0;  // of the rule as evaluated
     std::uint64_t at_realtime_ns = 0;
-    bool may_tell = true;             // not in quiet hours
-    bool tells_ends = false;          // report when a finding ends
+    bool may_report = true;           // not in quiet hours
+    bool reports_ends = false;        // report when a finding ends
     std::uint64_t ends_after_ns = 0;  // a finding ends when no evaluation has found it for this time
     std::uint64_t repeat_ns = 0;      // interval of repeating a report; 0: never
     std::size_t findings_limit = 50;

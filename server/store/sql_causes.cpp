@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t counts_limit = 1000;
 constexpr std::uint32_t sightings_limit = 200;
 constexpr std::uint32_t parts_limit = 1000;
-constexpr std::size_t least_common_delays = 3;
+constexpr std::size_t min_common_delays = 3;
 
 // A row of an event's causes, as far as note_causes() needs it.
 struct KnownCause {
@@ -71,7 +71,7 @@ Result<std::uint64_t> same_under_another_name(Connection& connection, const std:
     std::map<std::uint64_t, std::uint64_t> gone;  // causes of which no part was found, and their roots
     for (const auto& [signature, cause] : known)
         if (!found_roots.contains(cause.root)) gone[cause.id] = cause.root;
-    if (gone.empty() || sightings.size() < least_common_delays) return std::uint64_t{0};
+    if (gone.empty() || sightings.size() < min_common_delays) return std::uint64_t{0};
     std::map<std::uint64_t, std::size_t> common;
     for (const NumberedSighting& sighting : sightings) {
         TRY_ASSIGN(const auto rows, connection.query("SELECT cause FROM cause_delay WHERE bundle = $1 AND number = $2",
@@ -83,7 +83,7 @@ Result<std::uint64_t> same_under_another_name(Connection& connection, const std:
         }
     }
     for (const auto& [root, count] : common)
-        if (count >= least_common_delays && count * 5 >= sightings.size() * 4) return root;
+        if (count >= min_common_delays && count * 5 >= sightings.size() * 4) return root;
     return std::uint64_t{0};
 }
 

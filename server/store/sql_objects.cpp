@@ -47,7 +47,7 @@ Status count_part(Connection& connection, const trace::ObjectsPart& part, const 
                            " failures = CASE WHEN failures < $4 THEN $4 ELSE failures END,"
                            " not_told = CASE WHEN not_told < $5 THEN $5 ELSE not_told END WHERE id = $1",
                            {part.watch_id, std::min(part.lost_lines, lines_counted_limit), figures.calls,
-                            figures.failures, figures.not_told}));
+                            figures.failures, figures.not_reported}));
     if (!figures.began_realtime_ns) return success();
     TRY(connection.execute("UPDATE objects_watch SET began_ns = $2, classes = $3, class_count = $4 WHERE id = $1",
                            {part.watch_id, *figures.began_realtime_ns, figures.classes, figures.class_count}));
@@ -75,7 +75,7 @@ ObjectWatch watch_of(const Rows& row) {
     watch.failures = row.optional(12);
     watch.lost_lines = row.optional(13);
     watch.received_parts = row.optional(14);
-    watch.not_told = row.natural(15);
+    watch.not_reported = row.natural(15);
     return watch;
 }
 

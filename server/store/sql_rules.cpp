@@ -27,7 +27,7 @@ StoredRule read_rule(const Rows& rows) {
     rule.since_realtime_ns = rows.natural(7);
     rule.looked_realtime_ns = rows.natural(8);
     rule.look_failure = rows.text(9);
-    rule.told_realtime_ns = rows.natural(10);
+    rule.reported_realtime_ns = rows.natural(10);
     rule.failed_realtime_ns = rows.natural(11);
     rule.failure = rows.text(12);
     rule.delivered = rows.natural(13);
@@ -35,10 +35,10 @@ StoredRule read_rule(const Rows& rows) {
     return rule;
 }
 
-// A row of tell_finding while an evaluation updates it.
+// A row of report_finding while an evaluation updates it.
 struct FindingRow {
     KeptFinding kept;
-    std::uint64_t seen_ns = 0, end_told_ns = 0;
+    std::uint64_t seen_ns = 0, end_reported_ns = 0;
     bool is_new = false, changed = false;
 };
 using FindingRows = std::map<std::string, FindingRow>;  // by subject
@@ -54,7 +54,7 @@ Result<FindingRows> read_findings(Connection& connection, std::uint64_t rule) {
         if (!more) return found;
         FindingRow row{{{rows->text(0), rows->text(1)}, rows->natural(2), rows->natural(3), rows->natural(4)}};
         row.seen_ns = rows->natural(5);
-        row.end_told_ns = rows->natural(6);
+        row.end_reported_ns = rows->natural(6);
         found.emplace(row.kept.finding.subject, std::move(row));
     }
 }
@@ -68,7 +68,7 @@ void take_look(FindingRows& rows, const RuleLook& look) {
         // A finding that returns after its end counts as new.
         if (added || row.kept.ended_realtime_ns > 0) {
             row.kept = {finding, look.at_realtime_ns, 0, 0};
-            row.end_told_ns = 0;
+            row.end_reported_ns = 0;
         }
         row.is_new = added;
         row.changed = true;
@@ -84,9 +84,9 @@ void take_look(FindingRows& rows, const RuleLook& look) {
 }
 
 bool is_due(const FindingRow& row, const RuleLook& look) {
-    if (row.kept.told_realtime_ns == 0) return true;
-    if (row.kept.ended_realtime_ns > 0) return look.tells_ends && row.end_told_ns == 0;
-    return look.repeat_ns > 0 && row.kept.told_realtime_ns + look.repeat_ns <= look.at_realtime_ns;
+    if (row.kept.reported_realtime_ns == 0) return true;
+    if (row.kept.ended_realtime_ns > 0) return look.reports_ends && row.end_reported_ns == 0;
+    return look.repeat_ns > 0 && row.kept.reported_realtime_ns + look.repeat_ns <= look.at_realtime_ns;
 }
 
 // Returns the findings that are due, in the order they were found, and marks them as reported.
@@ -95,8 +95,8 @@ std::vector<KeptFinding> take_news(FindingRows& rows, const RuleLook& look) {
     for (auto& [subject, row] : rows) {
         if (!is_due(row, look)) continue;
         news.push_back(row.kept);
-        row.kept.told_realtime_ns = look.at_realtime_ns;
-        if (row.kept.ended_realtime_ns > 0) row.end_told_ns = look.at_realtime_ns;
+        row.kept.reported_realtime_ns = look.at_realtime_ns;
+        if (row.kept.ended_realtime_ns > 0) row.end_reported_ns = look.at_realtime_ns;
         row.changed = true;
     }
     std::stable_sort(news.begin(), news.end(), [](const KeptFinding& a, const KeptFinding& b) {
@@ -115,7 +115,7 @@ Status write_findings(Connection& connection, std::uint64_t rule, const FindingR
                                    : "UPDATE tell_finding SET facts = $3, found_ns = $4, ended_ns = $5, told_ns = $6,"
                                      " seen_ns = $7, end_told_ns = $8 WHERE rule = $1 AND subject = $2",
                                {rule, subject, kept.finding.facts, kept.found_realtime_ns, kept.ended_realtime_ns,
-                                kept.told_realtime_ns, row.seen_ns, row.end_told_ns}));
+                                kept.reported_realtime_ns, row.seen_ns, row.end_reported_ns}));
     }
     return success();
 }
@@ -277,7 +277,7 @@ Result<bool> SqlStore::note_findings(const RuleLook& look, const ComposeMessage&
                    connection.number("SELECT count(*) FROM tell_message WHERE rule = $1 AND test = 0"
                                      " AND state < 2",
                                      {look.rule}));
-        if (look.may_tell && waiting.value_or(0) == 0) {
+        if (look.may_report && waiting.value_or(0) == 0) {
             std::vector<KeptFinding> news = take_news(rows, look);
             const std::uint64_t left_out = news.size() - std::min(news.size(), look.findings_limit);
             news.resize(news.size() - left_out);

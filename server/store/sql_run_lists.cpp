@@ -54,7 +54,7 @@ Status SqlStore::read_runs(Rows& rows, std::vector<RawRun>& found) {
     }
 }
 
-Result<std::vector<StoredRun>> SqlStore::dress_runs(Connection& connection, const std::vector<RawRun>& raw) {
+Result<std::vector<StoredRun>> SqlStore::fill_in_runs(Connection& connection, const std::vector<RawRun>& raw) {
     std::vector<StoredRun> runs;
     runs.reserve(raw.size());
     for (const auto& [record, detail] : raw) {
@@ -171,7 +171,7 @@ Result<RunPage> SqlStore::runs(const Filter& filter, RunOrder order, std::uint32
             const RunRecord& last = found.back().record;
             page.next = PageKey{order == RunOrder::Newest ? last.begin_ns : last.duration_ns, last.id};
         }
-        TRY_ASSIGN(page.runs, dress_runs(connection, found));
+        TRY_ASSIGN(page.runs, fill_in_runs(connection, found));
         return success();
     });
     if (!looked) return looked.error();
@@ -201,7 +201,7 @@ Result<std::vector<StoredRun>> SqlStore::find_runs(const std::vector<std::uint64
     std::vector<StoredRun> runs;
     const Status looked = database_->read([&](Connection& connection) -> Status {
         TRY_ASSIGN(const auto raw, select_runs(connection, ids));
-        TRY_ASSIGN(runs, dress_runs(connection, raw));
+        TRY_ASSIGN(runs, fill_in_runs(connection, raw));
         return success();
     });
     if (!looked) return looked.error();
@@ -222,7 +222,7 @@ Result<std::optional<RunDetail>> SqlStore::find_run(std::uint64_t id) {
         found.reset();
         TRY_ASSIGN(const auto raw, select_runs(connection, {id}));
         if (raw.empty()) return success();
-        TRY_ASSIGN(auto runs, dress_runs(connection, raw));
+        TRY_ASSIGN(auto runs, fill_in_runs(connection, raw));
         RunDetail run{std::move(runs.front()), {}};
         const DetailRecord& detail = raw.front().detail;
         TRY_ASSIGN(auto begin, load_stack(connection, detail.begin_stack));

@@ -193,7 +193,7 @@ class SqlStore : public Store {
     [[nodiscard]] Status read_runs(Rows& rows, std::vector<RawRun>& found);
     [[nodiscard]] std::string run_columns() const;
     // Adds names, marks and bundles, in the order of `raw`.
-    [[nodiscard]] Result<std::vector<StoredRun>> dress_runs(Connection& connection, const std::vector<RawRun>& raw);
+    [[nodiscard]] Result<std::vector<StoredRun>> fill_in_runs(Connection& connection, const std::vector<RawRun>& raw);
     [[nodiscard]] Status add_links(Connection& connection, std::vector<StoredRun>& runs);
     [[nodiscard]] Status add_marks(Connection& connection, std::vector<StoredRun>& runs);
     [[nodiscard]] Result<trace::RunStack> load_stack(Connection& connection, std::uint64_t id);

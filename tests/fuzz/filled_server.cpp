@@ -81,14 +81,14 @@ FilledServer::FilledServer(Accounts accounts) : accounts_(accounts) {
     ingest_ = std::make_unique<Ingest>(*blobs_, *store_, limits, [] {});
     SenderLimits sender_limits;
     sender_limits.requests = {};
-    teller_ = std::make_unique<Teller>(*store_, TellerOptions{}, log);
-    application_ = std::make_unique<Application>(Parts{*store_, *ingest_, *jobs_, *teller_, log, nullptr, {}},
+    alert_sender_ = std::make_unique<AlertSender>(*store_, AlertOptions{}, log);
+    application_ = std::make_unique<Application>(Parts{*store_, *ingest_, *jobs_, *alert_sender_, log, nullptr, {}},
                                                  sender_limits, BasePath(), std::nullopt);
 }
 
 FilledServer::~FilledServer() {
     application_.reset();
-    teller_.reset();
+    alert_sender_.reset();
     ingest_.reset();
     jobs_.reset();
     blobs_.reset();

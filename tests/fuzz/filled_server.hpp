@@ -38,8 +38,8 @@ class FilledServer {
     std::filesystem::path folder_;
     std::unique_ptr<server::Store> store_;
     std::unique_ptr<server::Blobs> blobs_;
-    std::unique_ptr<server::JobRunner> jobs_;  // never started: jobs have their own fuzz targets
-    std::unique_ptr<server::Teller> teller_;   // never started: it would send messages
+    std::unique_ptr<server::JobRunner> jobs_;            // never started: jobs have their own fuzz targets
+    std::unique_ptr<server::AlertSender> alert_sender_;  // never started: it would send messages
     std::unique_ptr<server::Ingest> ingest_;
     std::unique_ptr<server::Application> application_;
 };

@@ -71,9 +71,9 @@ trace::FunctionCounts traced_functions() {
     counts.length_ns = 4000 * ms;
     counts.watched = 2100;
     counts.taken_out = 12;
-    counts.least_ns = 20'000;
-    counts.told = 1800;
-    counts.not_told = 3;
+    counts.min_ns = 20'000;
+    counts.reported = 1800;
+    counts.not_reported = 3;
     const std::string sorted = "shop::sort_by<std::vector<shop::Item, std::allocator<shop::Item> > >";
     counts.functions = {
         {"exec_query",

@@ -18,15 +18,15 @@ namespace trace = lagtrap::trace;
 
 std::string lines_of(std::uint64_t number, const std::string& kind, std::uint64_t now_ns) {
     const std::uint64_t at_ms = 1'000 * number;
-    std::vector<calls::ObjectCall> told = number == 1 ? test::shop_calls() : std::vector<calls::ObjectCall>{};
-    if (number > 1) told = {test::shop_call(test::ShopPrice, at_ms, 1)};
+    std::vector<calls::ObjectCall> reported = number == 1 ? test::shop_calls() : std::vector<calls::ObjectCall>{};
+    if (number > 1) reported = {test::shop_call(test::ShopPrice, at_ms, 1)};
     std::string lines = number == 1 ? test::line_of(test::shop_started(4002, now_ns)) + "\n" : "";
     if (kind == "long") {
-        told[0].title = "long";
-        told[0].title.resize(trace::objects_part_limit_bytes - test::line_of(told).size(), '.');
-        return test::line_of(told) + "\n";
+        reported[0].title = "long";
+        reported[0].title.resize(trace::objects_part_limit_bytes - test::line_of(reported).size(), '.');
+        return test::line_of(reported) + "\n";
     }
-    lines += test::line_of(told) + "\n";
+    lines += test::line_of(reported) + "\n";
     if (kind == "last") return lines + test::line_of(test::shop_ended(1, 2)) + "\n";
     const std::uint64_t until_ns = test::shop_began_monotonic_ns + at_ms * test::shop_ms;
     return lines + test::line_of(calls::ObjectCounts{until_ns, test::shop_counts(1, 2)}) + "\n";

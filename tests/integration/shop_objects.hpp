@@ -122,9 +122,9 @@ inline calls::ObjectsEnded shop_ended(std::uint64_t failed_carts, std::uint64_t 
     return ended;
 }
 
-template <class Told>
-std::string line_of(const Told& told) {
-    return boost::json::serialize(calls::to_json(told));
+template <class Reported>
+std::string line_of(const Reported& reported) {
+    return boost::json::serialize(calls::to_json(reported));
 }
 
 // As in the system file of a recording.

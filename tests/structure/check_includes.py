@@ -28,7 +28,7 @@ ROOMS = {
     "trace": ("logs", "perfetto", "processes", "run_batches", "system_file", "stacks", "names", "bundle", "merge"),
     "daemon": ("threads", "kernel", "processes", "unwinding", "probes", "events", "control", "budget", "calls", "functions",
                "objects", "tracing", "merges", "capture", "runs", "status"),
-    "server": ("sketch", "store", "reports", "web", "accounts", "ingest", "tell", "api"),
+    "server": ("sketch", "store", "reports", "web", "accounts", "ingest", "alerts", "api"),
     "cli": ("console", "control", "bundles", "status", "programs", "daemons", "calls", "objects", "reports", "why", "doctor", "add", "watch"),
 }
 # Which of the headers shared by the kernel's side and user space a folder may see.

@@ -30,9 +30,9 @@ Status UnpackedStream::refill() {
 }
 
 Status UnpackedStream::check_expansion() const {
-    if (unpacked_bytes_ <= limits_.free_bytes || unpacked_bytes_ / limits_.most_expansion <= packed_bytes_)
+    if (unpacked_bytes_ <= limits_.free_bytes || unpacked_bytes_ / limits_.max_expansion <= packed_bytes_)
         return success();
-    return make_error(ErrorKind::TooLarge, "unpacks to more than " + std::to_string(limits_.most_expansion) +
+    return make_error(ErrorKind::TooLarge, "unpacks to more than " + std::to_string(limits_.max_expansion) +
                                                " times its size, as no recording does");
 }
 

@@ -13,11 +13,11 @@ struct ZSTD_DCtx_s;
 
 namespace lagtrap::trace {
 
-// A file that unpacks to more than `free_bytes` must not unpack to more than `most_expansion` times
+// A file that unpacks to more than `free_bytes` must not unpack to more than `max_expansion` times
 // the bytes read of it. No file may need a window of more than 2^`window_log` bytes.
 struct UnpackLimits {
     std::uint64_t free_bytes = 16 << 20;
-    std::uint64_t most_expansion = 256;
+    std::uint64_t max_expansion = 256;
     int window_log = 23;
 };
 

@@ -38,8 +38,8 @@ RecordCheck check_stack_copy(const lagtrap_record* record) {
                     copy->copied_bytes <= record->size_bytes - sizeof(*copy));
 }
 
-RecordCheck check_least(const lagtrap_record* record, std::size_t least_bytes) {
-    return whole_if(record->size_bytes >= least_bytes);
+RecordCheck check_least(const lagtrap_record* record, std::size_t min_bytes) {
+    return whole_if(record->size_bytes >= min_bytes);
 }
 
 RecordCheck check_process(const lagtrap_record* record) {

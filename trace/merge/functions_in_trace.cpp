@@ -78,12 +78,12 @@ void FunctionsInTrace::count(std::uint64_t offset_ns, SystemFile& file) {
     counts.window_ns = started.window_ns;
     counts.watched = started.functions.size();
     counts.taken_out = all.taken_out.size();
-    counts.told = all.calls.size();
-    counts.not_told = all.left_out;
+    counts.reported = all.calls.size();
+    counts.not_reported = all.left_out;
     if (!all.ended) return;
     counts.length_ns = all.ended->length_ns;
-    counts.least_ns = all.ended->least_ns;
-    counts.not_told += all.ended->not_sent;
+    counts.min_ns = all.ended->min_ns;
+    counts.not_reported += all.ended->not_sent;
     counts.too_deep = all.ended->too_deep;
     choose(all.ended->totals);
     for (const calls::FunctionTotals& totals : all.ended->totals) {

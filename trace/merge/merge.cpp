@@ -123,7 +123,7 @@ Status Merger::load() {
     TRY(load_threads());
     calls_.load(directory_, file_);
     functions_.load(directory_, file_);
-    tell_objects(directory_, file_);
+    report_objects(directory_, file_);
     TRY(load_user_log());
     TRY(walk_copies());
     TRY(sorter_.finish());

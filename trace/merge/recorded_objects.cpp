@@ -47,7 +47,7 @@ boost::json::value objects_json(const SystemFile& file, std::uint32_t pid, std::
 }
 
 // Only in the system file, and limited, because names of many C++ classes would fill it.
-void tell_objects(const std::filesystem::path& directory, SystemFile& file) {
+void report_objects(const std::filesystem::path& directory, SystemFile& file) {
     const RecordedObjects all = read_recorded_objects(directory);
     std::size_t bytes = 0;
     for (std::string& line : all.summary.lines(object_calls_kept)) {

@@ -28,6 +28,6 @@ struct RecordedObjects {
 
 // Adds the object trace to the system file if it fits; otherwise the recording quality says why it
 // is missing.
-void tell_objects(const std::filesystem::path& directory, SystemFile& file);
+void report_objects(const std::filesystem::path& directory, SystemFile& file);
 
 }  // namespace lagtrap::trace

@@ -102,7 +102,7 @@ void ThreadTable::write_initial(const std::vector<lagtrap_thread>& threads, std:
                        [&](protozero::pbf_writer& packet) {
                            protozero::pbf_writer tree(packet, perfetto::trace_packet::process_tree);
                            for (std::size_t i = first; i < end; ++i)
-                               if (told_processes_.insert(threads[i].pid).second)
+                               if (reported_processes_.insert(threads[i].pid).second)
                                    add_process(tree, threads[i].pid, threads[i].header.at_ns);
                            for (std::size_t i = first; i < end; ++i)
                                add_thread(tree, threads[i].tid, threads_[threads[i].tid]);
@@ -171,7 +171,7 @@ void ThreadTable::take(const lagtrap_record* record, std::uint64_t at_ns) {
         }
         case LAGTRAP_RECORD_PROCESS: {
             const std::uint32_t pid = reinterpret_cast<const lagtrap_process*>(record)->pid;
-            if (threads_.contains(pid) && !told_processes_.contains(pid)) write(pid, at_ns, true);
+            if (threads_.contains(pid) && !reported_processes_.contains(pid)) write(pid, at_ns, true);
             break;
         }
         default: break;
@@ -188,7 +188,7 @@ const ThreadState& ThreadTable::at(std::uint32_t tid, std::uint32_t pid, std::ui
     }
     ThreadState& state = begin_thread(tid, pid);
     // The kernel may hide a process from the list of processes, but /proc still has its name.
-    if (tid != 0) write(tid, at_ns, told_processes_.insert(pid).second || tid == pid);
+    if (tid != 0) write(tid, at_ns, reported_processes_.insert(pid).second || tid == pid);
     return state;
 }
 

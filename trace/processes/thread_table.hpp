@@ -73,7 +73,7 @@ class ThreadTable {
     PacketWriter& writer_;
     std::uint64_t boottime_offset_ns_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;
-    std::unordered_set<std::uint32_t> told_processes_;             // listed, or seen without being listed
+    std::unordered_set<std::uint32_t> reported_processes_;         // listed, or seen without being listed
     std::unordered_map<std::uint32_t, std::uint32_t> parents_;     // as first written, by pid
     std::unordered_map<std::uint32_t, std::uint64_t> started_ns_;  // of processes; CLOCK_BOOTTIME
     std::vector<Pending> pending_;

@@ -31,9 +31,9 @@ struct FunctionCounts {
     std::uint64_t window_ns = 0;             // of a standing trace; 0 if it began at the breach
     std::uint64_t watched = 0;               // functions
     std::uint64_t taken_out = 0;             // functions detached because they were called too often
-    std::uint64_t least_ns = 0;              // final minimum; shorter calls have no slice
-    std::uint64_t told = 0;                  // calls with a slice
-    std::uint64_t not_told = 0;              // calls that would have one, but for lack of room
+    std::uint64_t min_ns = 0;                // final minimum; shorter calls have no slice
+    std::uint64_t reported = 0;              // calls with a slice
+    std::uint64_t not_reported = 0;          // calls that would have one, but for lack of room
     std::uint64_t too_deep = 0;              // calls nested too deeply to be seen
     std::vector<CountedFunction> functions;  // with most own time, or with the longest calls; by own time
     std::uint64_t others = 0;                // number of further functions

@@ -205,9 +205,9 @@ void write_functions(pugi::xml_node parent, const FunctionCounts& counts) {
     set_number(node, "window-ns", counts.window_ns);
     set_number(node, "watched", counts.watched);
     set_number(node, "taken-out", counts.taken_out);
-    set_number(node, "least-ns", counts.least_ns);
-    set_number(node, "told", counts.told);
-    set_number(node, "not-told", counts.not_told);
+    set_number(node, "least-ns", counts.min_ns);
+    set_number(node, "told", counts.reported);
+    set_number(node, "not-told", counts.not_reported);
     set_number(node, "too-deep", counts.too_deep);
     set_number(node, "others", counts.others);
     set_number(node, "others-calls", counts.others_calls);

@@ -94,15 +94,15 @@ TEST(BeforeRecording, WaitsThatWereToldHaveTheirStacksAndWakers) {
     trace::Delay delay = delay_before();
     delay.so_far = counts();
     const auto intervals = intervals_of_delay(recording, delay);
-    std::vector<const Interval*> told;
+    std::vector<const Interval*> reported;
     for (const Interval& interval : intervals)
-        if (interval.stack != 0 && interval.end_ns <= begin) told.push_back(&interval);
-    ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(told[0]->begin_ns, begin - 35 * ms);
-    EXPECT_EQ(told[0]->length_ns(), 20 * ms);
-    EXPECT_EQ(told[0]->waker_tid, 11U);
-    EXPECT_FALSE(told[0]->counted);
-    EXPECT_EQ(told[1]->begin_ns, begin - 9 * ms);
+        if (interval.stack != 0 && interval.end_ns <= begin) reported.push_back(&interval);
+    ASSERT_EQ(reported.size(), 2U);
+    EXPECT_EQ(reported[0]->begin_ns, begin - 35 * ms);
+    EXPECT_EQ(reported[0]->length_ns(), 20 * ms);
+    EXPECT_EQ(reported[0]->waker_tid, 11U);
+    EXPECT_FALSE(reported[0]->counted);
+    EXPECT_EQ(reported[1]->begin_ns, begin - 9 * ms);
     const auto split = split_time(recording, intervals);
     EXPECT_EQ(split.not_recorded_ns, 0U);
     EXPECT_EQ(split.on_cpu_ns + split.runnable_ns + split.blocked_ns, 70 * ms);

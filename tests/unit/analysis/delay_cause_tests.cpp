@@ -235,16 +235,16 @@ TEST(DelayCause, threads_of_one_name_are_followed_together) {
 }
 
 TEST(DelayCause, locks_of_standard_libraries_are_told_apart) {
-    const auto told = [](const std::string& function) {
+    const auto reported = [](const std::string& function) {
         TraceBuilder builder(400 * ms, 1);
         builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
         wait(builder, 0, 10, 20 * ms, 220 * ms, {"main", "serve", function, "k:futex_wait", "k:schedule"}, 0);
         builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
         return sentences_of(builder).at(0);
     };
-    EXPECT_THAT(told("std::counting_semaphore<2l>::acquire()"), HasSubstr("for a semaphore in serve"));
-    EXPECT_THAT(told("std::sys::unix::locks::futex::Mutex::lock_contended"), HasSubstr("for a lock in serve"));
-    EXPECT_THAT(told("std::sys::sync::condvar::futex::Condvar::wait"),
+    EXPECT_THAT(reported("std::counting_semaphore<2l>::acquire()"), HasSubstr("for a semaphore in serve"));
+    EXPECT_THAT(reported("std::sys::unix::locks::futex::Mutex::lock_contended"), HasSubstr("for a lock in serve"));
+    EXPECT_THAT(reported("std::sys::sync::condvar::futex::Condvar::wait"),
                 HasSubstr("for a signal from another thread in serve"));
 }
 

@@ -49,10 +49,10 @@ TEST_F(Delays, the_first_delay_is_told_where_one_is_wanted) {
     EXPECT_TRUE(take_breaches().empty());
     run_for(150);
     run_for(200);
-    const auto told = take_breaches();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].end_ns - told[0].begin_ns, 150);
-    EXPECT_TRUE(told[0].flags & LAGTRAP_RUN_DELAY);
+    const auto reported = take_breaches();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].end_ns - reported[0].begin_ns, 150);
+    EXPECT_TRUE(reported[0].flags & LAGTRAP_RUN_DELAY);
     EXPECT_EQ(watch.breach_wanted, 0);
 }
 
@@ -93,7 +93,7 @@ TEST_F(Delays, runs_that_find_the_ring_of_the_recording_full_are_counted) {
 TEST_F(Delays, a_delay_that_was_told_at_its_deadline_is_recorded_and_not_told_again) {
     add_event(0).threshold_ns = 100;
     begin(0, thread(101));
-    slot().deadline_ns |= LAGTRAP_DEADLINE_TOLD;
+    slot().deadline_ns |= LAGTRAP_DEADLINE_REPORTED;
     pass(150);
     watch.breach_wanted = 1;
     end(0, thread(101));
@@ -101,7 +101,7 @@ TEST_F(Delays, a_delay_that_was_told_at_its_deadline_is_recorded_and_not_told_ag
     const auto recorded = take_recorded();
     ASSERT_EQ(recorded.size(), 1);
     EXPECT_EQ(recorded[0].flags & (LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED), LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED);
-    EXPECT_EQ(counters(0).told_delays, 1);
+    EXPECT_EQ(counters(0).reported_delays, 1);
 }
 
 TEST_F(Delays, an_event_that_may_not_record_leaves_the_breach_to_others) {
@@ -168,9 +168,9 @@ TEST_F(Delays, of_runs_beyond_the_limit_the_next_report_says_how_many) {
     EXPECT_EQ(quota.sampled_away, 3);
     pass(LAGTRAP_RUN_BURST_NS);
     run_for(10);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].report.weight, 4);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].report.weight, 4);
     EXPECT_EQ(quota.pending, 0);
     EXPECT_EQ(quota.reported, 3);
 }
@@ -183,9 +183,9 @@ TEST_F(Delays, a_report_that_finds_no_room_is_part_of_the_next) {
     EXPECT_TRUE(take_reports().empty());
     EXPECT_EQ(quota.ring_full, 1);
     run_for(10);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].report.weight, 2);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].report.weight, 2);
 }
 
 TEST_F(Delays, the_text_of_a_trace_is_told_of_delays_alone) {
@@ -197,10 +197,10 @@ TEST_F(Delays, the_text_of_a_trace_is_told_of_delays_alone) {
         pass(elapsed_ns);
         end(0, thread(101));
     }
-    const auto told = take_records<lagtrap_trace_text>(native_maps.recorded_runs, LAGTRAP_RECORD_TRACE_TEXT);
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_STREQ(told[0].text, "00-0af7651916cd43dd8448eb211c80319c");
-    EXPECT_EQ(told[0].bytes, 36);
+    const auto reported = take_records<lagtrap_trace_text>(native_maps.recorded_runs, LAGTRAP_RECORD_TRACE_TEXT);
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_STREQ(reported[0].text, "00-0af7651916cd43dd8448eb211c80319c");
+    EXPECT_EQ(reported[0].bytes, 36);
     EXPECT_EQ(counters(0).texts_lost, 0);
 }
 

@@ -37,10 +37,10 @@ TEST_F(Frames, a_fiber_may_go_on_in_another_thread) {
     begin_at(0x7000, 101);
     pass(10);
     end_at(0x7000, 102);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.begin_tid, 101);
-    EXPECT_EQ(told[0].run.end_tid, 102);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.begin_tid, 101);
+    EXPECT_EQ(reported[0].run.end_tid, 102);
     EXPECT_EQ(counters(0).untimed, 1) << "the time of a thread is not that of a fiber which left it";
 }
 

@@ -30,11 +30,11 @@ TEST_F(HandedOver, the_time_between_hits_of_two_threads_is_neithers) {
     pass(20);
     wait(102, 4000);
     end(0, thread(102), run);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].parts.on_cpu_ns, 30);
-    EXPECT_EQ(told[0].parts.blocked_ns[LAGTRAP_WAIT_INPUT], 4000);
-    EXPECT_EQ(told[0].handed_over_ns, 300);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].parts.on_cpu_ns, 30);
+    EXPECT_EQ(reported[0].parts.blocked_ns[LAGTRAP_WAIT_INPUT], 4000);
+    EXPECT_EQ(reported[0].handed_over_ns, 300);
     EXPECT_EQ(counters(0).timed_ns, 4030);
     EXPECT_EQ(counters(0).handed_over_ns, 300);
 }
@@ -47,10 +47,10 @@ TEST_F(HandedOver, a_thread_that_had_the_run_before_begins_anew) {
     stage(0, thread(101), 0, run);
     pass(2);
     end(0, thread(101), run);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(sum_of(told[0].parts), 2);
-    EXPECT_EQ(told[0].handed_over_ns, 510);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(sum_of(reported[0].parts), 2);
+    EXPECT_EQ(reported[0].handed_over_ns, 510);
 }
 
 TEST_F(HandedOver, what_a_thread_does_between_runs_of_others_is_counted_for_its_next_hit) {
@@ -59,9 +59,9 @@ TEST_F(HandedOver, what_a_thread_does_between_runs_of_others_is_counted_for_its_
     end(0, thread(101), {.key = 8});
     wait(101, 500);
     end(0, thread(101), run);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    EXPECT_EQ(told[1].parts.blocked_ns[LAGTRAP_WAIT_INPUT], 500);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    EXPECT_EQ(reported[1].parts.blocked_ns[LAGTRAP_WAIT_INPUT], 500);
 }
 
 TEST_F(HandedOver, the_next_run_in_the_slot_has_no_time_of_the_one_before) {
@@ -71,11 +71,11 @@ TEST_F(HandedOver, the_next_run_in_the_slot_has_no_time_of_the_one_before) {
     begin(0, thread(101), run);
     pass(1);
     end(0, thread(101), run);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    EXPECT_EQ(told[0].handed_over_ns, 10);
-    EXPECT_EQ(told[1].handed_over_ns, 0);
-    EXPECT_EQ(sum_of(told[1].parts), 1);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    EXPECT_EQ(reported[0].handed_over_ns, 10);
+    EXPECT_EQ(reported[1].handed_over_ns, 0);
+    EXPECT_EQ(sum_of(reported[1].parts), 1);
 }
 
 TEST_F(HandedOver, of_two_threads_that_hit_at_once_one_counts) {
@@ -86,11 +86,11 @@ TEST_F(HandedOver, of_two_threads_that_hit_at_once_one_counts) {
     stage(0, thread(101), 0, run);
     pass(5);
     end(0, thread(102), run);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].handed_over_ns, 10);
-    EXPECT_EQ(sum_of(told[0].parts), 5);
-    EXPECT_EQ(told[0].run.stage_count, 2);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].handed_over_ns, 10);
+    EXPECT_EQ(sum_of(reported[0].parts), 5);
+    EXPECT_EQ(reported[0].run.stage_count, 2);
 }
 
 }  // namespace lagtrap::native

@@ -11,21 +11,21 @@ TEST_F(KeyedRuns, another_thread_of_the_process_ends_a_run) {
     begin(0, thread(101), {.key = 7});
     pass(40);
     end(0, thread(102), {.key = 7});
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.key, 7);
-    EXPECT_EQ(told[0].run.begin_tid, 101);
-    EXPECT_EQ(told[0].run.end_tid, 102);
-    EXPECT_STREQ(told[0].run.comm, "");
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.key, 7);
+    EXPECT_EQ(reported[0].run.begin_tid, 101);
+    EXPECT_EQ(reported[0].run.end_tid, 102);
+    EXPECT_STREQ(reported[0].run.comm, "");
 }
 
 TEST_F(KeyedRuns, a_run_that_its_own_thread_ends_has_the_threads_name) {
     add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_RECORD_RUNS);
     begin(0, thread(101), {.key = 7});
     end(0, thread(101), {.key = 7});
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_STREQ(told[0].run.comm, "thread-101");
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_STREQ(reported[0].run.comm, "thread-101");
 }
 
 TEST_F(KeyedRuns, equal_keys_of_two_processes_are_two_keys) {
@@ -59,10 +59,10 @@ TEST_F(KeyedRuns, runs_of_one_key_nest_across_threads) {
     begin(0, thread(101), {.key = 7});
     begin(0, thread(102), {.key = 7});
     end(0, thread(103), {.key = 7});
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.begin_tid, 102);
-    EXPECT_EQ(told[0].run.depth, 1);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.begin_tid, 102);
+    EXPECT_EQ(reported[0].run.depth, 1);
 }
 
 TEST_F(KeyedRuns, functions_have_their_key_in_a_parameter) {

@@ -40,8 +40,8 @@ static void define_maps(void) {
     DEFINE_MAP(open_tags);
     DEFINE_MAP(open_slots);
     DEFINE_MAP(run_quotas);
-    DEFINE_MAP(told_processes);
-    DEFINE_MAP(told_stacks);
+    DEFINE_MAP(reported_processes);
+    DEFINE_MAP(reported_stacks);
     DEFINE_MAP(program_starts);
     DEFINE_MAP(parties_without_recordings);
     DEFINE_MAP(timed_sets);
@@ -97,8 +97,8 @@ static void set_constant(const volatile void* place, const void* value, size_t s
     memcpy((void*)place, value, size);
 }
 
-void native_tell_preempt_count(bool told) {
-    const __s64 offset = told ? offsetof(struct run_queue, preempt_count) : 0;
+void native_tell_preempt_count(bool reported) {
+    const __s64 offset = reported ? offsetof(struct run_queue, preempt_count) : 0;
     set_constant(&preempt_count_after_run_queue, &offset, sizeof(offset));
 }
 

@@ -22,7 +22,7 @@ extern volatile struct lagtrap_watch watch;
 /* Clears all maps, and resets the programs' variables to their values at load time. */
 void native_load_programs(void);
 /* Constants that user space sets before loading. */
-void native_tell_preempt_count(bool told);
+void native_tell_preempt_count(bool reported);
 
 /* A thread's registers at a probe. */
 struct native_registers {

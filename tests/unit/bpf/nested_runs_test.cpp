@@ -12,11 +12,11 @@ TEST_F(NestedRuns, an_end_ends_the_innermost_run) {
     add_event(0, LAGTRAP_EVENT_RECORD_RUNS);
     for (int depth = 0; depth < 3; ++depth, pass(10)) begin(0, thread(101));
     for (int depth = 0; depth < 3; ++depth, pass(100)) end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 3);
-    for (std::size_t i = 0; i < told.size(); ++i) {
-        EXPECT_EQ(told[i].run.depth, 2 - i);
-        EXPECT_EQ(told[i].run.end_ns - told[i].run.begin_ns, 10 + i * 110);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 3);
+    for (std::size_t i = 0; i < reported.size(); ++i) {
+        EXPECT_EQ(reported[i].run.depth, 2 - i);
+        EXPECT_EQ(reported[i].run.end_ns - reported[i].run.begin_ns, 10 + i * 110);
     }
     EXPECT_EQ(open_runs(), 0);
 }
@@ -28,10 +28,10 @@ TEST_F(NestedRuns, runs_of_two_threads_are_apart) {
     begin(0, thread(102));
     pass(5);
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.begin_tid, 101);
-    EXPECT_EQ(told[0].run.end_ns - told[0].run.begin_ns, 15);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.begin_tid, 101);
+    EXPECT_EQ(reported[0].run.end_ns - reported[0].run.begin_ns, 15);
     EXPECT_EQ(open_runs(), 1);
 }
 
@@ -83,9 +83,9 @@ TEST_F(NestedRuns, of_outermost_runs_the_first_begin_and_the_last_end_count) {
     add_event(0, LAGTRAP_EVENT_RECORD_RUNS, LAGTRAP_NESTING_OUTERMOST);
     for (int i = 0; i < 3; ++i, pass(10)) begin(0, thread(101));
     for (int i = 0; i < 3; ++i, pass(10)) end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.end_ns - told[0].run.begin_ns, 50);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.end_ns - reported[0].run.begin_ns, 50);
     EXPECT_EQ(open_runs(), 0);
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
 }
@@ -98,9 +98,9 @@ TEST_F(NestedRuns, a_begin_restarts_the_run_where_the_event_says_so) {
     EXPECT_EQ(open_runs(), 1);
     pass(7);
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.end_ns - told[0].run.begin_ns, 7);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.end_ns - reported[0].run.begin_ns, 7);
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_BEGIN), 1);
     EXPECT_EQ(open_runs(), 0);
 }

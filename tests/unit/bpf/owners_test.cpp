@@ -16,10 +16,10 @@ TEST_F(Owners, a_thread_does_not_get_the_run_of_one_that_had_its_number) {
     begin(0, thread(101));
     pass(5);
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.depth, 0);
-    EXPECT_EQ(told[0].run.end_ns - told[0].run.begin_ns, 5);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.depth, 0);
+    EXPECT_EQ(reported[0].run.end_ns - reported[0].run.begin_ns, 5);
     EXPECT_EQ(counters(0).abandoned, 1);
     EXPECT_EQ(open_runs(), 0);
 }

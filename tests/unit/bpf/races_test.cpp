@@ -23,9 +23,9 @@ TEST_F(Races, two_ends_at_once_are_one_end) {
     begin(0, thread(101), {.key = 7});
     meanwhile([this] { end(0, thread(102), {.key = 7}); });
     end(0, thread(101), {.key = 7});
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.end_tid, 102);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.end_tid, 102);
     EXPECT_EQ(runs(0), 1);
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 1);
     EXPECT_EQ(open_runs(), 0);
@@ -78,10 +78,10 @@ TEST_F(Races, an_inner_begin_whose_outer_run_has_just_ended_begins_an_outermost_
     EXPECT_GE(index_of(tag_of(7)), 0) << "else it lies inside nothing";
     pass(5);
     end(0, thread(101), {.key = 7});
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    EXPECT_EQ(told[1].run.depth, 0);
-    EXPECT_EQ(told[1].run.end_ns - told[1].run.begin_ns, 5);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    EXPECT_EQ(reported[1].run.depth, 0);
+    EXPECT_EQ(reported[1].run.end_ns - reported[1].run.begin_ns, 5);
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
     EXPECT_EQ(open_runs(), 0);
 }
@@ -94,10 +94,10 @@ TEST_F(Races, an_end_before_which_a_run_begins_inside_is_the_inner_ones) {
     EXPECT_EQ(open_runs(), 1);
     EXPECT_GE(index_of(tag_of(7)), 0);
     end(0, thread(101), {.key = 7});
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    EXPECT_EQ(told[0].run.depth, 1);
-    EXPECT_EQ(told[1].run.depth, 0);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    EXPECT_EQ(reported[0].run.depth, 1);
+    EXPECT_EQ(reported[1].run.depth, 0);
     EXPECT_EQ(open_runs(), 0);
 }
 
@@ -179,12 +179,12 @@ TEST_F(Races, user_space_tells_of_a_delay_just_before_its_end_takes_the_deadline
     // deadline.
     kernel.before_exchange = [this, &slot] {
         kernel.before_exchange = [this, &slot] {
-            kernel.before_exchange = [&slot] { slot.deadline_ns |= LAGTRAP_DEADLINE_TOLD; };
+            kernel.before_exchange = [&slot] { slot.deadline_ns |= LAGTRAP_DEADLINE_REPORTED; };
         };
     };
     end(0, thread(101), {.key = 7});
     EXPECT_EQ(counters(0).delays, 1);
-    EXPECT_EQ(counters(0).told_delays, 1);
+    EXPECT_EQ(counters(0).reported_delays, 1);
     EXPECT_EQ(watch.breach_wanted, 1);
     EXPECT_TRUE(kernel.take_records(native_maps.notices).empty());
     EXPECT_EQ(slot.deadline_ns, 0);
@@ -204,9 +204,9 @@ TEST_F(Races, of_two_delays_that_end_at_once_one_is_told) {
     };
     end(0, thread(101), {.key = 7});
     EXPECT_EQ(runs(0), 2);
-    const auto told = take_records<lagtrap_run>(native_maps.notices, LAGTRAP_RECORD_BREACH);
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].key, 8);
+    const auto reported = take_records<lagtrap_run>(native_maps.notices, LAGTRAP_RECORD_BREACH);
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].key, 8);
 }
 
 TEST_F(Races, of_two_begins_that_want_an_earlier_look_one_wakes_user_space) {

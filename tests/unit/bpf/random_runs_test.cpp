@@ -144,26 +144,26 @@ void RandomRuns::hit_marker(native_thread& by) {
 }
 
 void RandomRuns::compare_reports(std::uint32_t event, const std::optional<ModelRun>& ended, const native_thread& by) {
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), ended ? 1 : 0);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), ended ? 1 : 0);
     if (!ended) return;
-    const lagtrap_run& run = told[0].run;
+    const lagtrap_run& run = reported[0].run;
     EXPECT_EQ(run.event, event);
     EXPECT_EQ(run.depth, ended->depth);
     EXPECT_EQ(run.begin_tid, ended->begin_tid);
     EXPECT_EQ(run.end_tid, by.tid);
     EXPECT_EQ(run.begin_ns, ended->begin_ns);
     EXPECT_EQ(run.end_ns, model_.now_ns);
-    EXPECT_EQ(told[0].doubtful != 0, ended->doubtful);
+    EXPECT_EQ(reported[0].doubtful != 0, ended->doubtful);
     const std::size_t kept = std::min<std::size_t>(ended->stages.size(), LAGTRAP_MAX_STAGES);
     ASSERT_EQ(run.stage_count, kept);
     EXPECT_EQ(run.stages_lost, std::min<std::size_t>(ended->stages.size() - kept, 255));
     for (std::size_t i = 0; i < kept; ++i)
         EXPECT_EQ(std::memcmp(&run.stages[i], &ended->stages[i], sizeof(lagtrap_stage_hit)), 0);
     if ((random_events[event].flags & LAGTRAP_EVENT_TIMES) == 0) return;
-    EXPECT_EQ(std::memcmp(&told[0].parts, &ended->parts, sizeof(ended->parts)), 0);
-    EXPECT_EQ(told[0].handed_over_ns, ended->handed_over_ns);
-    EXPECT_EQ(sum_of(told[0].parts) + told[0].handed_over_ns, run.end_ns - run.begin_ns);
+    EXPECT_EQ(std::memcmp(&reported[0].parts, &ended->parts, sizeof(ended->parts)), 0);
+    EXPECT_EQ(reported[0].handed_over_ns, ended->handed_over_ns);
+    EXPECT_EQ(sum_of(reported[0].parts) + reported[0].handed_over_ns, run.end_ns - run.begin_ns);
 }
 
 // Sums of all CPUs. Does not compare costs and the time of a marker's last hit.

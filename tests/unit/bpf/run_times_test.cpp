@@ -22,9 +22,9 @@ class RunTimes : public Listener {
         preempt(idle, thread(tid));
     }
     lagtrap_slot only_report() {
-        const auto told = take_reports();
-        EXPECT_EQ(told.size(), 1);
-        return told.empty() ? lagtrap_slot{} : told[0];
+        const auto reported = take_reports();
+        EXPECT_EQ(reported.size(), 1);
+        return reported.empty() ? lagtrap_slot{} : reported[0];
     }
     static std::uint64_t length_of(const lagtrap_slot& slot) { return slot.run.end_ns - slot.run.begin_ns; }
     static std::uint32_t set_of(std::uint32_t tid) { return tid * 0x9e3779b1u >> 21; }
@@ -45,12 +45,12 @@ TEST_F(RunTimes, the_parts_are_the_whole_run) {
     preempt(idle, thread(101));
     pass(1);
     end(0, thread(101));
-    const lagtrap_slot told = only_report();
-    EXPECT_EQ(told.parts.on_cpu_ns, 11);
-    EXPECT_EQ(told.parts.runnable_ns, 60);
-    EXPECT_EQ(told.parts.throttled_ns, 0);
-    EXPECT_EQ(told.parts.blocked_ns[LAGTRAP_WAIT_LOCK], 100);
-    EXPECT_EQ(sum_of(told.parts), length_of(told));
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.parts.on_cpu_ns, 11);
+    EXPECT_EQ(reported.parts.runnable_ns, 60);
+    EXPECT_EQ(reported.parts.throttled_ns, 0);
+    EXPECT_EQ(reported.parts.blocked_ns[LAGTRAP_WAIT_LOCK], 100);
+    EXPECT_EQ(sum_of(reported.parts), length_of(reported));
     EXPECT_EQ(counters(0).timed_ns, 171);
     EXPECT_EQ(counters(0).on_cpu_ns, 11);
     EXPECT_EQ(counters(0).runnable_ns, 60);
@@ -106,11 +106,11 @@ TEST_F(RunTimes, what_the_kernel_says_of_a_wait_goes_before_its_call) {
     one.is_32_bit = true;
     wait(101, 600000, 0);
     end(0, one);
-    const lagtrap_slot told = only_report();
-    EXPECT_EQ(told.parts.blocked_ns[LAGTRAP_WAIT_DISK], 1);
-    EXPECT_EQ(told.parts.blocked_ns[LAGTRAP_WAIT_STOPPED], 54320);
-    EXPECT_EQ(told.parts.blocked_ns[LAGTRAP_WAIT_OTHER], 600000);
-    EXPECT_EQ(sum_of(told.parts), length_of(told));
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.parts.blocked_ns[LAGTRAP_WAIT_DISK], 1);
+    EXPECT_EQ(reported.parts.blocked_ns[LAGTRAP_WAIT_STOPPED], 54320);
+    EXPECT_EQ(reported.parts.blocked_ns[LAGTRAP_WAIT_OTHER], 600000);
+    EXPECT_EQ(sum_of(reported.parts), length_of(reported));
 }
 
 TEST_F(RunTimes, a_thread_whose_group_has_used_up_its_quota_is_throttled) {
@@ -125,9 +125,9 @@ TEST_F(RunTimes, a_thread_whose_group_has_used_up_its_quota_is_throttled) {
     pass(30);
     preempt(idle, thread(101));
     end(0, thread(101));
-    const lagtrap_slot told = only_report();
-    EXPECT_EQ(told.parts.throttled_ns, 100);
-    EXPECT_EQ(told.parts.runnable_ns, 130);
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.parts.throttled_ns, 100);
+    EXPECT_EQ(reported.parts.runnable_ns, 130);
 }
 
 TEST_F(RunTimes, threads_of_real_time_are_not_throttled) {
@@ -152,13 +152,13 @@ TEST_F(RunTimes, each_of_several_open_runs_has_its_own_part) {
     end(0, thread(101));
     wait(101, 4000, 1);
     end(1, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    EXPECT_EQ(told[0].parts.blocked_ns[LAGTRAP_WAIT_PAGE], 120);
-    EXPECT_EQ(told[0].parts.runnable_ns, 8);
-    EXPECT_EQ(told[1].parts.blocked_ns[LAGTRAP_WAIT_PAGE], 4020);
-    EXPECT_EQ(told[1].parts.runnable_ns, 4);
-    for (const auto& one : told) EXPECT_EQ(sum_of(one.parts), length_of(one));
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    EXPECT_EQ(reported[0].parts.blocked_ns[LAGTRAP_WAIT_PAGE], 120);
+    EXPECT_EQ(reported[0].parts.runnable_ns, 8);
+    EXPECT_EQ(reported[1].parts.blocked_ns[LAGTRAP_WAIT_PAGE], 4020);
+    EXPECT_EQ(reported[1].parts.runnable_ns, 4);
+    for (const auto& one : reported) EXPECT_EQ(sum_of(one.parts), length_of(one));
 }
 
 TEST_F(RunTimes, what_happens_between_runs_is_no_runs) {
@@ -204,10 +204,10 @@ TEST_F(RunTimes, of_a_thread_whose_coming_was_not_seen_the_kernels_count_says_ho
     pass(10);
     preempt(idle, thread(101));
     end(0, thread(101));
-    const lagtrap_slot told = only_report();
-    EXPECT_EQ(told.parts.on_cpu_ns, 30);
-    EXPECT_EQ(told.parts.runnable_ns, 80);
-    EXPECT_EQ(sum_of(told.parts), length_of(told));
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.parts.on_cpu_ns, 30);
+    EXPECT_EQ(reported.parts.runnable_ns, 80);
+    EXPECT_EQ(sum_of(reported.parts), length_of(reported));
 }
 
 TEST_F(RunTimes, a_thread_that_hits_a_marker_is_on_a_cpu) {
@@ -217,9 +217,9 @@ TEST_F(RunTimes, a_thread_that_hits_a_marker_is_on_a_cpu) {
     pass(100);
     thread(101).ran_ns += 1000;  // more than has passed
     end(0, thread(101));
-    const lagtrap_slot told = only_report();
-    EXPECT_EQ(told.parts.on_cpu_ns, 100);
-    EXPECT_EQ(sum_of(told.parts), length_of(told));
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.parts.on_cpu_ns, 100);
+    EXPECT_EQ(sum_of(reported.parts), length_of(reported));
 }
 
 TEST_F(RunTimes, a_copy_of_sums_that_a_preemption_falls_into_is_made_again) {
@@ -235,10 +235,10 @@ TEST_F(RunTimes, a_copy_of_sums_that_a_preemption_falls_into_is_made_again) {
         kernel.current = &thread(101);
     };
     end(0, thread(101));
-    const lagtrap_slot told = only_report();
-    EXPECT_EQ(told.run.end_ns, end_ns);
-    EXPECT_EQ(sum_of(told.parts), 50);
-    EXPECT_EQ(told.parts.blocked_ns[LAGTRAP_WAIT_PAGE], 0);
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.run.end_ns, end_ns);
+    EXPECT_EQ(sum_of(reported.parts), 50);
+    EXPECT_EQ(reported.parts.blocked_ns[LAGTRAP_WAIT_PAGE], 0);
 }
 
 TEST_F(RunTimes, a_thread_that_loses_its_entry_to_another_is_not_timed) {
@@ -253,10 +253,10 @@ TEST_F(RunTimes, a_thread_that_loses_its_entry_to_another_is_not_timed) {
     EXPECT_EQ(counters(0).untimed, 0);
     for (const std::uint32_t tid : tids) end(0, thread(tid));
     EXPECT_EQ(counters(0).untimed, 1);
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), tids.size());
-    EXPECT_EQ(told[0].times_generation, 0);
-    for (std::size_t i = 1; i < told.size(); ++i) EXPECT_EQ(sum_of(told[i].parts), length_of(told[i]));
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), tids.size());
+    EXPECT_EQ(reported[0].times_generation, 0);
+    for (std::size_t i = 1; i < reported.size(); ++i) EXPECT_EQ(sum_of(reported[i].parts), length_of(reported[i]));
 }
 
 TEST_F(RunTimes, an_entry_that_a_thread_lost_and_got_again_does_not_count_for_its_older_run) {
@@ -286,10 +286,10 @@ TEST_F(RunTimes, a_thread_that_was_preempted_at_once_waited_since_its_begin) {
     begin(0, thread(101));
     pass(2000);
     end(0, thread(101));
-    const lagtrap_slot told = only_report();
-    EXPECT_EQ(told.run.begin_ns, begin_ns);
-    EXPECT_EQ(told.parts.runnable_ns, 8000);
-    EXPECT_EQ(told.parts.on_cpu_ns, 2000);
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.run.begin_ns, begin_ns);
+    EXPECT_EQ(reported.parts.runnable_ns, 8000);
+    EXPECT_EQ(reported.parts.on_cpu_ns, 2000);
 }
 
 TEST_F(RunTimes, a_program_that_takes_its_time_is_no_preemption) {

@@ -16,10 +16,10 @@ TEST_F(Stages, a_stage_is_kept_with_its_time_thread_and_cpu) {
     pass(10);
     kernel.cpu = 0;
     end(0, thread(101), {.key = 7});
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    ASSERT_EQ(told[0].run.stage_count, 1);
-    const lagtrap_stage_hit& kept = told[0].run.stages[0];
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    ASSERT_EQ(reported[0].run.stage_count, 1);
+    const lagtrap_stage_hit& kept = reported[0].run.stages[0];
     EXPECT_EQ(kept.at_ns, at_ns);
     EXPECT_EQ(kept.tid, 102);
     EXPECT_EQ(kept.stage, 5);
@@ -31,10 +31,10 @@ TEST_F(Stages, stages_beyond_those_that_are_kept_are_counted_as_lost) {
     begin(0, thread(101));
     for (int i = 0; i < LAGTRAP_MAX_STAGES + 3; ++i) stage(0, thread(101), i % LAGTRAP_MAX_STAGES);
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.stage_count, LAGTRAP_MAX_STAGES);
-    EXPECT_EQ(told[0].run.stages_lost, 3);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.stage_count, LAGTRAP_MAX_STAGES);
+    EXPECT_EQ(reported[0].run.stages_lost, 3);
 }
 
 TEST_F(Stages, the_count_of_lost_stages_stays_at_its_largest_number) {
@@ -42,9 +42,9 @@ TEST_F(Stages, the_count_of_lost_stages_stays_at_its_largest_number) {
     begin(0, thread(101));
     for (int i = 0; i < 500; ++i) stage(0, thread(101), 0);
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.stages_lost, 255);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.stages_lost, 255);
 }
 
 TEST_F(Stages, a_stage_without_a_run_is_counted_at_its_marker) {
@@ -61,10 +61,10 @@ TEST_F(Stages, a_stage_is_the_innermost_runs) {
     stage(0, thread(101), 1);
     end(0, thread(101));
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    EXPECT_EQ(told[0].run.stage_count, 1);
-    EXPECT_EQ(told[1].run.stage_count, 0);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    EXPECT_EQ(reported[0].run.stage_count, 1);
+    EXPECT_EQ(reported[1].run.stage_count, 0);
 }
 
 TEST_F(Stages, a_stage_of_a_run_too_deep_for_the_table_is_no_other_events) {
@@ -75,10 +75,10 @@ TEST_F(Stages, a_stage_of_a_run_too_deep_for_the_table_is_no_other_events) {
     stage(0, thread(101), 1);
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_STAGE + 1), 1);
     end(1, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.stage_count, 0);
-    EXPECT_EQ(told[0].doubtful, 0);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.stage_count, 0);
+    EXPECT_EQ(reported[0].doubtful, 0);
 }
 
 TEST_F(Stages, an_event_without_stages_tells_none) {
@@ -86,10 +86,10 @@ TEST_F(Stages, an_event_without_stages_tells_none) {
     begin(0, thread(101));
     stage(0, thread(101), 1);
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.stage_count, 0);
-    EXPECT_TRUE(told[0].run.flags & LAGTRAP_RUN_WITHOUT_STAGES);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.stage_count, 0);
+    EXPECT_TRUE(reported[0].run.flags & LAGTRAP_RUN_WITHOUT_STAGES);
 }
 
 TEST_F(Stages, the_next_run_in_a_slot_has_no_stages_of_the_one_before) {
@@ -99,10 +99,10 @@ TEST_F(Stages, the_next_run_in_a_slot_has_no_stages_of_the_one_before) {
         if (i == 0) stage(0, thread(101), 1);
         end(0, thread(101));
     }
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    EXPECT_EQ(told[0].run.stage_count, 1);
-    EXPECT_EQ(told[1].run.stage_count, 0);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    EXPECT_EQ(reported[0].run.stage_count, 1);
+    EXPECT_EQ(reported[1].run.stage_count, 0);
 }
 
 class OtherEnds : public Listener {
@@ -138,12 +138,12 @@ TEST_F(OtherEnds, a_run_that_failed_is_told_as_such_and_stands_for_itself_alone)
     end_as(LAGTRAP_END_FAILED);
     begin(0, thread(101));
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    EXPECT_EQ(told[0].report.meaning, LAGTRAP_END_FAILED);
-    EXPECT_EQ(told[0].report.weight, 1);
-    EXPECT_EQ(told[1].report.meaning, LAGTRAP_END_DONE);
-    EXPECT_EQ(told[1].report.weight, 8);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    EXPECT_EQ(reported[0].report.meaning, LAGTRAP_END_FAILED);
+    EXPECT_EQ(reported[0].report.weight, 1);
+    EXPECT_EQ(reported[1].report.meaning, LAGTRAP_END_DONE);
+    EXPECT_EQ(reported[1].report.weight, 8);
 }
 
 TEST_F(OtherEnds, a_run_that_failed_slowly_is_a_delay) {
@@ -170,11 +170,11 @@ TEST_F(Stages, a_begin_may_be_earlier_than_its_hit) {
     begin(0, thread(101), {.begin_ns = kernel.now_ns - 500});
     pass(10);
     end(0, thread(101));
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 1);
-    EXPECT_EQ(told[0].run.end_ns - told[0].run.begin_ns, 510);
-    EXPECT_EQ(told[0].run.begin_hit_ns - told[0].run.begin_ns, 500);
-    EXPECT_TRUE(told[0].run.flags & LAGTRAP_RUN_EARLIER_BEGIN);
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1);
+    EXPECT_EQ(reported[0].run.end_ns - reported[0].run.begin_ns, 510);
+    EXPECT_EQ(reported[0].run.begin_hit_ns - reported[0].run.begin_ns, 500);
+    EXPECT_TRUE(reported[0].run.flags & LAGTRAP_RUN_EARLIER_BEGIN);
 }
 
 TEST_F(Stages, a_begin_in_the_future_or_an_hour_back_is_not_believed) {
@@ -184,9 +184,9 @@ TEST_F(Stages, a_begin_in_the_future_or_an_hour_back_is_not_believed) {
         begin(0, thread(101), {.begin_ns = claimed_ns});
         end(0, thread(101));
     }
-    const auto told = take_reports();
-    ASSERT_EQ(told.size(), 2);
-    for (const lagtrap_slot& one : told) {
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 2);
+    for (const lagtrap_slot& one : reported) {
         EXPECT_EQ(one.run.begin_ns, one.run.begin_hit_ns);
         EXPECT_FALSE(one.run.flags & LAGTRAP_RUN_EARLIER_BEGIN);
     }

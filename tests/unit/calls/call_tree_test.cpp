@@ -110,8 +110,8 @@ TEST(CallSummaryTest, CallsOnTheSamePathAreAddedUp) {
     const SummedCall& callee = summary.calls()[1];
     EXPECT_EQ(callee.parent, 0U);
     EXPECT_EQ(callee.count, 4U);
-    EXPECT_EQ(callee.least_ns, 1'000U);
-    EXPECT_EQ(callee.most_ns, 3'000U);
+    EXPECT_EQ(callee.min_ns, 1'000U);
+    EXPECT_EQ(callee.max_ns, 3'000U);
     EXPECT_EQ(callee.sum.wall_ns, 8'000U);
     EXPECT_EQ(callee.sum.own_ns, 6'000U);
     EXPECT_EQ(summary.calls()[2].parent, 1U);

@@ -5,7 +5,8 @@
 namespace lagtrap::calls::language_runtime_test {
 namespace {
 
-RuntimeFunction told(Runtime runtime, const char* scope, const char* name, const char* file = "", bool in_c = false) {
+RuntimeFunction reported(Runtime runtime, const char* scope, const char* name, const char* file = "",
+                         bool in_c = false) {
     return {runtime, scope, name, file, 4, in_c};
 }
 
@@ -31,28 +32,28 @@ TEST(LanguageRuntimeTest, WhatStandsBesideAJavaMachineIsItsOwn) {
 }
 
 TEST(LanguageRuntimeTest, NamesAreAsPeopleWriteThem) {
-    EXPECT_EQ(name_of(told(Runtime::Ruby, "Cart", "add", "/srv/cart.rb")), "Cart#add");
-    EXPECT_EQ(name_of(told(Runtime::Ruby, "", "add", "/srv/cart.rb")), "add");
-    EXPECT_EQ(name_of(told(Runtime::Java, "org/shop/Cart", "add")), "org.shop.Cart.add");
-    const RuntimeFunction python = told(Runtime::Python, "/srv/shop/cart.py", "add", "/srv/shop/cart.py");
+    EXPECT_EQ(name_of(reported(Runtime::Ruby, "Cart", "add", "/srv/cart.rb")), "Cart#add");
+    EXPECT_EQ(name_of(reported(Runtime::Ruby, "", "add", "/srv/cart.rb")), "add");
+    EXPECT_EQ(name_of(reported(Runtime::Java, "org/shop/Cart", "add")), "org.shop.Cart.add");
+    const RuntimeFunction python = reported(Runtime::Python, "/srv/shop/cart.py", "add", "/srv/shop/cart.py");
     EXPECT_EQ(name_of(python), "cart.py:add");
     EXPECT_EQ(module_of(python), "/srv/shop/cart.py");
-    EXPECT_EQ(module_of(told(Runtime::Java, "org/shop/Cart", "add")), "Java");
+    EXPECT_EQ(module_of(reported(Runtime::Java, "org/shop/Cart", "add")), "Java");
 }
 
 TEST(LanguageRuntimeTest, WhatBelongsToTheLanguageIsToldFromTheProgramsOwn) {
     const auto is_own = [](const RuntimeFunction& function) { return system_reason(function).empty(); };
-    EXPECT_TRUE(is_own(told(Runtime::Java, "org/shop/Cart", "add")));
-    EXPECT_FALSE(is_own(told(Runtime::Java, "java/util/HashMap", "put")));
-    EXPECT_TRUE(is_own(told(Runtime::Java, "javalin/Server", "run"))) << "no package of Java's";
-    EXPECT_TRUE(is_own(told(Runtime::Ruby, "Cart", "add", "/srv/cart.rb")));
-    EXPECT_FALSE(is_own(told(Runtime::Ruby, "Set", "add", "/usr/lib/ruby/3.1.0/set.rb")));
-    EXPECT_FALSE(is_own(told(Runtime::Ruby, "Kernel", "tap", "<internal:kernel>")));
-    EXPECT_FALSE(is_own(told(Runtime::Ruby, "Integer", "times", "/srv/cart.rb", true))) << "in C";
-    EXPECT_TRUE(is_own(told(Runtime::Python, "/srv/shop/cart.py", "add")));
-    EXPECT_TRUE(is_own(told(Runtime::Python, "/srv/venv/lib/python3.11/site-packages/shop/cart.py", "add")));
-    EXPECT_FALSE(is_own(told(Runtime::Python, "/usr/lib/python3.11/json/decoder.py", "decode")));
-    EXPECT_FALSE(is_own(told(Runtime::Python, "<frozen importlib._bootstrap>", "_load")));
+    EXPECT_TRUE(is_own(reported(Runtime::Java, "org/shop/Cart", "add")));
+    EXPECT_FALSE(is_own(reported(Runtime::Java, "java/util/HashMap", "put")));
+    EXPECT_TRUE(is_own(reported(Runtime::Java, "javalin/Server", "run"))) << "no package of Java's";
+    EXPECT_TRUE(is_own(reported(Runtime::Ruby, "Cart", "add", "/srv/cart.rb")));
+    EXPECT_FALSE(is_own(reported(Runtime::Ruby, "Set", "add", "/usr/lib/ruby/3.1.0/set.rb")));
+    EXPECT_FALSE(is_own(reported(Runtime::Ruby, "Kernel", "tap", "<internal:kernel>")));
+    EXPECT_FALSE(is_own(reported(Runtime::Ruby, "Integer", "times", "/srv/cart.rb", true))) << "in C";
+    EXPECT_TRUE(is_own(reported(Runtime::Python, "/srv/shop/cart.py", "add")));
+    EXPECT_TRUE(is_own(reported(Runtime::Python, "/srv/venv/lib/python3.11/site-packages/shop/cart.py", "add")));
+    EXPECT_FALSE(is_own(reported(Runtime::Python, "/usr/lib/python3.11/json/decoder.py", "decode")));
+    EXPECT_FALSE(is_own(reported(Runtime::Python, "<frozen importlib._bootstrap>", "_load")));
 }
 
 TEST(LanguageRuntimeTest, EachSaysWhatToDoWhereItTellsNothing) {

@@ -67,14 +67,14 @@ TEST_F(ObjectsSenderTest, TheFirstLineGoesAtOnceAndTheOthersTogether) {
 }
 
 TEST_F(ObjectsSenderTest, WhatNobodyTakesIsBoundedAndCounted) {
-    for (std::size_t i = 0; i < ObjectsSender::most_waiting + 5; ++i) add("{}");
-    EXPECT_EQ(parts().size(), ObjectsSender::most_waiting);
+    for (std::size_t i = 0; i < ObjectsSender::max_waiting + 5; ++i) add("{}");
+    EXPECT_EQ(parts().size(), ObjectsSender::max_waiting);
     EXPECT_EQ(sender_->lost_lines(), 5U);
     take_away();
     add("{\"again\":1}");
     const auto all = parts();
     ASSERT_EQ(all.size(), 1U);
-    EXPECT_EQ(all.begin()->first, ObjectsSender::most_waiting + 1) << "what was lost is no part";
+    EXPECT_EQ(all.begin()->first, ObjectsSender::max_waiting + 1) << "what was lost is no part";
     EXPECT_EQ(all.begin()->second.lost_lines, 5U);
     EXPECT_EQ(sender_->lost_lines(), 5U);
 }

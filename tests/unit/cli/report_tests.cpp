@@ -292,13 +292,13 @@ TEST(Report, says_whose_process_it_was_and_why_it_was_slow) {
                 testing::HasSubstr("\nStacks  innermost last\n  100 %  main > a_function_with_a_long_name > "));
 
     const auto json = boost::json::parse(test::run_lagtrap({"report", "--json", folder.path().string()}).out);
-    const auto& told = json.at("delays").at(0);
-    EXPECT_EQ(told.at("command_line").as_string(), "/usr/bin/python3 /srv/app.py --port 80");
-    EXPECT_EQ(told.at("unit").as_string(), "app.service");
-    EXPECT_EQ(told.at("began_around").at(0).at("pid").to_number<int>(), 11);
-    EXPECT_EQ(told.at("cause").at("sentences").at(0).as_string(), "Computed for 50.0 ms (100 %) in work.");
-    EXPECT_EQ(told.at("cause").at("parts").at(0).at("place").at("function").as_string(), "work");
-    EXPECT_EQ(told.at("calls").at(0).at("functions").as_array().size(), 4);
+    const auto& reported = json.at("delays").at(0);
+    EXPECT_EQ(reported.at("command_line").as_string(), "/usr/bin/python3 /srv/app.py --port 80");
+    EXPECT_EQ(reported.at("unit").as_string(), "app.service");
+    EXPECT_EQ(reported.at("began_around").at(0).at("pid").to_number<int>(), 11);
+    EXPECT_EQ(reported.at("cause").at("sentences").at(0).as_string(), "Computed for 50.0 ms (100 %) in work.");
+    EXPECT_EQ(reported.at("cause").at("parts").at(0).at("place").at("function").as_string(), "work");
+    EXPECT_EQ(reported.at("calls").at(0).at("functions").as_array().size(), 4);
 }
 
 TEST(Export, writes_every_form) {

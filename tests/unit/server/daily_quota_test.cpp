@@ -14,7 +14,7 @@ constexpr std::uint64_t noon = (20'003ULL * 24 + 12) * hour;
 
 class DailyQuotaTest : public StoreFixture {
   protected:
-    std::uint64_t counted(std::uint64_t at) { return DailyQuota(*store_, 100).use(at).value().most_bytes; }
+    std::uint64_t counted(std::uint64_t at) { return DailyQuota(*store_, 100).use(at).value().max_bytes; }
 };
 
 TEST_F(DailyQuotaTest, WhatIsKeptCountsUntilTheDayEnds) {

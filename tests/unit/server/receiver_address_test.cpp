@@ -1,4 +1,4 @@
-#include "server/tell/receiver_address.hpp"
+#include "server/alerts/receiver_address.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/tell/sender.hpp"
+#include "server/alerts/sender.hpp"
 
 namespace lagtrap::server::receiver_address_test {
 namespace {

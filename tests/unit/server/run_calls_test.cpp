@@ -44,9 +44,9 @@ trace::Delay delay_at(std::uint64_t begin_ns, std::uint32_t tid) {
 }
 
 TEST(RunCallsTest, TheLongestAreToldWithTheirDepth) {
-    const auto told = run_calls_json(recording_of(500), delay_at(1500, 8)).as_object();
-    EXPECT_EQ(told.at("count").to_number<std::size_t>(), 501U);
-    const auto& rows = told.at("longest").as_array();
+    const auto reported = run_calls_json(recording_of(500), delay_at(1500, 8)).as_object();
+    EXPECT_EQ(reported.at("count").to_number<std::size_t>(), 501U);
+    const auto& rows = reported.at("longest").as_array();
     ASSERT_EQ(rows.size(), run_calls_limit);
     EXPECT_EQ(rows[0].at("name"), "outer");
     EXPECT_EQ(rows[0].at("depth").to_number<int>(), 0);

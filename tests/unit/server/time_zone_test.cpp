@@ -1,6 +1,6 @@
 // Compares zones with the C library, which uses the same database but has one zone for the whole
 // process. A test can set that.
-#include "server/tell/time_zone.hpp"
+#include "server/alerts/time_zone.hpp"
 
 #include <cstdlib>
 #include <ctime>
@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "core/files.hpp"
-#include "server/tell/rule.hpp"
+#include "server/alerts/rule.hpp"
 
 namespace lagtrap::server::time_zone_test {
 namespace {

@@ -27,15 +27,15 @@ trace::Delay delay_of(std::uint32_t pid) {
 }
 
 TEST(TracedFunctionsTest, ThoseWithTheMostTimeAreToldWithThePathToTheirLongestCall) {
-    const auto told = traced_functions_json(traced(30), delay_of(7)).as_object();
-    const auto& rows = told.at("functions").as_array();
+    const auto reported = traced_functions_json(traced(30), delay_of(7)).as_object();
+    const auto& rows = reported.at("functions").as_array();
     ASSERT_EQ(rows.size(), traced_functions_limit);
     EXPECT_EQ(rows[0].at("name"), "f0");
     EXPECT_EQ(rows[0].at("source"), "/src/f.c:12");
     EXPECT_EQ(rows[0].at("path").as_array().at(0), "main");
-    EXPECT_EQ(told.at("called").to_number<int>(), 33);
-    EXPECT_EQ(told.at("own_ns").to_number<int>(), 3'010) << "of all";
-    EXPECT_EQ(told.at("before_breach_ns").to_number<int>(), 3'000);
+    EXPECT_EQ(reported.at("called").to_number<int>(), 33);
+    EXPECT_EQ(reported.at("own_ns").to_number<int>(), 3'010) << "of all";
+    EXPECT_EQ(reported.at("before_breach_ns").to_number<int>(), 3'000);
 }
 
 TEST(TracedFunctionsTest, OtherProcessesAndTracesThatWereCutShortHaveNone) {

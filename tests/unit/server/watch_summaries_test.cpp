@@ -53,7 +53,7 @@ class PartsStore : public ObjectStore {
     }
 };
 
-std::uint64_t told(WatchSummaries& summaries, PartsStore& store, const std::string& id = "a") {
+std::uint64_t reported(WatchSummaries& summaries, PartsStore& store, const std::string& id = "a") {
     auto objects = summaries.read(store, store.watch(id));
     EXPECT_TRUE(objects);
     objects->end_here();
@@ -66,12 +66,12 @@ TEST(WatchSummaries, OfPartsThatWereReadNoneIsReadAgain) {
     PartsStore store;
     store.put(1);
     store.put(2);
-    EXPECT_EQ(told(summaries, store), 2U);
+    EXPECT_EQ(reported(summaries, store), 2U);
     store.put(3);
     store.read.clear();
-    EXPECT_EQ(told(summaries, store), 3U);
+    EXPECT_EQ(reported(summaries, store), 3U);
     EXPECT_EQ(store.read, (std::vector<std::uint32_t>{3}));
-    EXPECT_EQ(told(summaries, store), 3U);
+    EXPECT_EQ(reported(summaries, store), 3U);
     EXPECT_EQ(store.read.size(), 1U);
 }
 
@@ -80,10 +80,10 @@ TEST(WatchSummaries, APartThatComesLateHasAllReadAnew) {
     PartsStore store;
     store.put(1);
     store.put(3);
-    EXPECT_EQ(told(summaries, store), 2U);
+    EXPECT_EQ(reported(summaries, store), 2U);
     store.put(2);
     store.read.clear();
-    EXPECT_EQ(told(summaries, store), 3U);
+    EXPECT_EQ(reported(summaries, store), 3U);
     EXPECT_EQ(store.read, (std::vector<std::uint32_t>{1, 2, 3}));
 }
 
@@ -92,12 +92,12 @@ TEST(WatchSummaries, PartsThatWereRemovedForTheirSizeAreNotWaitedFor) {
     PartsStore store;
     for (std::uint32_t number = 1; number <= 4; ++number) store.put(number);
     store.parts.erase(2);
-    EXPECT_EQ(told(summaries, store), 3U);
+    EXPECT_EQ(reported(summaries, store), 3U);
     store.put(5);
     store.parts.erase(3);
     store.read.clear();
     // The third is cached from before.
-    EXPECT_EQ(told(summaries, store), 4U);
+    EXPECT_EQ(reported(summaries, store), 4U);
     EXPECT_EQ(store.read, (std::vector<std::uint32_t>{5}));
 }
 
@@ -106,11 +106,11 @@ TEST(WatchSummaries, WhatManyPartsCameToIsReadAnewFromThoseThatAreLeft) {
     store.put(1);
     store.put(2);
     WatchSummaries summaries(store.parts[1].size() + store.parts[2].size());
-    EXPECT_EQ(told(summaries, store), 2U);
+    EXPECT_EQ(reported(summaries, store), 2U);
     store.put(3);
     store.parts.erase(2);
     store.read.clear();
-    EXPECT_EQ(told(summaries, store), 2U);
+    EXPECT_EQ(reported(summaries, store), 2U);
     EXPECT_EQ(store.read, (std::vector<std::uint32_t>{3, 1, 3}));
 }
 
@@ -118,11 +118,11 @@ TEST(WatchSummaries, TheOneAskedForLongestAgoIsForgotten) {
     WatchSummaries summaries;
     PartsStore store;
     store.put(1);
-    for (std::size_t i = 0; i <= WatchSummaries::kept_limit; ++i) told(summaries, store, std::to_string(i));
+    for (std::size_t i = 0; i <= WatchSummaries::kept_limit; ++i) reported(summaries, store, std::to_string(i));
     store.read.clear();
-    EXPECT_EQ(told(summaries, store, "1"), 1U);
+    EXPECT_EQ(reported(summaries, store, "1"), 1U);
     EXPECT_TRUE(store.read.empty());
-    EXPECT_EQ(told(summaries, store, "0"), 1U);
+    EXPECT_EQ(reported(summaries, store, "0"), 1U);
     EXPECT_EQ(store.read.size(), 1U);
 }
 

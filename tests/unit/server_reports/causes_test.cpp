@@ -392,14 +392,14 @@ TEST(Causes, are_the_same_again_and_in_any_order_of_runs) {
 TEST(Causes, limits_are_kept_and_counted) {
     const auto runs = simulate(small(Plant::Cpu));
     CauseOptions options;
-    options.most_entries = 1000;
+    options.max_entries = 1000;
     EXPECT_GT(causes_of(runs, options).runs_left_out, 300);
     options = {};
-    options.most_nodes = 5;
+    options.max_nodes = 5;
     const CauseReport report = causes_of(runs, options);
     EXPECT_GT(report.paths_cut, 0);
     options = {};
-    options.most_causes = 1;
+    options.max_causes = 1;
     EXPECT_EQ(causes_of(runs, options).causes.size(), 1);
 }
 

@@ -52,14 +52,14 @@ ChangeOptions counts(std::vector<std::size_t> cycles = {}) {
     ChangeOptions options;
     options.kind = LevelKind::Count;
     options.cycles = std::move(cycles);
-    options.least_change = 0.25;
+    options.min_change = 0.25;
     return options;
 }
 
 ChangeOptions durations() {
     ChangeOptions options;
     options.cycles = {24, 168};
-    options.least_change = 0.1;
+    options.min_change = 0.1;
     return options;
 }
 

@@ -68,7 +68,7 @@ TEST_F(ObjectsContract, PartsComeInAnyOrderAndAreGivenInTheirs) {
 }
 
 // Lines as the daemon writes them.
-std::string told_lines(bool first, std::uint64_t calls, std::optional<std::uint64_t> failures) {
+std::string reported_lines(bool first, std::uint64_t calls, std::optional<std::uint64_t> failures) {
     std::string lines;
     const auto add_line = [&](const boost::json::object& object) { lines += boost::json::serialize(object) + "\n"; };
     if (first) {
@@ -89,12 +89,12 @@ std::string told_lines(bool first, std::uint64_t calls, std::optional<std::uint6
 
 TEST_F(ObjectsContract, AWatchHasTheFiguresOfThePartsThatCame) {
     EXPECT_FALSE(must(store_->object_watch(watch)));
-    EXPECT_TRUE(add(watch, 1, told_lines(true, 3, 2)));
-    EXPECT_TRUE(add(watch, 4, told_lines(false, 5, 9)));
+    EXPECT_TRUE(add(watch, 1, reported_lines(true, 3, 2)));
+    EXPECT_TRUE(add(watch, 4, reported_lines(false, 5, 9)));
     // Older figures that arrive later do not replace newer ones, and a part that exists does not
     // count again.
-    EXPECT_TRUE(add(watch, 2, told_lines(false, 1, 4)));
-    EXPECT_TRUE(add(watch, 2, told_lines(false, 100, 400)));
+    EXPECT_TRUE(add(watch, 2, reported_lines(false, 1, 4)));
+    EXPECT_TRUE(add(watch, 2, reported_lines(false, 100, 400)));
     const auto found = must(store_->object_watch(watch));
     ASSERT_TRUE(found);
     EXPECT_EQ(found->began_realtime_ns, monday - 5);
@@ -113,9 +113,9 @@ TEST_F(ObjectsContract, AWatchHasTheFiguresOfThePartsThatCame) {
 
 TEST_F(ObjectsContract, FiguresAreThoseOfPartsThatAreKeptNoLongerToo) {
     const std::string large = "{\"odd\":\"" + std::string(5 << 20, 'x') + "\"}\n";
-    EXPECT_TRUE(add(watch, 1, told_lines(true, 1, {})));
+    EXPECT_TRUE(add(watch, 1, reported_lines(true, 1, {})));
     for (std::uint32_t number = 2; number <= 6; ++number)
-        EXPECT_TRUE(add(watch, number, large + told_lines(false, 1, 1)));
+        EXPECT_TRUE(add(watch, number, large + reported_lines(false, 1, 1)));
     EXPECT_EQ(numbers(), "1 4 5 6 ");
     const auto found = must(store_->object_watch(watch));
     ASSERT_TRUE(found);

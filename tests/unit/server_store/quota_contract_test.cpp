@@ -19,7 +19,7 @@ class QuotaContract : public StoreTest {
         if (backend_->takes_several_servers()) another_ = must(backend_->open());
         other_ = another_ ? another_.get() : store_.get();
     }
-    std::uint64_t most(std::uint64_t on_day) { return must(store_->quota_use(on_day)).most_bytes; }
+    std::uint64_t most(std::uint64_t on_day) { return must(store_->quota_use(on_day)).max_bytes; }
 
     std::unique_ptr<Store> another_;
     Store* other_ = nullptr;
@@ -41,7 +41,7 @@ TEST_F(QuotaContract, EachSenderAndEachDayHasItsOwn) {
     EXPECT_TRUE(must(store_->take_quota("a", today + 1, 70, 100)));
     const QuotaUse use = must(other_->quota_use(today));
     EXPECT_EQ(use.senders, 2U);
-    EXPECT_EQ(use.most_bytes, 100U);
+    EXPECT_EQ(use.max_bytes, 100U);
     EXPECT_EQ(most(today + 1), 70U);
     EXPECT_EQ(must(store_->quota_use(today + 2)).senders, 0U);
 }

@@ -33,16 +33,16 @@ class RulesContract : public StoreTest {
     // Subjects of the message that was made; empty if none was made.
     std::string note(const RuleLook& look) { return note(*store_, look); }
     static std::string note(Store& store, const RuleLook& look) {
-        std::string told;
+        std::string reported;
         const bool made = must(store.note_findings(look, [&](const auto& news, std::uint64_t left_out) {
-            told.clear();
+            reported.clear();
             for (const KeptFinding& kept : news)
-                told += kept.finding.subject + (kept.ended_realtime_ns > 0 ? " over, " : ", ");
-            if (left_out > 0) told += std::to_string(left_out) + " more";
-            return told;
+                reported += kept.finding.subject + (kept.ended_realtime_ns > 0 ? " over, " : ", ");
+            if (left_out > 0) reported += std::to_string(left_out) + " more";
+            return reported;
         }));
-        EXPECT_EQ(made, !told.empty());
-        return made ? told : "";
+        EXPECT_EQ(made, !reported.empty());
+        return made ? reported : "";
     }
     std::optional<StoredMessage> take(std::uint64_t now_ns) {
         return must(store_->take_message(now_ns, std::chrono::seconds(60)));
@@ -134,7 +134,7 @@ TEST_F(RulesContract, WhatComesWhileAMessageWaitsOrInQuietHoursIsToldTogetherLat
     EXPECT_EQ(note(look_at(made, monday + second, {{"a", ""}, {"b", ""}})), "") << "the first is not delivered yet";
     deliver(monday + second);
     RuleLook quiet = look_at(made, monday + 2 * second, {{"a", ""}, {"b", ""}, {"c", ""}});
-    quiet.may_tell = false;
+    quiet.may_report = false;
     EXPECT_EQ(note(quiet), "");
     EXPECT_EQ(note(look_at(made, monday + 3 * second, {{"b", ""}, {"d", ""}})), "b, c over, d, ");
 }
@@ -144,7 +144,7 @@ TEST_F(RulesContract, EndsAreToldWhereWanted) {
     EXPECT_EQ(note(look_at(made, monday, {{"a", ""}})), "a, ");
     deliver(monday);
     RuleLook gone = look_at(made, monday + hour, {});
-    gone.tells_ends = true;
+    gone.reports_ends = true;
     gone.ends_after_ns = 2 * hour;
     EXPECT_EQ(note(gone), "") << "it may come back";
     gone.at_realtime_ns = monday + 2 * hour;
@@ -225,7 +225,7 @@ TEST_F(RulesContract, AMessageIsTriedAgainUnderItsIdUntilItIsSettled) {
     third->state = MessageState::Delivered;
     EXPECT_TRUE(must(store_->settle_message(*third, monday + 71 * second)));
     const auto state = must(store_->find_rule(made.id));
-    EXPECT_EQ(state->told_realtime_ns, monday + 71 * second);
+    EXPECT_EQ(state->reported_realtime_ns, monday + 71 * second);
     EXPECT_EQ(state->failed_realtime_ns, monday + second);
     EXPECT_THAT((std::vector{state->delivered, state->given_up}), ElementsAre(1U, 0U));
     EXPECT_EQ(state->failure, "");

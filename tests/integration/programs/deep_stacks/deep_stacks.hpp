@@ -26,7 +26,7 @@ struct Planted;
 using Work = void (*)(Planted&);
 using Climb = void (*)(int frames, Planted& planted);
 
-inline constexpr int most_frames = 600;
+inline constexpr int max_frames = 600;
 inline constexpr std::size_t own_stack_bytes = 1U << 20;
 
 // One planted thread.
@@ -46,7 +46,7 @@ struct Planted {
     pid_t pid = 0;
     pid_t tid = 0;
     int base_count = 0;  // the noted frames, innermost first; base_count is set last
-    void* base[most_frames] = {};
+    void* base[max_frames] = {};
     std::atomic<bool> ready{false};
 };
 

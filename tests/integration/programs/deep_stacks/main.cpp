@@ -30,7 +30,7 @@ struct Noting {
 _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* argument) {
     auto& noting = *static_cast<Noting*>(argument);
     const auto address = _Unwind_GetIP(context);
-    if (address == 0 || noting.count == deep::most_frames) return _URC_END_OF_STACK;
+    if (address == 0 || noting.count == deep::max_frames) return _URC_END_OF_STACK;
     if (noting.skip > 0)
         --noting.skip;
     else

@@ -211,7 +211,7 @@ TEST_F(BrokenReader, ThatHangs) {
 TEST_F(BrokenReader, ThatKeepsOthersWaiting) {
     write_script(greeting + "read line <&4");
     FileReaderOptions options = options_for(script_);
-    options.most_processes = 1;
+    options.max_processes = 1;
     FileReader reader(options);
     const auto file = open_regular_file(library);
     std::atomic<bool> given_up{false};
@@ -234,7 +234,7 @@ TEST_F(BrokenReader, ThatKeepsOthersWaiting) {
 TEST_F(BrokenReader, ThatIsStuckIsNotFollowedByOthersWithoutEnd) {
     write_script(greeting + "read line <&4");
     FileReaderOptions options = options_for(script_);
-    options.most_stuck = 0;
+    options.max_stuck = 0;
     FileReader reader(options);
     const auto file = open_regular_file(library);
     const auto answer = reader.program(file->get(), library);

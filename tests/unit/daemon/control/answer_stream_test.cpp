@@ -7,11 +7,11 @@ namespace lagtrap::daemon::answer_stream_test {
 namespace {
 
 TEST(AnswerStreamTest, LinesComeInTheirOrder) {
-    int told = 0;
-    AnswerStream stream([&] { ++told; });
+    int reported = 0;
+    AnswerStream stream([&] { ++reported; });
     EXPECT_TRUE(stream.say("one"));
     EXPECT_TRUE(stream.say("two"));
-    EXPECT_EQ(told, 2);
+    EXPECT_EQ(reported, 2);
     EXPECT_EQ(stream.take(), "one\ntwo\n");
     EXPECT_EQ(stream.take(), "");
     EXPECT_FALSE(stream.ended());
@@ -30,14 +30,14 @@ TEST(AnswerStreamTest, SlowClientMissesLinesButNotTheLast) {
 }
 
 TEST(AnswerStreamTest, NothingIsKeptForAClientThatIsGone) {
-    int told = 0;
-    AnswerStream stream([&] { ++told; });
+    int reported = 0;
+    AnswerStream stream([&] { ++reported; });
     stream.note_gone();
     EXPECT_TRUE(stream.is_unwanted());
     EXPECT_FALSE(stream.say("one"));
     stream.end("last");
     EXPECT_EQ(stream.take(), "");
-    EXPECT_EQ(told, 0);
+    EXPECT_EQ(reported, 0);
 }
 
 }  // namespace

@@ -31,15 +31,15 @@ class GoroutineLooksTest : public testing::Test {
     GoroutineLooksTest() { memory_.may_answer = let_.get_future().share(); }
     FrameState ask(Looks::Age age) { return looks_.state_of(frame_, 1, Looks::Asked::Call, age, monotonic_ns()); }
     void await_answer() {
-        std::promise<void> told;
-        bool is_told = false;
+        std::promise<void> reported;
+        bool is_reported = false;
         looks_.tell(this, [&] {
-            if (!is_told) told.set_value();
-            is_told = true;
+            if (!is_reported) reported.set_value();
+            is_reported = true;
         });
         let_.set_value();
-        told.get_future().wait();
-        looks_.stop_telling(this);
+        reported.get_future().wait();
+        looks_.stop_reporting(this);
     }
 
     Memory memory_;

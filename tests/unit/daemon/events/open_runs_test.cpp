@@ -54,7 +54,7 @@ class OpenRunsTest : public ::testing::Test {
         slot.run.begin_pid = static_cast<std::uint32_t>(::getpid());
         slot.run.begin_tid = static_cast<std::uint32_t>(::gettid());
         slot.run.begin_ns = slot.run.begin_hit_ns = now_ns_ - 1000;
-        slot.deadline_ns = deadline_ns & ~LAGTRAP_DEADLINE_TOLD;
+        slot.deadline_ns = deadline_ns & ~LAGTRAP_DEADLINE_REPORTED;
         tag(index) = index / LAGTRAP_BUCKET_SLOTS << 8 | 1;  // in its first bucket
         runs_->table().want_visit(index, 1);
         return slot;
@@ -82,7 +82,7 @@ class OpenRunsTest : public ::testing::Test {
     MappedMap tags_memory_, slots_memory_;
     std::optional<OpenRuns> runs_;
     std::vector<settings::Event> events_;
-    std::uint64_t now_ns_ = monotonic_ns() & ~LAGTRAP_DEADLINE_TOLD;
+    std::uint64_t now_ns_ = monotonic_ns() & ~LAGTRAP_DEADLINE_REPORTED;
     const OpenRuns::IsBelieved believed_ = [](std::uint32_t) { return true; };
 };
 
@@ -110,25 +110,26 @@ TEST_F(OpenRunsTest, TellsOfAnOverdueRunOnce) {
 TEST_F(OpenRunsTest, AnEndAndALookAtOnceTellOfADelayOnce) {
     constexpr int rounds = 2000;
     std::atomic<int> round{0}, ended{0};
-    int told_by_end = 0;
+    int reported_by_end = 0;
     // Removes the deadline as end_run() does.
     std::thread ending([&] {
         for (int number = 1; number <= rounds; ++number) {
             while (round.load() != number) std::this_thread::yield();
             auto& slot = static_cast<lagtrap_slot*>(slots_memory_.at)[17];
-            if (!(__atomic_exchange_n(&slot.deadline_ns, 0, __ATOMIC_SEQ_CST) & LAGTRAP_DEADLINE_TOLD)) ++told_by_end;
+            if (!(__atomic_exchange_n(&slot.deadline_ns, 0, __ATOMIC_SEQ_CST) & LAGTRAP_DEADLINE_REPORTED))
+                ++reported_by_end;
             ended.store(number);
         }
     });
-    std::size_t told_by_look = 0;
+    std::size_t reported_by_look = 0;
     for (int number = 1; number <= rounds; ++number) {
         open(17, 0, now_ns_ - 2);
         round.store(number);
-        told_by_look += look(OpenRuns::Tell::Everything).overdue.size();
+        reported_by_look += look(OpenRuns::Tell::Everything).overdue.size();
         while (ended.load() != number) std::this_thread::yield();
     }
     ending.join();
-    EXPECT_EQ(told_by_look + static_cast<std::size_t>(told_by_end), static_cast<std::size_t>(rounds));
+    EXPECT_EQ(reported_by_look + static_cast<std::size_t>(reported_by_end), static_cast<std::size_t>(rounds));
 }
 
 TEST_F(OpenRunsTest, KeepsWhatItShallNotTellYet) {
@@ -355,7 +356,7 @@ TEST_F(OpenRunsTest, PassesOverWhatProvesNothing) {
     const auto counts = runs_->count(now_ns_);
     EXPECT_EQ(counts.at(0).open, 1U);
     EXPECT_EQ(counts.at(0).overdue, 0U);
-    EXPECT_EQ(counts.at(2).told, 1U);
+    EXPECT_EQ(counts.at(2).reported, 1U);
 }
 
 TEST_F(OpenRunsTest, ARunThatIsBeingEndedIsNoLongerThere) {
@@ -408,13 +409,13 @@ TEST_F(OpenRunsTest, ARunThatTakesThePlaceOfAnotherIsVisited) {
 // A begin lowers the time of its bucket after it has claimed its slot, at any moment of a visit.
 TEST_F(OpenRunsTest, NoBeginGoesUnseen) {
     constexpr std::uint64_t rounds = 1'000;
-    std::atomic<std::uint64_t> begun{0}, told{0};
+    std::atomic<std::uint64_t> begun{0}, reported{0};
     const auto tid = static_cast<std::uint32_t>(::gettid());
     std::thread beginning([&] {
         for (std::uint64_t round = 1; round <= rounds; ++round) {
             open(17, 0, now_ns_ - 2).run.begin_tid = tid;
             begun.store(round);
-            while (told.load() != round) std::this_thread::yield();
+            while (reported.load() != round) std::this_thread::yield();
             tag(17) = 0;
         }
     });
@@ -425,7 +426,7 @@ TEST_F(OpenRunsTest, NoBeginGoesUnseen) {
             overdue += look(OpenRuns::Tell::Everything).overdue.size();
         seen += overdue;
         while (begun.load() != round) std::this_thread::yield();
-        told.store(round);
+        reported.store(round);
     }
     beginning.join();
     EXPECT_EQ(seen, rounds);

@@ -133,7 +133,7 @@ TEST_F(Takeover, TakesBackWhatEndedMeanwhile) {
     EXPECT_EQ(after.find(lagtrap_run_tag(100, 0, 0, 0)), -1);
     EXPECT_GE(after.find(lagtrap_run_tag(200, 0, 0, 0)), 0) << "that one is the new programs' own";
     EXPECT_EQ(moves.counts().at(0).taken, 0U);
-    EXPECT_EQ(moves.counts().at(0).told, 0U);
+    EXPECT_EQ(moves.counts().at(0).reported, 0U);
 }
 
 TEST_F(Takeover, YieldsToARunOfTheSameKey) {

@@ -9,8 +9,8 @@ namespace {
 
 using calls::Runtime;
 
-lagtrap_runtime_function told(std::uint32_t number, const std::string& scope, const std::string& name,
-                              const std::string& file = "", std::uint64_t line = 0) {
+lagtrap_runtime_function reported(std::uint32_t number, const std::string& scope, const std::string& name,
+                                  const std::string& file = "", std::uint64_t line = 0) {
     lagtrap_runtime_function function{};
     function.number = number;
     function.line = line;
@@ -22,14 +22,14 @@ lagtrap_runtime_function told(std::uint32_t number, const std::string& scope, co
 
 TEST(RuntimeFunctionsTest, TheyAreNumberedBehindThoseOfMachineCode) {
     RuntimeFunctions functions(5, "", "");
-    const auto first = functions.take(told(5, "Cart", "add", "/srv/cart.rb", 7), Runtime::Ruby, false);
+    const auto first = functions.take(reported(5, "Cart", "add", "/srv/cart.rb", 7), Runtime::Ruby, false);
     ASSERT_TRUE(first);
     EXPECT_EQ(first->name, "Cart#add");
     EXPECT_EQ(first->module, "Ruby");
     EXPECT_EQ(first->source, "/srv/cart.rb");
     EXPECT_EQ(first->line, 7U);
-    EXPECT_FALSE(functions.take(told(6, "java/util/HashMap", "put"), Runtime::Java, false));
-    ASSERT_TRUE(functions.take(told(7, "org/shop/Cart", "add"), Runtime::Java, false));
+    EXPECT_FALSE(functions.take(reported(6, "java/util/HashMap", "put"), Runtime::Java, false));
+    ASSERT_TRUE(functions.take(reported(7, "org/shop/Cart", "add"), Runtime::Java, false));
     EXPECT_EQ(functions.number_of(3), 3U) << "machine code's";
     EXPECT_EQ(functions.number_of(5), 5U);
     EXPECT_EQ(functions.number_of(6), std::nullopt);
@@ -43,11 +43,11 @@ TEST(RuntimeFunctionsTest, TheyAreNumberedBehindThoseOfMachineCode) {
 
 TEST(RuntimeFunctionsTest, PatternsMoveThemEitherWay) {
     RuntimeFunctions functions(0, "HashMap\\.put|#times", "secret|vendor/");
-    EXPECT_TRUE(functions.take(told(0, "java/util/HashMap", "put"), Runtime::Java, false));
-    EXPECT_FALSE(functions.take(told(1, "java/util/HashMap", "get"), Runtime::Java, false));
-    EXPECT_TRUE(functions.take(told(2, "Integer", "times", "/srv/cart.rb", 3), Runtime::Ruby, true));
-    EXPECT_FALSE(functions.take(told(3, "org/shop/Cart", "secret"), Runtime::Java, false));
-    EXPECT_FALSE(functions.take(told(4, "Cart", "add", "/srv/vendor/cart.rb", 3), Runtime::Ruby, false));
+    EXPECT_TRUE(functions.take(reported(0, "java/util/HashMap", "put"), Runtime::Java, false));
+    EXPECT_FALSE(functions.take(reported(1, "java/util/HashMap", "get"), Runtime::Java, false));
+    EXPECT_TRUE(functions.take(reported(2, "Integer", "times", "/srv/cart.rb", 3), Runtime::Ruby, true));
+    EXPECT_FALSE(functions.take(reported(3, "org/shop/Cart", "secret"), Runtime::Java, false));
+    EXPECT_FALSE(functions.take(reported(4, "Cart", "add", "/srv/vendor/cart.rb", 3), Runtime::Ruby, false));
 }
 
 TEST(RuntimeFunctionsTest, TheWatchedProgramsTextsAreBounded) {

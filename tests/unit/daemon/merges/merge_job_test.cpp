@@ -46,14 +46,14 @@ class MergeJobTest : public ::testing::Test {
     Result<MergedBundle> run(const std::string& commands) {
         boost::asio::io_context context;
         std::optional<Result<MergedBundle>> outcome;
-        int told = 0;
+        int reported = 0;
         const auto started = MergeJob::start(context, helper(commands), task_, [&](Result<MergedBundle> merged) {
             outcome = std::move(merged);
-            ++told;
+            ++reported;
         });
         if (!started) return started.error();
         context.run();
-        EXPECT_EQ(told, 1);
+        EXPECT_EQ(reported, 1);
         EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
         return *outcome;
     }

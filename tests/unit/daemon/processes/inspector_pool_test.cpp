@@ -18,7 +18,7 @@
 
 #include "binaries/reader/file_reader.hpp"
 #include "core/files.hpp"
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 #include "daemon/processes/inspector_service.hpp"
 #include "tests/unit/test_paths.hpp"
 
@@ -215,8 +215,8 @@ TEST(InspectorPool, WhatMayBeStuckFitsIntoTheTasksOfTheUnit) {
     const HelperLimits helpers;
     const binaries::FileReaderOptions readers;
     const std::size_t threads = 40, merge = 4;
-    EXPECT_LE(threads + merge + helpers.helpers + helpers.stuck + helpers.reserved_stuck + readers.most_processes +
-                  readers.most_stuck + left_calls_limit,
+    EXPECT_LE(threads + merge + helpers.helpers + helpers.stuck + helpers.reserved_stuck + readers.max_processes +
+                  readers.max_stuck + left_calls_limit,
               tasks);
 }
 

@@ -196,18 +196,18 @@ TEST_F(FileSightingsTest, RoomIsGivenBackWithTheLastProcessOfAFile) {
 }
 
 TEST_F(FileSightingsTest, ChangesAreTold) {
-    int told = 0;
-    const auto subscriber = sightings.subscribe([&] { ++told; });
+    int reported = 0;
+    const auto subscriber = sightings.subscribe([&] { ++reported; });
     (void)sightings.want({"*/app"});
     map(1, "/usr/bin/other");
-    EXPECT_EQ(told, 0);
+    EXPECT_EQ(reported, 0);
     map(1, "/usr/bin/app");
     map(1, "/usr/bin/app");
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(reported, 1);
     EXPECT_EQ(sightings.version(), 1);
     sightings.unsubscribe(subscriber);
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(reported, 1);
 }
 
 }  // namespace

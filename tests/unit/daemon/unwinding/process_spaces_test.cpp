@@ -240,7 +240,7 @@ TEST_F(ProcessSpacesTest, TheFilesOfARealProcessGetTables) {
 TEST_F(ProcessSpacesTest, WhoWaitsForAProcessIsToldWhenItsTablesAreThere) {
     const auto pid = static_cast<std::uint32_t>(::getpid());
     EXPECT_EQ(spaces.files_to_come(pid), std::nullopt);
-    spaces.hurry(pid);
+    spaces.prioritize(pid);
     take_scan_of(pid);
     const auto all = spaces.files_to_come(pid);
     ASSERT_TRUE(all);
@@ -258,7 +258,7 @@ TEST_F(ProcessSpacesTest, WhoWaitsForAProcessIsToldWhenItsTablesAreThere) {
     EXPECT_EQ(spaces.files_to_come(pid), 1U) << "the kernel side is yet to be told";
     publish();
     EXPECT_EQ(spaces.files_to_come(pid), 0U);
-    spaces.forget_hurry(pid);
+    spaces.forget_priority(pid);
     exit(pid);
     EXPECT_EQ(spaces.files_to_come(pid), std::nullopt);
 }

@@ -39,7 +39,7 @@ class MergeFunctions : public Merge {
         ended.length_ns = 99;
         ended.not_sent = 5;
         ended.too_deep = 6;
-        ended.least_ns = 20;
+        ended.min_ns = 20;
         ended.totals = std::move(totals);
         say(calls::to_json(ended));
     }
@@ -70,8 +70,8 @@ TEST_F(MergeFunctions, CallsAreSlicesAndCountsAreInTheSystemFile) {
     EXPECT_EQ(counts->window_ns, 7U);
     EXPECT_EQ(counts->watched, 3U);
     EXPECT_EQ(counts->taken_out, 1U);
-    EXPECT_EQ(counts->told, 2U);
-    EXPECT_EQ(counts->not_told, 5U);
+    EXPECT_EQ(counts->reported, 2U);
+    EXPECT_EQ(counts->not_reported, 5U);
     EXPECT_EQ(counts->too_deep, 6U);
     ASSERT_EQ(counts->functions.size(), 2U);
     EXPECT_EQ(counts->functions[0].name, "f1") << "the one with most own time";

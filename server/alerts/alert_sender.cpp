@@ -1,12 +1,12 @@
-#include "server/tell/teller.hpp"
+#include "server/alerts/alert_sender.hpp"
 
 #include <fmt/format.h>
 
 #include "core/clock.hpp"
 #include "core/duration.hpp"
-#include "server/tell/conditions.hpp"
-#include "server/tell/delivery.hpp"
-#include "server/tell/message.hpp"
+#include "server/alerts/conditions.hpp"
+#include "server/alerts/delivery.hpp"
+#include "server/alerts/message.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -30,9 +30,9 @@ Result<RuleLook> look_of(const StoredRule& stored, const Rule& rule, std::uint64
     look.at_realtime_ns = now_ns;
     if (rule.quiet) {
         TRY_ASSIGN(const bool quiet, rule.quiet->holds(now_ns));
-        look.may_tell = !quiet;
+        look.may_report = !quiet;
     }
-    look.tells_ends = rule.tell_ends || rule.way == Way::Alertmanager;
+    look.reports_ends = rule.report_ends || rule.way == Way::Alertmanager;
     look.repeat_ns = rule.way == Way::Alertmanager ? alert_repeat_ns : rule.repeat_ns;
     look.ends_after_ns = is_of_a_cause(rule.condition) ? 0 : wavering_ns;
     look.findings_limit = findings_of_message;
@@ -41,12 +41,12 @@ Result<RuleLook> look_of(const StoredRule& stored, const Rule& rule, std::uint64
 
 }  // namespace
 
-void Teller::start() {
-    threads_.emplace_back([this] { work(&Teller::look_once); });
-    threads_.emplace_back([this] { work(&Teller::send_once); });
+void AlertSender::start() {
+    threads_.emplace_back([this] { work(&AlertSender::look_once); });
+    threads_.emplace_back([this] { work(&AlertSender::send_once); });
 }
 
-void Teller::stop() {
+void AlertSender::stop() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -56,7 +56,7 @@ void Teller::stop() {
     threads_.clear();
 }
 
-void Teller::wake() {
+void AlertSender::wake() {
     {
         const std::lock_guard lock(mutex_);
         ++wakes_;
@@ -64,7 +64,7 @@ void Teller::wake() {
     came_.notify_all();
 }
 
-void Teller::work(Result<bool> (Teller::*step)(std::uint64_t)) {
+void AlertSender::work(Result<bool> (AlertSender::*step)(std::uint64_t)) {
     for (;;) {
         std::uint64_t seen = 0;
         {
@@ -80,7 +80,7 @@ void Teller::work(Result<bool> (Teller::*step)(std::uint64_t)) {
     }
 }
 
-Result<bool> Teller::look_once(std::uint64_t now_realtime_ns) {
+Result<bool> AlertSender::look_once(std::uint64_t now_realtime_ns) {
     TRY_ASSIGN(const auto stored, store_.take_rule(now_realtime_ns, options_.interval));
     if (!stored) return false;
     const Status looked = look_at(*stored, now_realtime_ns);
@@ -91,7 +91,7 @@ Result<bool> Teller::look_once(std::uint64_t now_realtime_ns) {
     return true;
 }
 
-Status Teller::look_at(const StoredRule& stored, std::uint64_t now_ns) {
+Status AlertSender::look_at(const StoredRule& stored, std::uint64_t now_ns) {
     TRY_ASSIGN(const Rule rule, parse_rule(stored.definition));
     TRY_ASSIGN(RuleLook noted, look_of(stored, rule, now_ns));
     TRY_ASSIGN(noted.found, look(store_, rule, stored.since_realtime_ns, now_ns));
@@ -103,7 +103,7 @@ Status Teller::look_at(const StoredRule& stored, std::uint64_t now_ns) {
     return success();
 }
 
-Result<bool> Teller::send_once(std::uint64_t now_realtime_ns) {
+Result<bool> AlertSender::send_once(std::uint64_t now_realtime_ns) {
     TRY_ASSIGN(auto message, store_.take_message(now_realtime_ns, lease));
     if (!message) return false;
     const Status sent = send(*message, now_realtime_ns);
@@ -131,7 +131,7 @@ Result<bool> Teller::send_once(std::uint64_t now_realtime_ns) {
     return true;
 }
 
-Status Teller::send(const StoredMessage& message, std::uint64_t now_ns) {
+Status AlertSender::send(const StoredMessage& message, std::uint64_t now_ns) {
     TRY_ASSIGN(const auto stored, store_.find_rule(message.rule));
     if (!stored) return make_error(ErrorKind::NotFound, "its rule is gone");
     TRY_ASSIGN(const Rule rule, parse_rule(stored->definition));
@@ -139,7 +139,7 @@ Status Teller::send(const StoredMessage& message, std::uint64_t now_ns) {
     return send_out(outgoing, options_.receivers, stopping_);
 }
 
-std::string teller_metrics(const TellerFigures& figures, const MessageCounts& counts) {
+std::string alert_metrics(const AlertFigures& figures, const MessageCounts& counts) {
     const auto metric = [](const char* type, const char* name, const char* help, std::uint64_t value) {
         return fmt::format("# HELP lagtrap_server_{0} {1}\n# TYPE lagtrap_server_{0} {2}\nlagtrap_server_{0} {3}\n",
                            name, help, type, value);

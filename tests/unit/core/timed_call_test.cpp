@@ -1,4 +1,4 @@
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 
 #include <future>
 #include <memory>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::patience_test {
+namespace lagtrap::timed_call_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -63,4 +63,4 @@ TEST(CallWithin, RefusesMoreThanTheLimit) {
 }
 
 }  // namespace
-}  // namespace lagtrap::patience_test
+}  // namespace lagtrap::timed_call_test

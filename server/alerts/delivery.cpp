@@ -1,9 +1,9 @@
-#include "server/tell/delivery.hpp"
+#include "server/alerts/delivery.hpp"
 
 #include <algorithm>
 
-#include "server/tell/message.hpp"
-#include "server/tell/signature.hpp"
+#include "server/alerts/message.hpp"
+#include "server/alerts/signature.hpp"
 
 namespace lagtrap::server {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/tell/rule.hpp"
+#include "server/alerts/rule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/text.hpp"
-#include "server/tell/time_zone.hpp"
+#include "server/alerts/time_zone.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -187,15 +187,15 @@ Status check_members(const json::object& object, std::string_view condition, std
 }
 
 Status take_condition(const json::object& object, Rule& rule) {
-    constexpr double least_factor = 1.01, most_factor = 1000;
-    constexpr std::uint64_t most_hours = 168, most_runs = 1'000'000'000;
+    constexpr double min_factor = 1.01, max_factor = 1000;
+    constexpr std::uint64_t max_hours = 168, max_runs = 1'000'000'000;
     TRY(take_text(object, "event", name_limit_bytes, rule.event));
     TRY(take_text(object, "host", name_limit_bytes, rule.host));
     TRY(take_number(object, "over_share", 0.00001, 0.99, rule.over_share));
-    TRY(take_number(object, "factor", least_factor, most_factor, rule.factor));
-    TRY(take_integer(object, "hours", 1, most_hours, rule.hours));
-    TRY(take_integer(object, "least_runs", 1, most_runs, rule.least_runs));
-    TRY(take_integer(object, "over_runs", 0, most_runs, rule.over_runs));
+    TRY(take_number(object, "factor", min_factor, max_factor, rule.factor));
+    TRY(take_integer(object, "hours", 1, max_hours, rule.hours));
+    TRY(take_integer(object, "least_runs", 1, max_runs, rule.min_runs));
+    TRY(take_integer(object, "over_runs", 0, max_runs, rule.over_runs));
     TRY(take_integer(object, "silent_ns", minute_ns, 29 * day_ns, rule.silent_ns));
     if (member_of(object, "over_ns") != nullptr) {
         std::uint64_t over_ns = 0;
@@ -276,7 +276,7 @@ Result<Rule> read_rule(const json::object& object) {
     TRY(take_quiet(object, rule));
     if (const json::value* ends = member_of(object, "tell_ends")) {
         if (!ends->is_bool()) return wrong("tell_ends", "true or false");
-        rule.tell_ends = ends->get_bool();
+        rule.report_ends = ends->get_bool();
     }
     if (member_of(object, "repeat_ns") != nullptr)
         TRY(take_integer(object, "repeat_ns", minute_ns, 365 * day_ns, rule.repeat_ns));
@@ -296,7 +296,7 @@ json::object rule_json(const Rule& rule) {
     object["over_share"] = rule.over_share ? json::value(*rule.over_share) : json::value(nullptr);
     object["factor"] = rule.factor ? json::value(*rule.factor) : json::value(nullptr);
     object["hours"] = goes("hours") ? json::value(rule.hours) : json::value(nullptr);
-    object["least_runs"] = goes("least_runs") ? json::value(rule.least_runs) : json::value(nullptr);
+    object["least_runs"] = goes("least_runs") ? json::value(rule.min_runs) : json::value(nullptr);
     object["silent_ns"] = goes("silent_ns") ? json::value(rule.silent_ns) : json::value(nullptr);
     object["over_runs"] = goes("over_runs") ? json::value(rule.over_runs) : json::value(nullptr);
     object["from"] = text_or_nothing(rule.from);
@@ -306,7 +306,7 @@ json::object rule_json(const Rule& rule) {
     object["quiet_from"] = rule.quiet ? json::value(minute_text(rule.quiet->from_min)) : json::value(nullptr);
     object["quiet_to"] = rule.quiet ? json::value(minute_text(rule.quiet->to_min)) : json::value(nullptr);
     object["quiet_zone"] = text_or_nothing(rule.quiet ? rule.quiet->zone : "");
-    object["tell_ends"] = goes("tell_ends") ? json::value(rule.tell_ends) : json::value(nullptr);
+    object["tell_ends"] = goes("tell_ends") ? json::value(rule.report_ends) : json::value(nullptr);
     object["repeat_ns"] = rule.repeat_ns > 0 ? json::value(rule.repeat_ns) : json::value(nullptr);
     return object;
 }
@@ -320,7 +320,7 @@ Result<Rule> parse_rule(const std::string& definition) {
 
 bool same_condition(const Rule& a, const Rule& b) {
     return a.condition == b.condition && a.event == b.event && a.host == b.host && a.over_ns == b.over_ns &&
-           a.over_share == b.over_share && a.factor == b.factor && a.hours == b.hours && a.least_runs == b.least_runs &&
+           a.over_share == b.over_share && a.factor == b.factor && a.hours == b.hours && a.min_runs == b.min_runs &&
            a.silent_ns == b.silent_ns && a.over_runs == b.over_runs;
 }
 

@@ -2,15 +2,15 @@
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
-#include "server/tell/base64.hpp"
-#include "server/tell/conditions.hpp"
-#include "server/tell/delivery.hpp"
-#include "server/tell/message.hpp"
-#include "server/tell/signature.hpp"
-#include "server/tell/teller.hpp"
+#include "server/alerts/alert_sender.hpp"
+#include "server/alerts/base64.hpp"
+#include "server/alerts/conditions.hpp"
+#include "server/alerts/delivery.hpp"
+#include "server/alerts/message.hpp"
+#include "server/alerts/signature.hpp"
 #include "tests/unit/server/store_fixture.hpp"
 
-namespace lagtrap::server::tell_test {
+namespace lagtrap::server::alerts_test {
 namespace {
 
 namespace json = boost::json;
@@ -36,7 +36,7 @@ TEST(Rules, AreReadAndWrittenTheSame) {
         "user": "lagtrap", "quiet_from": "22:30", "quiet_to": "07:00",
         "quiet_zone": "Europe/Berlin", "tell_ends": true, "repeat_ns": 3600000000000})");
     ASSERT_TRUE(rule.ok()) << rule.error().message;
-    EXPECT_EQ(rule->least_runs, 100U);
+    EXPECT_EQ(rule->min_runs, 100U);
     const auto again = parse_rule(json::serialize(rule_json(*rule)));
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_TRUE(same_condition(*rule, *again));
@@ -291,7 +291,7 @@ TEST(Delivery, IsTriedLessAndLessOftenForADay) {
     EXPECT_FALSE(next_attempt_ns(message, midnight_ns).has_value());
 }
 
-class TellerTest : public StoreFixture {
+class AlertSenderTest : public StoreFixture {
   protected:
     std::uint64_t add(const char* definition) {
         StoredRule rule;
@@ -305,17 +305,17 @@ class TellerTest : public StoreFixture {
     std::string log_;
 };
 
-TEST_F(TellerTest, FindsTellsAndSaysWhatFailed) {
+TEST_F(AlertSenderTest, FindsTellsAndSaysWhatFailed) {
     // Nothing listens there.
     const std::uint64_t id = add(R"({"condition": "runs_lost", "way": "webhook", "address": "http://127.0.0.1:1/"})");
     trace::RunBatch batch;
     batch.host = "alpha";
     batch.runs_lost = 5;
     ASSERT_TRUE(store_->add_batch({std::string(64, '0'), 10, midnight_ns, "token"}, batch).ok());
-    Teller teller(*store_, {"https://lagtrap.example", std::chrono::minutes(1)},
-                  [this](const auto& line) { log_ += line; });
-    EXPECT_TRUE(*teller.look_once(midnight_ns + second_ns));
-    EXPECT_FALSE(*teller.look_once(midnight_ns + 2 * second_ns)) << "its minute is not over";
+    AlertSender alert_sender(*store_, {"https://lagtrap.example", std::chrono::minutes(1)},
+                             [this](const auto& line) { log_ += line; });
+    EXPECT_TRUE(*alert_sender.look_once(midnight_ns + second_ns));
+    EXPECT_FALSE(*alert_sender.look_once(midnight_ns + 2 * second_ns)) << "its minute is not over";
     const auto messages = *store_->messages(id);
     ASSERT_THAT(messages, SizeIs(1));
     const auto message = Message::parse(messages[0].body);
@@ -323,20 +323,20 @@ TEST_F(TellerTest, FindsTellsAndSaysWhatFailed) {
     EXPECT_EQ(message->headline(),
               "5 runs were lost on host alpha in the last 2 hours; lagtrap status there says why.");
     EXPECT_EQ(message->findings[0].link, "https://lagtrap.example/?span=24h&host=alpha");
-    EXPECT_TRUE(*teller.send_once(midnight_ns + 3 * second_ns));
+    EXPECT_TRUE(*alert_sender.send_once(midnight_ns + 3 * second_ns));
     const auto rule = *store_->find_rule(id);
     EXPECT_THAT(rule->failure, HasSubstr("127.0.0.1:1"));
     EXPECT_THAT(log_, HasSubstr("was not delivered"));
-    EXPECT_EQ(teller.figures().failures, 1U);
+    EXPECT_EQ(alert_sender.figures().failures, 1U);
 }
 
-TEST_F(TellerTest, ARuleThatCanNotBeReadSaysSo) {
+TEST_F(AlertSenderTest, ARuleThatCanNotBeReadSaysSo) {
     const std::uint64_t id = add("no JSON");
-    Teller teller(*store_, {}, [this](const auto& line) { log_ += line; });
-    EXPECT_TRUE(*teller.look_once(midnight_ns));
+    AlertSender alert_sender(*store_, {}, [this](const auto& line) { log_ += line; });
+    EXPECT_TRUE(*alert_sender.look_once(midnight_ns));
     EXPECT_THAT((*store_->find_rule(id))->look_failure, HasSubstr("JSON"));
-    EXPECT_EQ(teller.figures().look_failures, 1U);
+    EXPECT_EQ(alert_sender.figures().look_failures, 1U);
 }
 
 }  // namespace
-}  // namespace lagtrap::server::tell_test
+}  // namespace lagtrap::server::alerts_test

@@ -1,4 +1,4 @@
-#include "server/tell/message.hpp"
+#include "server/alerts/message.hpp"
 
 #include <charconv>
 #include <ctime>
@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/clock.hpp"
-#include "server/tell/base64.hpp"
-#include "server/tell/conditions.hpp"
+#include "server/alerts/base64.hpp"
+#include "server/alerts/conditions.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -37,7 +37,7 @@ std::uint64_t time_of(const json::object& object, std::string_view name) {
     return time_ns;
 }
 
-json::object finding_json(const ToldFinding& finding) {
+json::object finding_json(const ReportedFinding& finding) {
     return {{"subject", finding.subject},
             {"title", finding.title},
             {"event", text_or_null(finding.event)},
@@ -50,7 +50,7 @@ json::object finding_json(const ToldFinding& finding) {
 
 json::object message_json(const Message& message) {
     json::array findings;
-    for (const ToldFinding& finding : message.findings) findings.push_back(finding_json(finding));
+    for (const ReportedFinding& finding : message.findings) findings.push_back(finding_json(finding));
     return {{"rule", {{"id", std::to_string(message.rule_id)}, {"name", message.rule}}},
             {"condition", name_of(message.condition)},
             {"test", message.test},
@@ -60,7 +60,7 @@ json::object message_json(const Message& message) {
             {"left_out", message.left_out}};
 }
 
-std::string line_of(const ToldFinding& finding) {
+std::string line_of(const ReportedFinding& finding) {
     if (finding.ended_realtime_ns == 0) return finding.title;
     return "Over since " + format_utc(finding.ended_realtime_ns).substr(0, 16) + " UTC: " + finding.title;
 }
@@ -122,7 +122,7 @@ std::string mail_date(std::uint64_t realtime_ns) {
 
 std::string mail_body(const Message& message) {
     std::string text;
-    for (const ToldFinding& finding : message.findings) {
+    for (const ReportedFinding& finding : message.findings) {
         text += line_of(finding) + "\r\n";
         if (!finding.link.empty()) text += finding.link + "\r\n";
         text += "\r\n";
@@ -186,7 +186,7 @@ Message message_of(const StoredRule& stored, const Rule& rule, const std::vector
 Message test_message_of(const StoredRule& stored, const Rule& rule, std::uint64_t at_realtime_ns,
                         const std::string& public_url) {
     Message message{stored.name, stored.id, rule.condition, true, at_realtime_ns, {}, 0};
-    ToldFinding finding;
+    ReportedFinding finding;
     finding.subject = "test";
     finding.title = fmt::format("This is a test of the rule {}. It found nothing.", stored.name);
     finding.link = public_url.empty() ? "" : public_url + "/rules";
@@ -203,7 +203,7 @@ std::string webhook_body(const std::string& id, const Message& message) {
 
 std::string slack_body(const Message& message) {
     std::string text = fmt::format("*{}*", slack_text(message.rule));
-    for (const ToldFinding& finding : message.findings) {
+    for (const ReportedFinding& finding : message.findings) {
         text += "\n\u2022 " + slack_text(line_of(finding));
         if (!finding.link.empty()) text += " <" + slack_text(finding.link) + "|open>";
     }
@@ -213,7 +213,7 @@ std::string slack_body(const Message& message) {
 
 std::string alertmanager_body(const Message& message, std::uint64_t until_realtime_ns) {
     json::array alerts;
-    for (const ToldFinding& finding : message.findings) {
+    for (const ReportedFinding& finding : message.findings) {
         json::object labels{{"alertname", alert_name(message)}, {"rule", message.rule}};
         for (const auto& [name, text] :
              {std::pair("event", &finding.event), std::pair("host", &finding.host), std::pair("cause", &finding.cause)})

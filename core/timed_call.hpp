@@ -25,17 +25,17 @@ inline constexpr unsigned left_calls_limit = 16;
 // result. `doing` names the call in errors. ErrorKind::Busy if too many such calls have not
 // returned.
 template <typename T>
-[[nodiscard]] Result<T> call_within(std::chrono::milliseconds patience, const std::string& doing,
+[[nodiscard]] Result<T> call_within(std::chrono::milliseconds timeout, const std::string& doing,
                                     std::function<Result<T>()> call) {
     auto task = std::make_shared<std::packaged_task<Result<T>()>>(std::move(call));
     auto given = task->get_future();
     if (!run_apart([task] { (*task)(); }))
         return make_error(ErrorKind::Busy, doing + ": too many calls wait for file systems that do not answer");
     task.reset();
-    if (given.wait_for(patience) != std::future_status::ready)
+    if (given.wait_for(timeout) != std::future_status::ready)
         return make_error(ErrorKind::Timeout,
                           doing + ": no answer from its file system within " +
-                              std::to_string(std::chrono::ceil<std::chrono::seconds>(patience).count()) + " s");
+                              std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count()) + " s");
     return given.get();
 }
 

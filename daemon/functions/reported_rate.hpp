@@ -11,12 +11,12 @@
 namespace lagtrap::daemon {
 
 // Use it on one thread.
-class ToldRate {
+class ReportedRate {
   public:
     // Average upper bound for the size of a call in a line.
     static constexpr std::uint64_t bytes_of_call = 90;
 
-    ToldRate(std::chrono::nanoseconds least, std::uint64_t bytes_per_second)
+    ReportedRate(std::chrono::nanoseconds least, std::uint64_t bytes_per_second)
         : wanted_(least), least_(least), calls_per_second_(bytes_per_second / bytes_of_call) {}
 
     // True if this call may be reported. Up to one second's share may be used at once.

@@ -1,8 +1,8 @@
-#include "daemon/functions/told_rate.hpp"
+#include "daemon/functions/reported_rate.hpp"
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon::told_rate_test {
+namespace lagtrap::daemon::reported_rate_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -15,7 +15,7 @@ calls::TracedCall ended_at(std::uint64_t at_ns) {
 }
 
 TEST(ToldRateTest, NoMoreThanASecondsShareAtOnceAndItsShareASecond) {
-    ToldRate rate(0ns, 100 * ToldRate::bytes_of_call);
+    ReportedRate rate(0ns, 100 * ReportedRate::bytes_of_call);
     std::uint64_t taken = 0;
     for (std::uint64_t call = 0; call < 100'000; ++call)
         taken += rate.take(ended_at(second_ns + call * 100'000)) ? 1 : 0;
@@ -24,7 +24,7 @@ TEST(ToldRateTest, NoMoreThanASecondsShareAtOnceAndItsShareASecond) {
 }
 
 TEST(ToldRateTest, TheMinimumFollowsWhatComesAndGoesBack) {
-    ToldRate rate(10us, 100 * ToldRate::bytes_of_call);
+    ReportedRate rate(10us, 100 * ReportedRate::bytes_of_call);
     (void)rate.look(second_ns);
     std::uint64_t now_ns = second_ns;
     const auto come = [&](int calls) {
@@ -41,4 +41,4 @@ TEST(ToldRateTest, TheMinimumFollowsWhatComesAndGoesBack) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon::told_rate_test
+}  // namespace lagtrap::daemon::reported_rate_test

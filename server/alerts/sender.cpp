@@ -1,4 +1,4 @@
-#include "server/tell/sender.hpp"
+#include "server/alerts/sender.hpp"
 
 #include <curl/curl.h>
 #include <sys/socket.h>
@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "core/text.hpp"
-#include "server/tell/receiver_address.hpp"
+#include "server/alerts/receiver_address.hpp"
 
 namespace lagtrap::server {
 namespace {

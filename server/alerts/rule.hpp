@@ -34,10 +34,10 @@ struct Rule {
     std::optional<std::uint64_t> over_ns;
     std::optional<double> over_share;
     std::optional<double> factor;
-    std::uint32_t hours = 2;         // hours of UTC including the current one; for P99, DelayShare, RunsLost
-    std::uint64_t least_runs = 100;  // with fewer runs the rule does not fire; for P99, DelayShare
-    std::uint64_t silent_ns = 0;     // for HostSilent
-    std::uint64_t over_runs = 0;     // for RunsLost
+    std::uint32_t hours = 2;       // hours of UTC including the current one; for P99, DelayShare, RunsLost
+    std::uint64_t min_runs = 100;  // with fewer runs the rule does not fire; for P99, DelayShare
+    std::uint64_t silent_ns = 0;   // for HostSilent
+    std::uint64_t over_runs = 0;   // for RunsLost
 
     Way way = Way::Webhook;
     std::string address;  // http(s)://...; for Email smtp(s)://...; for Slack, whose address is secret, only the host
@@ -46,7 +46,7 @@ struct Rule {
     std::string user;  // for Email and Alertmanager
 
     std::optional<QuietHours> quiet;
-    bool tell_ends = false;
+    bool report_ends = false;
     std::uint64_t repeat_ns = 0;  // interval of repeating a finding while it lasts; 0: never
 };
 

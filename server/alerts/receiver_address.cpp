@@ -1,4 +1,4 @@
-#include "server/tell/receiver_address.hpp"
+#include "server/alerts/receiver_address.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

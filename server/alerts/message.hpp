@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "server/alerts/rule.hpp"
 #include "server/store/rule_store.hpp"
-#include "server/tell/rule.hpp"
 
 namespace lagtrap::server {
 
-struct ToldFinding {
+struct ReportedFinding {
     std::string subject, title, event, host, cause;
     std::string link;  // empty if the server's public address is unknown
     std::uint64_t found_realtime_ns = 0;
@@ -25,7 +25,7 @@ struct Message {
     Condition condition = Condition::NewCause;
     bool test = false;
     std::uint64_t at_realtime_ns = 0;
-    std::vector<ToldFinding> findings;
+    std::vector<ReportedFinding> findings;
     std::uint64_t left_out = 0;  // further findings, not listed
 
     // One line for a subject or a notification.

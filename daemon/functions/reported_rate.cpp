@@ -1,4 +1,4 @@
-#include "daemon/functions/told_rate.hpp"
+#include "daemon/functions/reported_rate.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr std::chrono::nanoseconds longest_minimum = std::chrono::seconds(10);
 
 }  // namespace
 
-bool ToldRate::take(const calls::TracedCall& call) {
+bool ReportedRate::take(const calls::TracedCall& call) {
     const auto whole = static_cast<double>(calls_per_second_);
     const std::uint64_t now_ns = call.end_ns;
     if (filled_ns_ == 0) room_ = whole;
@@ -24,7 +24,7 @@ bool ToldRate::take(const calls::TracedCall& call) {
     return true;
 }
 
-std::optional<std::chrono::nanoseconds> ToldRate::look(std::uint64_t now_ns) {
+std::optional<std::chrono::nanoseconds> ReportedRate::look(std::uint64_t now_ns) {
     if (looked_ns_ == 0) looked_ns_ = now_ns;
     if (now_ns - looked_ns_ < look_ns) return std::nullopt;
     const double rate = static_cast<double>(came_) * 1e9 / static_cast<double>(now_ns - looked_ns_);

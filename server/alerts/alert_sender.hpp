@@ -12,35 +12,35 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "server/alerts/sender.hpp"
 #include "server/store/store.hpp"
-#include "server/tell/sender.hpp"
 
 namespace lagtrap::server {
 
-struct TellerOptions {
+struct AlertOptions {
     std::string public_url;  // of the pages, without a trailing slash; empty: messages have no links
     std::chrono::nanoseconds interval{std::chrono::seconds(60)};  // between two evaluations of a rule
     Receivers receivers = Receivers::NotLocal;
 };
 
 // Since the server started.
-struct TellerFigures {
+struct AlertFigures {
     std::atomic<std::uint64_t> delivered{0};
     std::atomic<std::uint64_t> failures{0};  // failed attempts
     std::atomic<std::uint64_t> given_up{0};
     std::atomic<std::uint64_t> look_failures{0};
 };
 
-class Teller {
+class AlertSender {
   public:
     using Log = std::function<void(const std::string&)>;
 
     // `store` must outlive it. Calls `log` on its threads.
-    Teller(Store& store, TellerOptions options, Log log)
+    AlertSender(Store& store, AlertOptions options, Log log)
         : store_(store), options_(std::move(options)), log_(std::move(log)) {}
-    Teller(const Teller&) = delete;
-    Teller& operator=(const Teller&) = delete;
-    ~Teller() { stop(); }
+    AlertSender(const AlertSender&) = delete;
+    AlertSender& operator=(const AlertSender&) = delete;
+    ~AlertSender() { stop(); }
 
     void start();
     // Cancels sending. The message is sent again after the next start, or by other servers.
@@ -53,18 +53,18 @@ class Teller {
     // Sends one message that is due; returns whether there was one.
     [[nodiscard]] Result<bool> send_once(std::uint64_t now_realtime_ns);
 
-    [[nodiscard]] const TellerFigures& figures() const { return figures_; }
-    [[nodiscard]] const TellerOptions& options() const { return options_; }
+    [[nodiscard]] const AlertFigures& figures() const { return figures_; }
+    [[nodiscard]] const AlertOptions& options() const { return options_; }
 
   private:
-    void work(Result<bool> (Teller::*step)(std::uint64_t));
+    void work(Result<bool> (AlertSender::*step)(std::uint64_t));
     [[nodiscard]] Status look_at(const StoredRule& stored, std::uint64_t now_ns);
     [[nodiscard]] Status send(const StoredMessage& message, std::uint64_t now_ns);
 
     Store& store_;
-    const TellerOptions options_;
+    const AlertOptions options_;
     Log log_;
-    TellerFigures figures_;
+    AlertFigures figures_;
     std::mutex mutex_;
     std::condition_variable came_;
     std::uint64_t wakes_ = 0;
@@ -73,6 +73,6 @@ class Teller {
 };
 
 // For Prometheus.
-[[nodiscard]] std::string teller_metrics(const TellerFigures& figures, const MessageCounts& counts);
+[[nodiscard]] std::string alert_metrics(const AlertFigures& figures, const MessageCounts& counts);
 
 }  // namespace lagtrap::server

@@ -1,4 +1,4 @@
-#include "core/patience.hpp"
+#include "core/timed_call.hpp"
 
 #include <atomic>
 #include <system_error>

@@ -1,4 +1,4 @@
-#include "server/tell/base64.hpp"
+#include "server/alerts/base64.hpp"
 
 #include <openssl/evp.h>
 

@@ -1,4 +1,4 @@
-#include "server/tell/conditions.hpp"
+#include "server/alerts/conditions.hpp"
 
 #include <algorithm>
 #include <map>
@@ -165,7 +165,7 @@ void Stretch::add(const EventActivity& activity) {
 
 std::optional<Finding> judge(const Rule& rule, const std::string& event, const Stretch& now,
                              const Stretch& week_before) {
-    if (now.runs < rule.least_runs || (rule.factor && week_before.runs < rule.least_runs)) return std::nullopt;
+    if (now.runs < rule.min_runs || (rule.factor && week_before.runs < rule.min_runs)) return std::nullopt;
     Facts facts;
     facts.event = event;
     facts.path = event_path(event);

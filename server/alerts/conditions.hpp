@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "server/alerts/rule.hpp"
 #include "server/store/store.hpp"
-#include "server/tell/rule.hpp"
 
 namespace lagtrap::server {
 

@@ -1,4 +1,4 @@
-#include "server/tell/signature.hpp"
+#include "server/alerts/signature.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "server/tell/base64.hpp"
+#include "server/alerts/base64.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -29,9 +29,9 @@ std::string make_webhook_secret() {
 }
 
 Status check_webhook_secret(const std::string& secret) {
-    constexpr std::size_t least_bytes = 24, most_bytes = 64;
+    constexpr std::size_t min_bytes = 24, max_bytes = 64;
     const auto key = key_of(secret);
-    if (key && key->size() >= least_bytes && key->size() <= most_bytes) return success();
+    if (key && key->size() >= min_bytes && key->size() <= max_bytes) return success();
     return make_error(ErrorKind::Invalid,
                       "\"secret\": expected whsec_ and the Base64 of 24 to 64 bytes; without one the server makes one");
 }

@@ -1,4 +1,4 @@
-#include "server/tell/time_zone.hpp"
+#include "server/alerts/time_zone.hpp"
 
 #include <array>
 #include <cctype>

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "core/result.hpp"
+#include "server/alerts/rule.hpp"
+#include "server/alerts/sender.hpp"
 #include "server/store/rule_store.hpp"
-#include "server/tell/rule.hpp"
-#include "server/tell/sender.hpp"
 
 namespace lagtrap::server {
 
