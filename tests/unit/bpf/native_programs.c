@@ -26,6 +26,8 @@ const struct native_maps native_maps = {
     .argument_sites = &argument_sites,
     .limited_parties = &limited_parties,
     .scoped_groups = &scoped_groups,
+    .hits_by_party = &hits_by_party,
+    .hits_by_process = &hits_by_process,
 };
 
 /* In a map's variable, numbers are encoded as lengths of arrays. */
@@ -100,6 +102,11 @@ static void set_constant(const volatile void* place, const void* value, size_t s
 void native_tell_preempt_count(bool reported) {
     const __s64 offset = reported ? offsetof(struct run_queue, preempt_count) : 0;
     set_constant(&preempt_count_after_run_queue, &offset, sizeof(offset));
+}
+
+void native_watch_run_queue(__u32 event) {
+    const __u32 number = event + 1;
+    set_constant(&run_queue_events[0], &number, sizeof(number));
 }
 
 void native_load_programs(void) {
@@ -215,6 +222,13 @@ void native_switch(bool preempt, const struct native_thread* prev, const struct 
 }
 
 void native_waking(const struct native_thread* wakee) { count_waking(fill_task(&tasks[NEXT_TASK], wakee)); }
+
+void native_queue_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next) {
+    on_queue_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev), fill_task(&tasks[NEXT_TASK], next),
+                    preempt ? 0 : 1);
+}
+
+void native_queue_new(const struct native_thread* thread) { on_queue_new(fill_task(&tasks[NEXT_TASK], thread)); }
 
 __u64 native_wait_object(const struct native_thread* thread) {
     return wait_object(fill_task(&tasks[CURRENT_TASK], thread));

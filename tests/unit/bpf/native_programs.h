@@ -13,7 +13,7 @@ struct native_maps {
     void *event_configs, *event_counters, *open_tags, *open_slots, *notices, *recorded_runs, *reported_runs,
         *run_quotas;
     void *program_starts, *parties_without_recordings, *timed_sets, *thread_times, *marker_configs, *argument_sites;
-    void *limited_parties, *scoped_groups;
+    void *limited_parties, *scoped_groups, *hits_by_party, *hits_by_process;
 };
 extern const struct native_maps native_maps;
 
@@ -23,6 +23,7 @@ extern volatile struct lagtrap_watch watch;
 void native_load_programs(void);
 /* Constants that user space sets before loading. */
 void native_tell_preempt_count(bool reported);
+void native_watch_run_queue(__u32 event);
 
 /* A thread's registers at a probe. */
 struct native_registers {
@@ -41,6 +42,10 @@ int on_exec(void* ctx);
 /* The scheduler's tracepoints. */
 void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next, __u32 prev_state);
 void native_waking(const struct native_thread* wakee);
+
+/* The same for events of the run queue, and the first wakeup of a thread. */
+void native_queue_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next);
+void native_queue_new(const struct native_thread* thread);
 
 /* wait_object() of bpf/wait_object.bpf.h, for a thread in a system call. */
 __u64 native_wait_object(const struct native_thread* thread);

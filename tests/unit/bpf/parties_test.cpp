@@ -1,4 +1,5 @@
 // Parties: the numbers by which the listener's programs tell users apart.
+#include <utility>
 #include <vector>
 
 #include "bpf/party.h"
@@ -90,6 +91,22 @@ TEST_F(Parties, beyond_the_room_it_is_known_that_there_are_more) {
     }
     EXPECT_EQ(seen().size(), LAGTRAP_SEEN_PARTIES);
     EXPECT_EQ(counters(0).seen.more, 1);
+}
+
+TEST_F(Parties, hits_that_are_paired_and_those_out_of_scope_are_sampled_apart) {
+    add_event(0, LAGTRAP_EVENT_SCOPE_PID).scope_pid = 100;
+    thread(201).uid = 2000;
+    for (int i = 0; i < 2 * LAGTRAP_COST_EVERY; ++i) begin(0, thread(101));
+    for (int i = 0; i < 3 * LAGTRAP_COST_EVERY; ++i) begin(0, thread(201));
+    using Pair = std::pair<std::uint64_t, std::uint64_t>;
+    const auto hits_of = [&](const void* map, const lagtrap_hitter& who) {
+        const auto* hits = static_cast<const lagtrap_hits*>(kernel.lookup(kernel.map(map), &who));
+        return hits ? Pair(hits->paired, hits->passed) : Pair();
+    };
+    EXPECT_EQ(hits_of(native_maps.hits_by_party, {0, 1000, 0}), Pair(2, 0));
+    EXPECT_EQ(hits_of(native_maps.hits_by_party, {0, 2000, 0}), Pair(0, 3));
+    EXPECT_EQ(hits_of(native_maps.hits_by_process, {0, 1000, 100}), Pair(2, 0));
+    EXPECT_EQ(hits_of(native_maps.hits_by_process, {0, 2000, 200}), Pair(0, 3));
 }
 
 TEST_F(Parties, a_limit_of_one_holds_no_other_of_the_same_uid) {
