@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analysis/run_profile.hpp"
+#include "analysis/wait_chain.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::run_profile_tests {
@@ -98,6 +100,30 @@ TEST(RunProfile, follows_chains_of_waits) {
         testing::UnorderedElementsAre(
             testing::Pair(wait + "blocked:local socket ask_c;unix_stream_read_generic -> c on CPU answer", 90 * ms),
             testing::Pair(wait + "on CPU reply", 10 * ms)));
+}
+
+// Each thread waits for the next one; the last one computes.
+TEST(RunProfile, a_chain_of_waits_has_a_limit) {
+    constexpr std::uint32_t threads = wait_chain_depth + 4;
+    TraceBuilder builder(200 * ms, threads);
+    for (std::uint32_t i = 0; i < threads; ++i) {
+        builder.thread(10, 10 + i, "thread").switched(1 * ms, i, 0, 0, 10 + i);
+        if (i + 1 == threads) break;
+        builder.switched(20 * ms, i, 10 + i, 1, 0).off_cpu(20 * ms, 10, 10 + i, {"ask", "k:unix_stream_read_generic"});
+    }
+    builder.samples(20 * ms, 110 * ms, threads - 1, 10, 9 + threads, {"answer"});
+    for (std::uint32_t i = threads - 1; i > 0; --i) {
+        const std::uint64_t at_ns = 110 * ms + (threads - 1 - i) * ms / 10;
+        builder.waking(at_ns, i, 10 + i, 9 + i).switched(at_ns, i - 1, 0, 0, 9 + i);
+    }
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
+    EXPECT_EQ(sum_of(profile), 100 * ms);
+    std::size_t longest = 0;
+    for (const ProfileEntry& entry : profile.entries) longest = std::max(longest, entry.links.size());
+    EXPECT_EQ(longest, wait_chain_depth);
 }
 
 // However many threads had the lock briefly, there is one link, and the time counts for the real

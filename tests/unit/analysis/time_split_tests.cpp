@@ -132,6 +132,11 @@ TEST(TimeSplit, without_scheduling_samples_count_as_time_on_a_cpu) {
     EXPECT_TRUE(split.from_samples);
     EXPECT_EQ(split.on_cpu_ns, 20 * ms);
     EXPECT_EQ(split.not_recorded_ns, 30 * ms);
+    // A sample stands for a millisecond, but not for more than there is.
+    const auto part =
+        split_time(*recording, intervals_of_thread(*recording, 10, {begin + 10 * ms, begin + 10 * ms + 9}));
+    EXPECT_EQ(part.on_cpu_ns, 9);
+    EXPECT_EQ(part.not_recorded_ns, 0);
 }
 
 // The records of 10 stopping and returning are missing; in between it was sampled for 20 ms.
