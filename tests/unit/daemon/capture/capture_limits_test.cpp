@@ -138,6 +138,14 @@ TEST_P(RandomDay, ANoisyEventLeavesTheOthersTheirs) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomDay, ::testing::Range(1U, 11U));
 
+TEST_F(CaptureLimitsTest, NothingIsKeptForEventsThatHadTheirs) {
+    limits_.allow(6, 0s, {"a", "b", "c"});
+    for (const char* const event : {"a", "b", "a"}) limits_.begin(event, std::nullopt, {}, now_ += 1min);
+    EXPECT_TRUE(limits_.closed({}, now_).empty());
+    limits_.begin("c", std::nullopt, {}, now_ += 1min);
+    EXPECT_TRUE(limits_.closed({}, now_).empty()) << "the last two are for whoever comes first";
+}
+
 TEST_F(CaptureLimitsTest, AnEventRestsAlone) {
     limits_.allow(100, 30s, {"slow", "quiet"});
     limits_.begin("slow", std::nullopt, {}, now_);

@@ -71,6 +71,24 @@ TEST(EarlyPoints, events_that_need_little_leave_the_rest_to_others) {
     EXPECT_EQ(shared.points_ns()[0], 6'250'000);
 }
 
+TEST(EarlyPoints, events_do_not_spend_what_another_took) {
+    EarlyPoints alone({100ms}, 20'000), shared({100ms, 100ms}, 20'000);
+    // Runs of the first event take somewhat less than half of the share, those of the second more.
+    EarlyPoints::Histogram few{}, more{};
+    for (std::uint64_t at = 1; at <= 60; ++at) {
+        shared.learn(0, few, at * second);
+        shared.learn(1, more, at * second);
+        alone.learn(0, more, at * second);
+        few[lagtrap_histogram_bucket(30 * millisecond)] += at % 4 == 0 ? 1 : 0;
+        more[lagtrap_histogram_bucket(30 * millisecond)] += at % 2 == 0 ? 1 : 0;
+    }
+    alone.choose();
+    shared.choose();
+    EXPECT_EQ(alone.points_ns()[0], 6'250'000);
+    EXPECT_EQ(shared.points_ns()[0], 6'250'000);
+    EXPECT_GT(shared.points_ns()[1], 6'250'000);
+}
+
 TEST(EarlyPoints, follow_what_changes) {
     EarlyPoints points({100ms}, 20'000);
     run(points, 0, 30 * millisecond, 100);

@@ -53,5 +53,29 @@ TEST(SpoolKeeper, SaysWhenAnotherKeepsTheLockForAMinute) {
     std::filesystem::remove_all(path);
 }
 
+TEST(SpoolKeeper, CountsWhatItRemoves) {
+    const std::filesystem::path path =
+        std::filesystem::path(::testing::TempDir()) / ("keeper-counts-" + std::to_string(::getpid()));
+    const auto spool = spool::Spool::create(path);
+    ASSERT_TRUE(spool) << spool.error().message;
+    std::uint32_t made = 0;
+    const auto add = [&] {
+        const std::string id = "0f8fad5b-d9cb-469f-a165-70867728950" + std::to_string(made++);
+        const auto name = spool::make_bundle_name(id, std::string(64, 'a'));
+        ASSERT_TRUE(write_file_durably(spool->path_of(spool::EntryState::Sent, name), "a bundle", 0640));
+    };
+    std::atomic<int> clock_s{0};
+    {
+        SpoolKeeper keeper(*spool, {.size_bytes = 1, .age = 24h}, [](const std::string&) {});
+        for (std::uint32_t removed = 1; removed <= 2; ++removed) {
+            add();
+            EXPECT_TRUE(
+                look_until(keeper, clock_s, [&](const std::string&) { return keeper.kept().removed.sent >= removed; }));
+            EXPECT_EQ(keeper.kept().removed.sent, removed);
+        }
+    }
+    std::filesystem::remove_all(path);
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::spool_keeper_test
