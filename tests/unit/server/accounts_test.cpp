@@ -98,6 +98,14 @@ TEST(RateLimit, GivesABurstAndThenTheRate) {
     EXPECT_EQ(RateLimit(Rate{0, 0}).take("a", 1e9, start), 0ms);
 }
 
+TEST(RateLimit, WhoWaitsLongSavesNoMoreThanABurst) {
+    RateLimit limit(Rate{1, 3});
+    const RateLimit::Clock::time_point start{};
+    EXPECT_EQ(limit.take("a", 1, start), 0ms);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(limit.take("a", 1, start + 1h), 0ms);
+    EXPECT_EQ(limit.take("a", 1, start + 1h), 1000ms);
+}
+
 TEST(RateLimit, GivesBack) {
     RateLimit limit(Rate{1, 1});
     const RateLimit::Clock::time_point start{};

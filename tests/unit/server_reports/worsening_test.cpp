@@ -40,6 +40,14 @@ TEST(ShareTest, UnitsWithoutRunsSayNothing) {
     EXPECT_LT(*share_test(std::vector<UnitShare>(8, {100, 0}), std::vector<UnitShare>(8, {100, 1})), 0.01);
 }
 
+// Most hours have no delay, so most shares are equal.
+TEST(ShareTest, TiesMakeADifferenceLessLikely) {
+    std::vector<UnitShare> before(24, {100, 0}), now(24, {100, 0});
+    for (std::size_t i = 0; i < 6; ++i) before[i].above = 50;
+    for (std::size_t i = 0; i < 16; ++i) now[i].above = 50;
+    EXPECT_NEAR(share_test(before, now).value(), 0.00431, 0.00001);
+}
+
 // An event of 300 runs an hour, 2 % of them delays.
 class EventHistory {
   public:

@@ -141,12 +141,16 @@ TEST(RunBatch, MakesTextsPrintable) {
     batch.runs[0].thread = std::string("evil\n\x1b[2J\0\xff", 11);
     batch.runs[0].process = std::string(5000, 'x') + "\xc3\xa4";
     batch.runs[1].process = std::string(4095, 'x') + "\xc3\xa4";  // the limit falls within the character
+    batch.runs[1].thread = "\1x";  // takes five bytes in a batch, so the limit falls within the last character
+    for (int i = 0; i < 2047; ++i) batch.runs[1].thread += "\xc3\xa4";
     const auto read = read_run_batch(*write_run_batch(batch));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->runs[0].thread, "evil\\x0a\\x1b[2J\\x00\\xff");
     EXPECT_EQ(read->runs[0].process, std::string(4096, 'x'));
     EXPECT_LE(read->runs[1].process.size(), 4096U);
     EXPECT_TRUE(read->runs[1].process.starts_with(std::string(4095, 'x')));
+    EXPECT_EQ(read->runs[1].thread.size(), 4095U);
+    EXPECT_TRUE(read->runs[1].thread.ends_with("\xc3\xa4"));
 }
 
 TEST(RunBatch, HoldsTheGreatestNumberOfRuns) {
