@@ -1,0 +1,64 @@
+#include "cli/bundles/bundle_finder.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lagtrap::cli::bundle_finder_test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class BundleFinder : public testing::Test {
+  protected:
+    void SetUp() override {
+        spool_ = fs::path(testing::TempDir()) / ("bundle-finder-" + std::to_string(::getpid()));
+        fs::remove_all(spool_);
+        add("sent", "aaaa1111", 3h);
+        add("ready", "aaaa2222", 1h);
+        add("rejected", "bbbb3333", 2h);
+    }
+    void TearDown() override { fs::remove_all(spool_); }
+
+    void add(const std::string& state, const std::string& id, std::chrono::hours age) const {
+        fs::create_directories(spool_ / state);
+        const fs::path path = spool_ / state / (id + ".lagtrap.tar.zst");
+        std::ofstream(path) << "a bundle";
+        fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+    }
+    // The state and id of the bundle that is found, or the error's kind.
+    [[nodiscard]] std::string found(const std::string& wanted) const {
+        const auto path = find_bundle(wanted, spool_);
+        if (!path) return path.error().kind == ErrorKind::NotFound ? "not found" : "invalid";
+        return path->parent_path().filename().string() + "/" + path->filename().string().substr(0, 8);
+    }
+
+    fs::path spool_;
+};
+
+TEST_F(BundleFinder, FindsTheNewestInWhateverStateItIs) {
+    EXPECT_EQ(found(""), "ready/aaaa2222");
+    add("sent", "cccc4444", 0h);
+    EXPECT_EQ(found(""), "sent/cccc4444");
+}
+
+TEST_F(BundleFinder, FindsAnIdByItsBeginning) {
+    EXPECT_EQ(found("bbbb"), "rejected/bbbb3333");
+    EXPECT_EQ(found("aaaa1"), "sent/aaaa1111");
+    EXPECT_EQ(found("aaaa"), "invalid") << "two begin like this";
+    EXPECT_EQ(found("bbb"), "invalid") << "too short";
+    EXPECT_EQ(found("dddd"), "not found");
+}
+
+TEST_F(BundleFinder, FindsNothingInAnEmptySpool) {
+    fs::remove_all(spool_);
+    EXPECT_EQ(found(""), "not found");
+}
+
+}  // namespace
+}  // namespace lagtrap::cli::bundle_finder_test
