@@ -185,6 +185,24 @@ TEST(TimeSplit, a_run_that_changes_threads_is_followed_by_wakings) {
     EXPECT_EQ(unseen.not_recorded_ns, 40 * ms);
 }
 
+// The first wakeup was for other work.
+TEST(TimeSplit, a_run_is_handed_over_by_the_last_wakeup) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "front").thread(10, 11, "worker");
+    builder.off_cpu(0, 10, 11, {"worker_main", "k:do_futex"}).switched(1 * ms, 0, 0, 0, 10);
+    builder.waking(15 * ms, 0, 10, 11).switched(16 * ms, 1, 0, 0, 11);
+    builder.switched(18 * ms, 1, 11, 1, 0).off_cpu(18 * ms, 10, 11, {"worker_main", "k:do_futex"});
+    builder.waking(30 * ms, 0, 10, 11).switched(31 * ms, 1, 0, 0, 11);
+    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    delay.end_tid = 11;
+    builder.run(delay);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_delay(*recording, delay));
+    EXPECT_EQ(split.on_cpu_ns, 39 * ms);
+    EXPECT_EQ(split.blocked_ns, 0);
+}
+
 // A goroutine whose run begins and ends on one thread may have run on another in between, and that
 // thread may have run others, so no thread's time counts.
 TEST(TimeSplit, a_run_of_a_goroutine_has_no_thread) {

@@ -30,6 +30,15 @@ TEST(Schedule, OneBundlesTroubleDoesNotHoldTheOthers) {
     EXPECT_EQ(schedule.choose({"a"}, start + seconds(1)).name, "a");
 }
 
+TEST(Schedule, WakesForTheFirstThatIsDue) {
+    Schedule schedule;
+    schedule.note_failure("a", 500, {}, start, 0.5);
+    for (int i = 0; i < 2; ++i) schedule.note_failure("b", 500, {}, start, 0.5);
+    EXPECT_EQ(schedule.choose({"a", "b"}, start).wake, start + std::chrono::milliseconds(500));
+    EXPECT_EQ(schedule.choose({"b", "a"}, start).wake, start + std::chrono::milliseconds(500));
+    EXPECT_EQ(schedule.choose({"b"}, start).wake, start + seconds(1));
+}
+
 TEST(Schedule, TheServersTroubleHoldsAll) {
     Schedule schedule;
     schedule.note_failure("a", 429, seconds(120), start, 0.5);
