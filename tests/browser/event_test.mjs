@@ -341,7 +341,7 @@ test("the first cause names the planted function and leads to an example with it
   const cause = page.locator(".cause").first();
   await cause.locator(".example canvas").waitFor();
   assert.ok((await cause.locator(".stack").first().innerText()).includes(world.event.cause));
-  assert.match(await cause.innerText(), /Recorded runs affected, by build/);
+  assert.match(await cause.innerText(), /affected, by build/);
   await cause.getByRole("link", { name: "Open a typical delay" }).click();
   await page.getByTestId("flame-found").waitFor();
   assert.match(await page.getByTestId("flame-found").innerText(), /% in \d+ match/);

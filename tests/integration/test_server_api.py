@@ -237,6 +237,7 @@ class Api(ServerCase):
         checker.ask("GET", f"/api/v1/overview?from=0&to={since_ns}", expect=400)
         span = f"from={since_ns}&to={since_ns + 10 * 24 * 3600 * 10**9}"
         _, trend = checker.ask("GET", f"/api/v1/events/query/trend?{span}")
+        self.assertIsNone(checker.ask("GET", f"/api/v1/events/query/change?{span}")[1]["change"])
         self.assertEqual((trend["unit_ns"], len(trend["units"]["runs"]), trend["runs"]), (24 * 3600 * 10**9, 20, 118))
         self.assertEqual({build["build"]: build["runs"] for build in trend["builds_seen"]}, {"build-a": 59, "build-b": 59})
         self.assertEqual(sum(checker.ask("GET", "/api/v1/events/no%20such/trend")[1]["units"]["runs"]), 0)
