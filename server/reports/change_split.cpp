@@ -29,9 +29,12 @@ class PartChange {
             before_.add(part.before);
             after_.add(part.after);
         }
+        prior_slow_ = prior_slow();
         for (ChangedPart& part : parts) {
             expected_.push_back(usual_share(part) * part.after.runs);
             part.beyond = part.after.slow - expected_.back();
+            // What is expected is itself an estimate from few slow runs.
+            noise_of_.push_back(1 + expected_.back() / (part.before.slow + prior_slow_));
         }
         noise_ = noise();
     }
@@ -66,7 +69,7 @@ class PartChange {
     // How strongly one part's counts speak for the factor, against no change.
     [[nodiscard]] double evidence(std::size_t part, double factor) const {
         const double slow = parts_[part].after.slow, expected = expected_[part];
-        return (log_likelihood(slow, expected * factor) - log_likelihood(slow, expected)) / noise_;
+        return (log_likelihood(slow, expected * factor) - log_likelihood(slow, expected)) / noise_of_[part] / noise_;
     }
 
     // How strongly all counts speak for a change of the chosen parts, against none.
@@ -79,15 +82,30 @@ class PartChange {
     }
 
   private:
-    // The share before the change, drawn to that of all parts if there were few runs.
+    // The share before the change, drawn to that of all parts the more, the less the parts differ.
     [[nodiscard]] double usual_share(const ChangedPart& part) const {
         const double all = before_.share();
         if (part.before.runs <= hardly_ran * part.after.runs) return all;
-        // As many runs as have this many slow ones on average.
-        constexpr double prior_slow = 2;
-        if (all <= 0) return prior_slow / 4 / std::max(before_.runs, 1.0);
-        const double prior_runs = prior_slow / all;
-        return (part.before.slow + prior_slow) / (part.before.runs + prior_runs);
+        if (all <= 0) return prior_slow_ / 4 / std::max(before_.runs, 1.0);
+        return (part.before.slow + prior_slow_) / (part.before.runs + prior_slow_ / all);
+    }
+
+    // How many slow runs the share of all parts counts for: shares of parts that differ by no more than
+    // chance are alike.
+    [[nodiscard]] double prior_slow() const {
+        constexpr double least = 2, most = 200;
+        const double all = before_.share();
+        double squares = 0, mean = 0, count = 0;
+        for (const ChangedPart& part : parts_) {
+            const double expected = all * part.before.runs;
+            if (expected <= 0) continue;
+            squares += std::pow(part.before.slow - expected, 2) / expected;
+            mean += expected;
+            ++count;
+        }
+        if (count < 4) return least;
+        const double beyond_chance = squares / (count - 1) - 1;
+        return beyond_chance <= 0 ? most : std::clamp(mean / count / beyond_chance, least, most);
     }
 
     // How much more counts vary than chance alone, as far as the share before explains; at least 1. From
@@ -95,7 +113,7 @@ class PartChange {
     [[nodiscard]] double noise() const {
         std::vector<double> squares;
         for (std::size_t i = 0; i < parts_.size(); ++i)
-            if (expected_[i] > 0) squares.push_back(parts_[i].beyond * parts_[i].beyond / expected_[i]);
+            if (expected_[i] > 0) squares.push_back(parts_[i].beyond * parts_[i].beyond / expected_[i] / noise_of_[i]);
         std::sort(squares.begin(), squares.end());
         squares.resize(squares.size() / 3);
         if (squares.size() < 4) return 1;
@@ -108,7 +126,8 @@ class PartChange {
 
     std::vector<ChangedPart>& parts_;
     SlowRuns before_, after_;
-    std::vector<double> expected_;
+    std::vector<double> expected_, noise_of_;
+    double prior_slow_ = 0;
     double noise_ = 1;
 };
 

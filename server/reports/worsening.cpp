@@ -126,7 +126,7 @@ bool says_more(const Step& a, const Step& b) {
 
 // How far from a change its build may have begun: the place of a change in noise is uncertain.
 std::uint64_t reach_ns(const History& history) {
-    return history.unit_ns == hour_length_ns ? 6 * hour_length_ns : history.unit_ns;
+    return history.unit_ns == hour_length_ns ? 12 * hour_length_ns : history.unit_ns;
 }
 
 struct BuildChange {
@@ -156,8 +156,8 @@ bool may_have_begun(const History& history, const Step& step, std::uint64_t firs
     const std::uint64_t low_ns = std::min(first_ns, step.from_ns), high_ns = std::max(first_ns, step.from_ns);
     if (high_ns - low_ns > reach_ns(history)) return false;
     if (history.unit_ns != hour_length_ns || high_ns - low_ns <= 2 * hour_length_ns) return true;
-    if (step.figure != Figure::Delays) return false;
-    constexpr double strong = 4;  // of a log-likelihood ratio
+    if (step.figure != Figure::Delays) return high_ns - low_ns <= reach_ns(history) / 2;
+    constexpr double strong = 8;  // of a log-likelihood ratio; hours vary by more than counting
     const Level between = level_between(history, step.figure, low_ns, high_ns);
     const double before = std::max(step.before, 1e-9), after = std::max(step.after, 1e-9);
     const double for_after = between.delays * std::log(after / before) - between.runs * (after - before);
