@@ -54,10 +54,10 @@ def run_container(daemon=None):
         os.rmdir(folder)
 
 
-def all_are_seen(containers, at_once=1):
+def all_are_seen(containers, at_once=1, waits=True):
     with Daemon(EVENT) as daemon:
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            for done in [pool.submit(run_container, daemon) for _ in range(containers)]:
+            for done in [pool.submit(run_container, daemon if waits else None) for _ in range(containers)]:
                 done.result()
         wait_for(lambda: work(daemon)["runs"] == RUNS * containers, lambda: f"the last runs: {work(daemon)}")
         status = json.dumps(daemon.status())
@@ -72,9 +72,14 @@ def many_after_another():
     all_are_seen(200)
 
 
+def those_of_half_a_second():
+    """Their programs do not wait, so nothing else may run beside this."""
+    all_are_seen(200, waits=False)
+
+
 def several_at_once():
     all_are_seen(60, at_once=4)
 
 
 if __name__ == "__main__":
-    run(some_after_another, many_after_another, several_at_once)
+    run(some_after_another, many_after_another, those_of_half_a_second, several_at_once)
