@@ -6,8 +6,9 @@
  * The table of open runs consists of buckets with seven tags each, one cache line per bucket. User
  * space chooses their number, a power of two, before loading. A run's tag is a hash of its event,
  * key and depth. The tag is in the first of two buckets, or in the second if the first was crowded
- * and the second less so. 0 means free. Claiming a slot and ending a run (LAGTRAP_TAG_TAKEN) use compare-and-exchange, so
- * begin, end and the scan by user space need no lock. Slot i of bucket b is element b*8+i.
+ * and the second less so. 0 means free. Claiming a slot and ending a run (LAGTRAP_TAG_TAKEN) use
+ * compare-and-exchange, so begin, end and the scan by user space need no lock. Slot i of bucket b is
+ * element b*8+i.
  */
 #ifndef LAGTRAP_BPF_LISTENER_H
 #define LAGTRAP_BPF_LISTENER_H
@@ -165,10 +166,10 @@ struct lagtrap_exit_site {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_exit_site) == 48, "layout of exits");
 
-/* The low bits of a bucket's state count the runs that found it full and are in their second one.
- * The others hold the earliest time at which user space must look at a run in it, rounded up; 0: it
- * need not. A begin lowers that time. User space clears it before it reads the bucket's
- * slots, so no begin goes unseen. */
+/* The low bits of a bucket's state count the runs that found it crowded and are in their second one.
+ * The other bits hold the earliest time at which user space must look at a run in it, rounded up; 0:
+ * none. A begin lowers that time. User space clears it before it reads the bucket's slots, so it
+ * misses no begin. */
 #define LAGTRAP_SPILLED_MASK 0xffffULL
 
 struct lagtrap_bucket {

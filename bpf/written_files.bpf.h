@@ -57,7 +57,7 @@ struct {
 } ended_writers SEC(".maps");
 
 volatile __u32 writers_ended = 0;
-volatile __u32 files_written_in = 0; /* the last capture in which one was told */
+volatile __u32 files_written_in = 0; /* the last capture in which one was reported */
 
 static __always_inline __u64 written_number(__u64 inode) { return inode * 0x9e3779b97f4a7c15ULL | 1; }
 
@@ -87,7 +87,7 @@ static __always_inline __u32 read_path_of_inode(struct inode* inode, char* path)
     return walk.used < LAGTRAP_PATH_BYTES ? walk.used : LAGTRAP_PATH_BYTES;
 }
 
-/* Counts the request for its file. Tells of that when it is a part more than what was told. */
+/* Counts the request for its file, and reports the file when it has clearly more than last time. */
 static __always_inline struct written_file* count_written(__u64 inode, __u32 bytes) {
     struct written_file* file = bpf_map_lookup_elem(&written_files, &inode);
     if (!file || file->capture != recording.capture) {
@@ -105,7 +105,7 @@ static __always_inline bool writes(struct request* request) {
     return (FOR_POINTERS(request)->cmd_flags & REQUEST_OPERATION) == REQUEST_WRITES;
 }
 
-/* Whether the file was written and told of; its number. */
+/* The number of a file whose writes were reported; 0 if none were. */
 static __always_inline __u64 number_if_written(const struct file* file) {
     if (files_written_in != recording.capture || !(BPF_CORE_READ(file, f_mode) & OPEN_FOR_WRITING)) return 0;
     __u64 inode = (__u64)BPF_CORE_READ(file, f_inode);

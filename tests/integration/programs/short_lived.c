@@ -1,5 +1,5 @@
-/* A short-lived server in a container: starts, answers three requests of 2 ms, ends. With an argument, it waits for a line before it
- * answers; otherwise it waits 0.4 s. */
+/* A short-lived server in a container: starts, answers three requests of 2 ms, ends. With an
+ * argument, it waits for a line before it answers; otherwise it waits 0.4 s. */
 #include <stdio.h>
 #include <unistd.h>
 
