@@ -384,8 +384,17 @@ void add_export(CLI::App& app, Choice& choice) {
 }
 
 void add_recordings(CLI::App& app, Choice& choice) {
-    CLI::App* report = app.add_subcommand("report", "Explain the delays of a recording");
-    add_bundle_options(*report, choice.report.bundle, choice.report.spool, choice.delay);
+    CLI::App* report = app.add_subcommand("report", "Explain the delays of a recording, or compare those of several");
+    choice.report.spool = default_spool;
+    report->add_option("bundle", choice.report.bundles,
+                       "Bundles, merged traces, starts of session ids, or folders of bundles; default: the newest "
+                       "bundle in the spool");
+    report->add_option("--spool", choice.report.spool, "Spool to search for bundles")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    report->add_option("--delay", choice.delay, "Number of the delay in the report or the list");
+    report->add_flag("--slowest", choice.report.slowest,
+                     "Of several recordings, show the longest delay in full, not the newest; default: the whole spool");
     report->add_flag("--json", choice.report.json, "Print JSON");
     report->add_flag("--all", choice.report.all, "Show every function, stack, waker and process");
     report->callback([&choice] {

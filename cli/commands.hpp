@@ -150,12 +150,14 @@ struct MarkerOptions {
 int list_markers(const MarkerOptions& options, Console& console);
 
 struct ReportOptions {
-    std::string bundle;
+    std::vector<std::string> bundles;  // or folders of bundles; empty: the newest in the spool
     std::string spool;
-    std::optional<std::size_t> delay;  // from 1
+    std::optional<std::size_t> delay;  // from 1; of several recordings, as they are listed
+    bool slowest = false;              // of several recordings, show the longest delay, not the newest
     bool json = false;
     bool all = false;  // show everything
 };
+// Explains the delays of a recording. Lists those of several, and shows one in full.
 int show_report(const ReportOptions& options, Console& console);
 
 struct ExportOptions {

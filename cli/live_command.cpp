@@ -174,7 +174,7 @@ class Live {
         }
         open_page([&](Console& console) {
             ReportOptions report;
-            report.bundle = path->string();
+            report.bundles = {path->string()};
             return show_report(report, console);
         });
     }

@@ -4,31 +4,113 @@
 #include "cli/bundles/bundle_finder.hpp"
 #include "cli/bundles/confined_decoding.hpp"
 #include "cli/commands.hpp"
+#include "cli/console/text_layout.hpp"
+#include "cli/reports/delay_list.hpp"
+#include "cli/reports/report_functions.hpp"
 #include "cli/reports/report_json.hpp"
 #include "cli/reports/report_text.hpp"
 
 namespace lagtrap::cli {
 namespace {
 
-Result<std::string> report_of(const analysis::Recording& recording, const ReportOptions& options,
-                              const Console& console) {
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::size_t recordings_read = 200;  // at most, without --all
+constexpr std::size_t many_recordings = 10;   // reading them takes a noticeable time
+
+Result<std::string> report_of(const analysis::Recording& recording, std::optional<std::size_t> delay,
+                              const ReportOptions& options, const Console& console) {
     const std::size_t delays = recording.system.delays.size();
-    if (options.delay && (*options.delay == 0 || *options.delay > delays))
+    if (delay && (*delay == 0 || *delay > delays))
+        return make_error(ErrorKind::Invalid, "there is no delay " + std::to_string(*delay) + "; the recording has " +
+                                                  std::to_string(delays));
+    if (options.json) return json::serialize(report_json(recording, delay)) + "\n";
+    return report_text(recording, delay, {console.paint, console.columns, options.all});
+}
+
+Result<std::string> report_of_file(const fs::path& path, std::optional<std::size_t> delay, const ReportOptions& options,
+                                   const Console& console) {
+    return decode_confined(path, [&](const fs::path& opened) -> Result<std::string> {
+        TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+        return report_of(recording, delay, options, console);
+    });
+}
+
+DelayList list_delays(const std::vector<fs::path>& paths, bool all) {
+    DelayList list;
+    for (const fs::path& path : paths) {
+        if (list.files.size() + list.unreadable.size() == recordings_read && !all) {
+            list.recordings_left = paths.size() - recordings_read;
+            break;
+        }
+        const auto summary = decode_confined(path, [](const fs::path& opened) -> Result<std::string> {
+            TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+            return summarize_delays(recording);
+        });
+        const Status added = summary ? add_summary(*summary, path.string(), list) : Status(summary.error());
+        if (!added) list.unreadable.push_back({path.string(), added.error().message});
+    }
+    sort_newest_first(list);
+    return list;
+}
+
+// Index of the delay to show in full; nullopt if there is none.
+Result<std::optional<std::size_t>> choose_delay(const DelayList& list, const ReportOptions& options) {
+    if (options.delay && (*options.delay == 0 || *options.delay > list.delays.size()))
         return make_error(ErrorKind::Invalid, "there is no delay " + std::to_string(*options.delay) +
-                                                  "; the recording has " + std::to_string(delays));
-    if (options.json) return boost::json::serialize(report_json(recording, options.delay)) + "\n";
-    return report_text(recording, options.delay, {console.paint, console.columns, options.all});
+                                                  "; the list has " + std::to_string(list.delays.size()));
+    if (options.delay) return std::optional(*options.delay - 1);
+    if (options.slowest) return slowest_delay(list);
+    return list.delays.empty() ? std::nullopt : std::optional<std::size_t>(0);
+}
+
+// As JSON, the report is the member "report" of the list.
+std::string list_and_report(const DelayList& list, const std::string& report, const ReportOptions& options,
+                            const Console& console) {
+    if (!options.json) {
+        std::string text = delay_list_text(list, {console.paint, console.columns, options.all});
+        if (report.empty()) return text;
+        return text + section_title(console.paint, options.slowest ? "The longest delay" : "The newest delay") + report;
+    }
+    json::object whole = delay_list_json(list);
+    boost::system::error_code wrong;
+    json::value parsed = json::parse(report, wrong);
+    whole["report"] = wrong ? json::value(nullptr) : std::move(parsed);
+    return json::serialize(whole) + "\n";
+}
+
+Result<std::vector<fs::path>> recordings_of(const ReportOptions& options) {
+    if (!options.bundles.empty()) return find_bundles(options.bundles, options.spool);
+    TRY_ASSIGN(const fs::path newest, find_bundle("", options.spool));
+    if (options.slowest) return bundles_of_spool(options.spool);
+    return std::vector<fs::path>{newest};
+}
+
+int report_of_several(const std::vector<fs::path>& paths, const ReportOptions& options, Console& console) {
+    if (console.terminal && paths.size() > many_recordings)
+        console.err << "Reading " << counted(paths.size(), "recording", "recordings") << " ...\n" << std::flush;
+    const DelayList list = list_delays(paths, options.all);
+    const auto chosen = choose_delay(list, options);
+    if (!chosen) return console.fail(chosen.error().message);
+    std::string report;
+    if (*chosen) {
+        const DelaySummary& delay = list.delays[**chosen];
+        const auto made = report_of_file(list.files[delay.recording], delay.number, options, console);
+        if (!made) return console.fail(list.files[delay.recording] + ": " + made.error().message);
+        report = *made;
+    }
+    console.out << (options.delay ? report : list_and_report(list, report, options, console));
+    return list.unreadable.empty() ? exit_done : exit_failed;
 }
 
 }  // namespace
 
 int show_report(const ReportOptions& options, Console& console) {
-    const auto path = find_bundle(options.bundle, options.spool);
-    if (!path) return console.fail(path.error().message);
-    const auto text = decode_confined(*path, [&](const std::filesystem::path& opened) -> Result<std::string> {
-        TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
-        return report_of(recording, options, console);
-    });
+    const auto paths = recordings_of(options);
+    if (!paths) return console.fail(paths.error().message);
+    if (paths->size() > 1) return report_of_several(*paths, options, console);
+    const auto text = report_of_file(paths->front(), options.delay, options, console);
     if (!text) return console.fail(text.error().message);
     console.out << *text;
     return exit_done;

@@ -77,4 +77,26 @@ Result<fs::path> find_bundle(const std::string& wanted, const fs::path& spool) {
                                               matches[1].filename().string() + "; give more characters");
 }
 
+Result<std::vector<fs::path>> find_bundles(const std::vector<std::string>& wanted, const fs::path& spool) {
+    std::vector<fs::path> found;
+    const auto add = [&found](const fs::path& path) {
+        if (std::find(found.begin(), found.end(), path) == found.end()) found.push_back(path);
+    };
+    for (const std::string& one : wanted) {
+        std::error_code unknown;
+        const bool is_folder = fs::is_directory(one, unknown) && !fs::exists(fs::path(one) / "trace.pftrace", unknown);
+        if (!is_folder) {
+            TRY_ASSIGN(const fs::path path, find_bundle(one, spool));
+            add(path);
+            continue;
+        }
+        TRY_ASSIGN(const auto bundles, bundles_of_spool(one));
+        if (bundles.empty())
+            return make_error(ErrorKind::NotFound, "no bundle in the folder " + one + "; bundles are files named *" +
+                                                       std::string(bundle_ending));
+        for (const fs::path& bundle : bundles) add(bundle);
+    }
+    return found;
+}
+
 }  // namespace lagtrap::cli

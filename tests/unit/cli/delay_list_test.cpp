@@ -1,0 +1,126 @@
+#include "cli/reports/delay_list.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_test.hpp"
+#include "trace/bundle/bundle.hpp"
+
+namespace lagtrap::delay_list_test {
+namespace {
+
+using test::TraceBuilder;
+using testing::HasSubstr;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+constexpr std::uint64_t day_ns = 86'400'000'000'000;
+
+// A spool with a bundle per recording.
+class DelayList : public testing::Test {
+  protected:
+    DelayList() { std::filesystem::create_directories(folder_.path() / "spool/sent"); }
+
+    // A recording of `days` later, in which the app computed for `length` in `function`.
+    void record(int days, std::uint64_t length, const std::string& function, std::uint64_t delays = 1) {
+        TraceBuilder builder(3000 * ms, 1);
+        builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+        builder.samples(10 * ms, 2000 * ms, 0, 10, 10, {"main", function});
+        for (std::uint64_t i = 0; i < delays; ++i) {
+            auto delay = TraceBuilder::delay(i + 1, "request", static_cast<std::int64_t>(10 * ms * (i + 1)), length + i,
+                                             5 * ms, 10, 10);
+            delay.process = delay.thread = "app";
+            builder.run(delay);
+        }
+        builder.system.started_realtime_ns += static_cast<std::uint64_t>(days) * day_ns;
+        builder.system.session_id = std::to_string(days + 1) + builder.system.session_id.substr(1);
+        const auto capture = folder_.path() / "capture";
+        test::write_capture(builder, capture);
+        const auto made = trace::write_bundle(capture, builder.system.session_id, folder_.path() / "spool/sent");
+        ASSERT_TRUE(made) << made.error().message;
+        bundles_.push_back(made->path.string());
+    }
+    [[nodiscard]] std::string spool() const { return folder_.string("spool"); }
+
+    test::TemporaryFolder folder_;
+    std::vector<std::string> bundles_;
+};
+
+TEST_F(DelayList, CountsCausesAndShowsTheNewestInFull) {
+    record(0, 100 * ms, "parse");
+    record(1, 900 * ms, "compress", 2);
+    record(2, 200 * ms, "parse\x1b[2J");
+    record(3, 150 * ms, "parse");
+    const auto outcome = test::run_lagtrap({"report", spool()});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const std::size_t end = outcome.out.find("\nFunctions");
+    test::expect_text(outcome.out.substr(0, end), "report_several.txt");
+    EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80) << line;
+    // The same bundles by name, one of them twice.
+    const auto named = test::run_lagtrap({"report", bundles_[3], bundles_[0], bundles_[1], bundles_[2], bundles_[0]});
+    EXPECT_EQ(named.out, outcome.out);
+}
+
+TEST_F(DelayList, ShowsTheLongestOrAChosenOne) {
+    record(0, 900 * ms, "compress");
+    record(1, 100 * ms, "parse");
+    const auto slowest = test::run_lagtrap({"report", "--slowest", "--spool", spool()});
+    EXPECT_THAT(slowest.out, HasSubstr("The longest delay\nrequest took 900 ms"));
+    EXPECT_THAT(test::run_lagtrap({"report", spool(), "--delay", "2"}).out, testing::StartsWith("request took 900 ms"));
+    EXPECT_EQ(test::run_lagtrap({"report", spool(), "--delay", "3"}).err,
+              "lagtrap: there is no delay 3; the list has 2\n");
+}
+
+TEST_F(DelayList, PrintsJson) {
+    record(0, 100 * ms, "parse");
+    record(1, 900 * ms, "compress");
+    const auto printed = boost::json::parse(test::run_lagtrap({"report", "--json", spool()}).out).as_object();
+    EXPECT_EQ(printed.at("recordings").to_number<int>(), 2);
+    const auto& newest = printed.at("delays").at(0);
+    EXPECT_EQ(newest.at("file").as_string(), bundles_[1]);
+    EXPECT_EQ(newest.at("cause").as_string(), "Computed in compress");
+    EXPECT_EQ(newest.at("duration_ns").to_number<std::uint64_t>(), 900 * ms);
+    EXPECT_EQ(printed.at("causes").at(0).at("cause").as_string(), "Computed in compress");
+    EXPECT_EQ(printed.at("report").at("session").as_string(), newest.at("session").as_string());
+}
+
+TEST_F(DelayList, NamesWhatItCouldNotRead) {
+    record(0, 100 * ms, "parse");
+    std::ofstream(folder_.path() / "spool/damaged.lagtrap.tar.zst") << "no archive";
+    const auto outcome = test::run_lagtrap({"report", spool()});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.out, HasSubstr("1 delay in 1 recording"));
+    EXPECT_THAT(outcome.out, HasSubstr("Not read: "));
+    EXPECT_THAT(outcome.out, HasSubstr("damaged.lagtrap.tar.zst"));
+    std::filesystem::create_directories(folder_.path() / "empty");
+    EXPECT_EQ(test::run_lagtrap({"report", folder_.string("empty")}).err,
+              "lagtrap: no bundle in the folder " + folder_.string("empty") +
+                  "; bundles are files named *.lagtrap.tar.zst\n");
+}
+
+TEST_F(DelayList, KeepsTheLongestOfARecordingWithManyDelays) {
+    record(0, 10 * ms, "parse", 150);
+    record(1, 10 * ms, "parse", 230);
+    const auto outcome = test::run_lagtrap({"report", spool()});
+    EXPECT_THAT(outcome.out, testing::StartsWith("380 delays in 2 recordings"));
+    EXPECT_THAT(outcome.out, HasSubstr("  and 330 more; --all shows all\n"));
+    EXPECT_THAT(outcome.out, HasSubstr("and 30 shorter ones of recordings with more than 200 delays\n"));
+}
+
+TEST(DelaySummaries, RefusesAnotherText) {
+    cli::DelayList list;
+    EXPECT_FALSE(cli::add_summary("no JSON", "a", list));
+    EXPECT_FALSE(cli::add_summary("[]", "a", list));
+    EXPECT_TRUE(list.files.empty());
+    ASSERT_TRUE(cli::add_summary(R"({"delays": [1, {"event": "e\u001b", "duration_ns": -4}]})", "a", list));
+    ASSERT_EQ(list.delays.size(), 1);
+    EXPECT_EQ(list.delays.front().event, "e\\x1b");
+    EXPECT_EQ(list.delays.front().duration_ns, 0);
+}
+
+}  // namespace
+}  // namespace lagtrap::delay_list_test
