@@ -1,6 +1,7 @@
 #include "daemon/processes/task_events.hpp"
 
 #include <linux/perf_event.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,11 +23,16 @@ struct SampleId {
 };
 static_assert(sizeof(SampleId) == 24);
 
-perf_event_attr attributes() {
+perf_event_attr dummy_attributes() {
     perf_event_attr attr{};
     attr.size = sizeof(attr);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
+    return attr;
+}
+
+perf_event_attr attributes() {
+    perf_event_attr attr = dummy_attributes();
     attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
     attr.sample_id_all = 1;
     attr.mmap = 1;
@@ -38,10 +44,44 @@ perf_event_attr attributes() {
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
     attr.watermark = 1;
-    attr.wakeup_watermark = 1U << 30;  // no wakeups: a timer drains the rings
+    attr.wakeup_watermark = 1U << 30;  // no wakeups: a timer and StartWakeup drain the rings
     attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
     return attr;
 }
+
+// A second event for new names alone, of which exec makes one. It wakes whoever polls it at each
+// record; at each mapping of code that would make starting a program measurably slower. Nobody
+// reads the records: in a ring that is mapped read-only the kernel overwrites the oldest.
+class StartWakeup {
+  public:
+    StartWakeup() = default;
+    StartWakeup(const StartWakeup&) = delete;
+    StartWakeup& operator=(const StartWakeup&) = delete;
+    ~StartWakeup() {
+        if (memory_ != MAP_FAILED) ::munmap(memory_, memory_bytes_);
+    }
+    [[nodiscard]] Status open(int cpu, int epoll) {
+        perf_event_attr attr = dummy_attributes();
+        attr.comm = 1;
+        attr.watermark = 1;
+        attr.wakeup_watermark = 1;
+        fd_ = open_perf_event(attr, -1, cpu);
+        if (!fd_.valid()) return system_error("open the event for started programs");
+        memory_bytes_ = 2 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        memory_ = ::mmap(nullptr, memory_bytes_, PROT_READ, MAP_SHARED, fd_.get(), 0);
+        if (memory_ == MAP_FAILED) return system_error("map the ring for started programs");
+        epoll_event wanted{};
+        wanted.events = EPOLLIN;
+        if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd_.get(), &wanted) != 0)
+            return system_error("poll the event for started programs");
+        return success();
+    }
+
+  private:
+    UniqueFd fd_;
+    void* memory_ = MAP_FAILED;
+    std::size_t memory_bytes_ = 0;
+};
 
 template <typename T>
 T read_as(const char* from) {
@@ -59,6 +99,7 @@ struct TaskEvents::Ring {
     std::size_t memory_bytes = 0;
     std::size_t data_bytes = 0;
     std::uint64_t enabled_ns = 0;
+    StartWakeup program_started;
 
     ~Ring() {
         if (memory) ::munmap(memory, memory_bytes);
@@ -77,9 +118,11 @@ struct TaskEvents::Ring {
 Result<TaskEvents> TaskEvents::open(std::uint32_t ring_pages) {
     TaskEvents events;
     events.ring_pages_ = ring_pages;
+    events.program_started_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+    if (!events.program_started_.valid()) return system_error("create the epoll instance for started programs");
     const auto cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
     for (int cpu = 0; cpu < cpus; ++cpu) {
-        auto ring = open_ring(cpu, ring_pages);
+        auto ring = events.open_ring(cpu);
         if (!ring && ring.error().system_errno == ENODEV) continue;  // this CPU is offline
         if (!ring) return ring.error();
         events.rings_.push_back(std::move(ring).value());
@@ -87,18 +130,19 @@ Result<TaskEvents> TaskEvents::open(std::uint32_t ring_pages) {
     return events;
 }
 
-Result<std::shared_ptr<TaskEvents::Ring>> TaskEvents::open_ring(int cpu, std::uint32_t ring_pages) {
+Result<std::shared_ptr<TaskEvents::Ring>> TaskEvents::open_ring(int cpu) const {
     perf_event_attr attr = attributes();
     const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     auto ring = std::make_shared<Ring>();
     ring->cpu = static_cast<std::uint16_t>(cpu);
     ring->fd = open_perf_event(attr, -1, cpu);
     if (!ring->fd.valid()) return system_error("open the event for exec, mmap and exit");
-    ring->data_bytes = ring_pages * page_bytes;
+    ring->data_bytes = ring_pages_ * page_bytes;
     ring->memory_bytes = ring->data_bytes + page_bytes;
     void* memory = ::mmap(nullptr, ring->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
     if (memory == MAP_FAILED) return system_error("map the ring for exec, mmap and exit");
     ring->memory = static_cast<char*>(memory);
+    TRY(ring->program_started.open(cpu, program_started_.get()));
     return ring;
 }
 
@@ -108,7 +152,7 @@ std::vector<int> TaskEvents::renew() {
     const auto cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
     for (int cpu = 0; cpu < cpus; ++cpu) {
         if (std::any_of(rings_.begin(), rings_.end(), [cpu](const auto& ring) { return ring->cpu == cpu; })) continue;
-        auto ring = open_ring(cpu, ring_pages_);
+        auto ring = open_ring(cpu);
         if (!ring) continue;
         rings_.push_back(std::move(ring).value());
         came.push_back(cpu);

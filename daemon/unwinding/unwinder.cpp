@@ -1,6 +1,8 @@
 #include "daemon/unwinding/unwinder.hpp"
 
+#include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,10 +23,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds idle_interval = 1s;
-// While watched files must be found as soon as they are mapped. The longer one applies after a
-// while without mappings.
-constexpr std::chrono::milliseconds sighting_interval = 100ms;
-constexpr std::chrono::milliseconds quiet_sighting_interval = 400ms;
+// While watched files must be found as soon as they are mapped: the start of a program ends the wait
+// for the next look. Between looks the interval doubles while nothing happens.
+constexpr std::chrono::milliseconds min_sighting_interval = 20ms;
+constexpr std::chrono::milliseconds max_sighting_interval = 400ms;
+constexpr std::chrono::milliseconds exec_time = 2ms;  // until a program that starts is mapped
 constexpr std::chrono::milliseconds making_interval = 50ms;
 constexpr std::chrono::milliseconds capture_interval = 1ms;
 constexpr std::chrono::milliseconds quiet_capture_interval = 4ms;
@@ -91,6 +94,8 @@ Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options, Proce
     std::unique_ptr<Unwinder> self(
         new Unwinder(std::move(store), std::move(events), std::move(cache), inspector, sightings));
     self->cache_problem_ = std::move(cache_problem);
+    self->to_follower_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!self->to_follower_.valid()) return system_error("create the event that wakes the follower");
     self->looker_ = std::thread([unwinder = self.get()] { unwinder->look_at_files(); });
     self->finder_ = std::thread([unwinder = self.get()] { unwinder->find_watched(); });
     self->follower_ = std::thread([unwinder = self.get()] { unwinder->follow(); });
@@ -102,8 +107,8 @@ Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options, Proce
 
 Unwinder::~Unwinder() {
     stopping_.store(true);
-    { const std::scoped_lock lock(events_mutex_, state_mutex_); }
-    to_follower_.notify_all();
+    { const std::scoped_lock lock(state_mutex_); }
+    look_soon();
     to_maker_.notify_all();
     to_looker_.notify_all();
     to_finder_.notify_all();
@@ -119,7 +124,7 @@ void Unwinder::follow() {
     start_over();
     auto last_status = std::chrono::steady_clock::now() - status_interval;
     std::chrono::milliseconds capture_pause = capture_interval;
-    std::chrono::milliseconds sighting_pause = sighting_interval;
+    std::chrono::milliseconds sighting_pause = min_sighting_interval;
     while (!stopping_) {
         heartbeat_.beat();
         bool some_lost = false;
@@ -132,7 +137,7 @@ void Unwinder::follow() {
             if (capture_ns == 0 && is_capturing()) capture_ns = monotonic_ns();
         }
         capture_pause = events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
-        sighting_pause = events.empty() ? std::min(sighting_pause * 2, quiet_sighting_interval) : sighting_interval;
+        sighting_pause = events.empty() ? std::min(sighting_pause * 2, max_sighting_interval) : min_sighting_interval;
         take_events_in(events, capture_ns);
         sightings_.done();
         const bool making = publish();
@@ -140,12 +145,23 @@ void Unwinder::follow() {
             note_status();
             last_status = now;
         }
-        std::unique_lock lock(events_mutex_);
-        const auto idle = sightings_.wants_any() ? sighting_pause : idle_interval;
-        const std::chrono::milliseconds pause = capturing_ ? capture_pause : making ? making_interval : idle;
-        to_follower_.wait_for(lock, pause, [this] { return stopping_ || look_now_; });
-        look_now_ = false;
+        const bool finding = sightings_.wants_any();
+        const auto idle = finding ? sighting_pause : idle_interval;
+        wait_for_work(capturing_ ? capture_pause : making ? making_interval : idle, finding && !capturing_);
     }
+}
+
+void Unwinder::wait_for_work(std::chrono::milliseconds pause, bool until_program_starts) const {
+    const auto look_after = std::chrono::steady_clock::now() + min_sighting_interval;
+    std::array<pollfd, 2> wakeups{pollfd{to_follower_.get(), POLLIN, 0},
+                                  pollfd{events_.program_started_fd(), POLLIN, 0}};
+    (void)::poll(wakeups.data(), until_program_starts ? 2 : 1, static_cast<int>(pause.count()));
+    if (wakeups[0].revents == 0 && wakeups[1].revents != 0) {
+        const auto rest = std::chrono::ceil<std::chrono::milliseconds>(look_after - std::chrono::steady_clock::now());
+        (void)::poll(wakeups.data(), 1, static_cast<int>(std::max(rest, exec_time).count()));
+    }
+    eventfd_t count = 0;
+    (void)::eventfd_read(to_follower_.get(), &count);
 }
 
 void Unwinder::take_events_in(const RecordBuffer& events, std::uint64_t capture_ns) {
@@ -353,19 +369,11 @@ void Unwinder::make_tables(Maker& maker) {
         const auto now = std::chrono::steady_clock::now();
         if (modules_.waiting() > 0 && now - last_publish < publish_interval) continue;
         last_publish = now;
-        lock.unlock();
         look_soon();
-        lock.lock();
     }
 }
 
-void Unwinder::look_soon() {
-    {
-        const std::scoped_lock lock(events_mutex_);
-        look_now_ = true;
-    }
-    to_follower_.notify_one();
-}
+void Unwinder::look_soon() { (void)::eventfd_write(to_follower_.get(), 1); }
 
 std::vector<int> Unwinder::look_at_cpus() {
     const std::scoped_lock lock(events_mutex_);
@@ -380,9 +388,8 @@ void Unwinder::begin_capture() {
         capture_began_ns_ = capture_to_describe_ns_ = monotonic_ns();
         described_ = false;
         capturing_ = true;
-        look_now_ = true;
     }
-    to_follower_.notify_one();
+    look_soon();
 }
 
 RecordBuffer Unwinder::take_events() {
@@ -435,9 +442,7 @@ std::optional<std::size_t> Unwinder::prepare(std::uint32_t pid, std::chrono::mil
             spaces_.forget_priority(pid);
             return missing;
         }
-        lock.unlock();
         look_soon();
-        lock.lock();
         (void)has_published_.wait_for(lock, publish_interval);
     }
 }

@@ -132,6 +132,9 @@ class Unwinder {
     };
 
     void follow();
+    // Waits until somebody asks for a look, the pause is over, or, if that is asked for, shortly
+    // after a program has started.
+    void wait_for_work(std::chrono::milliseconds pause, bool until_program_starts) const;
     // Takes new events.
     void take_events_in(const RecordBuffer& events, std::uint64_t capture_ns);
     void look_at_files();
@@ -167,7 +170,7 @@ class Unwinder {
 
     // Never held while a file is opened, because starting a capture must not wait for that.
     mutable std::mutex events_mutex_;
-    std::condition_variable to_follower_;
+    UniqueFd to_follower_;  // eventfd
     TaskEvents events_;
     RecordBuffer unordered_;    // read from the rings
     RecordBuffer for_capture_;  // likewise, for the capture's log
@@ -178,7 +181,6 @@ class Unwinder {
     bool described_ = true;
     std::condition_variable has_described_;
     std::uint64_t capture_began_ns_ = 0;
-    bool look_now_ = false;
     std::atomic<bool> stopping_{false};
     std::atomic<bool> scan_wanted_{false};
     std::uint64_t scans_ = 0;  // only for the follower thread
