@@ -7,6 +7,9 @@ namespace lagtrap::spool {
 namespace {
 
 constexpr int last_rank_for_room = 1;
+// Space to keep free on the disk: this much, or this fraction of the disk if that is less.
+constexpr std::uint64_t room_bytes = 64ULL << 20;
+constexpr std::uint64_t room_part = 20;
 constexpr std::chrono::minutes held_limit{1};
 
 int removal_rank(const RetentionEntry& entry) {
@@ -51,6 +54,11 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
         remove(index);
     }
     return removals;
+}
+
+std::uint64_t shortage_of_disk(std::uint64_t whole_bytes, std::uint64_t free_bytes) {
+    const std::uint64_t wanted_bytes = std::min(room_bytes, whole_bytes / room_part);
+    return wanted_bytes > free_bytes ? wanted_bytes - free_bytes : 0;
 }
 
 bool RetentionLock::note(bool left_to_another, std::chrono::steady_clock::time_point now) {

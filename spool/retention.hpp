@@ -38,6 +38,9 @@ struct RetentionLimits {
 [[nodiscard]] std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entries,
                                                        const RetentionLimits& limits);
 
+// Free space that a disk of this size lacks for the next recording.
+[[nodiscard]] std::uint64_t shortage_of_disk(std::uint64_t whole_bytes, std::uint64_t free_bytes);
+
 // Detects that another process holds the retention lock for longer than the work takes, so that no
 // retention happens. Not thread-safe.
 class RetentionLock {

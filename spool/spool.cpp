@@ -33,9 +33,6 @@ constexpr std::string_view spans_suffix = ".otlp.pb";
 constexpr const char* removed_bundles_file = ".removed";
 constexpr const char* removed_batches_file = ".removed-batches";
 constexpr const char* reason_suffix = ".reason";
-// Space to keep free on the disk: this much, or this fraction of the disk if that is less.
-constexpr std::uint64_t room_bytes = 64ULL << 20;
-constexpr std::uint64_t room_part = 20;
 constexpr std::chrono::hours torn_age{1};  // longer than writing any file takes
 constexpr std::size_t uuid_length = 36;
 constexpr std::size_t digest_prefix_length = 16;
@@ -107,8 +104,7 @@ std::uint64_t shortage_of(const fs::path& path) {
     if (::statvfs(path.c_str(), &facts) != 0) return 0;
     const std::uint64_t whole_bytes = static_cast<std::uint64_t>(facts.f_blocks) * facts.f_frsize;
     const std::uint64_t free_bytes = static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize;
-    const std::uint64_t wanted_bytes = std::min(room_bytes, whole_bytes / room_part);
-    return wanted_bytes > free_bytes ? wanted_bytes - free_bytes : 0;
+    return shortage_of_disk(whole_bytes, free_bytes);
 }
 
 // "NAME.XXXXXX", the temporary name of write_file_durably(). NAME is that of an entry, a reason or

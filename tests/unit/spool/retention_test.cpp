@@ -72,5 +72,24 @@ TEST(Retention, AClockThatJumpedBackMakesNothingOld) {
                 IsEmpty());
 }
 
+TEST(Retention, OfEqualEntriesTheFirstGoes) {
+    const std::vector<RetentionEntry> entries{
+        {EntryState::Ready, 10, hours(1)}, {EntryState::Ready, 10, hours(1)}, {EntryState::Ready, 10, hours(1)}};
+    EXPECT_THAT(choose_removals(entries, {.size_bytes = 10, .age = hours(9)}), ElementsAre(0, 1));
+}
+
+TEST(Retention, ADiskLacksAtMostSixtyFourMebibytesOrATwentieth) {
+    constexpr std::uint64_t mebibyte = 1 << 20;
+    struct Disk {
+        std::uint64_t whole_bytes, free_bytes, shortage_bytes;
+    };
+    for (const Disk& disk : {Disk{10'000 * mebibyte, 64 * mebibyte, 0}, Disk{10'000 * mebibyte, 64 * mebibyte - 1, 1},
+                             Disk{10'000 * mebibyte, 0, 64 * mebibyte}, Disk{1280 * mebibyte, 0, 64 * mebibyte},
+                             Disk{200 * mebibyte, 0, 10 * mebibyte}, Disk{200 * mebibyte, 10 * mebibyte, 0},
+                             Disk{200 * mebibyte, 9 * mebibyte, mebibyte}, Disk{0, 0, 0}})
+        EXPECT_EQ(shortage_of_disk(disk.whole_bytes, disk.free_bytes), disk.shortage_bytes)
+            << disk.whole_bytes << " " << disk.free_bytes;
+}
+
 }  // namespace
 }  // namespace lagtrap::spool::retention_test

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -74,6 +75,7 @@ TEST(EntryName, IsTakenApartAndPutTogether) {
     ASSERT_TRUE(parsed.has_value());
     EXPECT_EQ(parsed->id, session);
     EXPECT_EQ(parsed->digest_prefix, "2d711642b726b044");
+    EXPECT_EQ(parsed->kind, EntryKind::Bundle);
 }
 
 TEST(EntryName, OfABatchIsTakenApartToo) {
@@ -359,6 +361,115 @@ TEST_F(SpoolTest, ABatchThatWasSentIsNotKept) {
     const std::string refused = add(EntryState::Sending, "bbbb", hours(0), EntryKind::Batch);
     ASSERT_TRUE(spool_->mark_rejected(refused, "no").ok());
     EXPECT_EQ(spool_->list(EntryState::Rejected)->at(0).reason, "no");
+}
+
+TEST_F(SpoolTest, OnlyOldTemporaryFilesOfTheSpoolAreRemoved) {
+    const std::string bundle = make_bundle_name(random_uuid(), sha256_of("a"));
+    const std::string batch = make_batch_name(random_uuid(), sha256_of("a"));
+    struct Left {
+        std::string name;
+        EntryState state;
+        std::chrono::minutes age;
+        bool stays;
+    };
+    const std::vector<Left> files{
+        {bundle + ".aB3dE6", EntryState::Ready, std::chrono::minutes(61), false},
+        {batch + ".aB3dE6", EntryState::Ready, std::chrono::minutes(61), false},
+        {bundle + ".reason.aB3dE6", EntryState::Rejected, std::chrono::minutes(61), false},
+        {".removed.aB3dE6", EntryState::Ready, std::chrono::minutes(61), false},
+        {".removed-batches.aB3dE6", EntryState::Ready, std::chrono::minutes(61), false},
+        {bundle + ".aB3dE7", EntryState::Ready, std::chrono::minutes(59), true},
+        {bundle + ".aB3dE8", EntryState::Sent, std::chrono::minutes(61), true},
+        {bundle + ".aB3dE", EntryState::Ready, std::chrono::minutes(61), true},
+        {bundle + "-aB3dE6", EntryState::Ready, std::chrono::minutes(61), true},
+        {"notes.aB3dE6", EntryState::Ready, std::chrono::minutes(61), true},
+        {".aB3dE6", EntryState::Ready, std::chrono::minutes(61), true},
+        {"x", EntryState::Ready, std::chrono::minutes(61), true},
+    };
+    for (const Left& file : files) {
+        const fs::path path = spool_->path_of(file.state, file.name);
+        std::ofstream(path) << "x";
+        fs::last_write_time(path, fs::file_time_type::clock::now() - file.age);
+    }
+    const fs::path link = spool_->path_of(EntryState::Ready, bundle + ".linked");
+    fs::create_symlink("/etc/passwd", link);
+    const auto now = std::chrono::system_clock::now();
+    ASSERT_TRUE(spool_->apply_retention({.size_bytes = 1 << 20, .age = hours(9)}, now).ok());
+    for (const Left& file : files)
+        EXPECT_EQ(fs::exists(spool_->path_of(file.state, file.name)), file.stays) << file.name;
+    ASSERT_TRUE(spool_->apply_retention({.size_bytes = 1 << 20, .age = hours(9)}, now + hours(3)).ok());
+    EXPECT_TRUE(fs::is_symlink(link)) << "a link is no file that was being written";
+}
+
+TEST(RetentionOutcomeTest, AddsEachCountAndNamesThoseThatAreNotZero) {
+    RetentionOutcome total{.sent = 1, .rejected = 2, .unsent = 3, .batches = 4, .bytes = 5};
+    total.add({.sent = 10, .rejected = 20, .unsent = 30, .batches = 40, .bytes = 50});
+    EXPECT_EQ(total.sent, 11U);
+    EXPECT_EQ(total.rejected, 22U);
+    EXPECT_EQ(total.unsent, 33U);
+    EXPECT_EQ(total.batches, 44U);
+    EXPECT_EQ(total.bytes, 55U);
+    EXPECT_EQ(total.describe(),
+              "removed bundles to enforce the limits of the spool: 11 sent, 22 rejected, 33 never sent, 44 unsent "
+              "batches of runs (55 B)");
+    EXPECT_THAT(RetentionOutcome{.sent = 1}.describe(), HasSubstr(": 1 sent ("));
+    EXPECT_THAT(RetentionOutcome{.rejected = 1}.describe(), HasSubstr(": 1 rejected ("));
+    EXPECT_EQ(RetentionOutcome{}.describe(), "");
+}
+
+TEST_F(SpoolTest, OnlyEntriesThatWereNeverSentCountAsUnsent) {
+    add(EntryState::Rejected, "aaaa", hours(5), EntryKind::Batch);
+    const std::string spans = make_spans_name(random_uuid(), sha256_of("x"));
+    std::ofstream(spool_->path_of(EntryState::Ready, spans)) << "x";
+    add(EntryState::Sent, "bbbb", hours(5));
+    const auto outcome =
+        spool_->apply_retention({.size_bytes = 0, .age = hours(100)}, std::chrono::system_clock::now());
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_TRUE(spool_->list_all()->empty());
+    EXPECT_EQ(outcome->sent, 1U);
+    EXPECT_EQ(outcome->rejected, 1U);
+    EXPECT_EQ(outcome->unsent, 0U);
+    EXPECT_EQ(outcome->batches, 0U);
+    EXPECT_FALSE(fs::exists(spool_->folder(EntryState::Ready) / ".removed"));
+}
+
+TEST_F(SpoolTest, SpansThatWereSentAreKeptLikeBundles) {
+    ASSERT_TRUE(spool_->add_spans("0a1b2c3d-0000-4000-8000-0123456789ab", "spans").ok());
+    const auto added = names(EntryState::Ready);
+    ASSERT_THAT(added, SizeIs(1));
+    ASSERT_TRUE(spool_->claim(added[0]).ok());
+    ASSERT_TRUE(spool_->mark_sent(added[0]).ok());
+    EXPECT_THAT(names(EntryState::Sent), testing::ElementsAre(added[0]));
+}
+
+TEST_F(SpoolTest, EntriesOfOneTimeAreListedByNameAndOnlyRejectedOnesHaveReasons) {
+    std::vector<std::string> added;
+    const auto made = fs::file_time_type::clock::now() - hours(1);
+    for (int i = 0; i < 8; ++i) {
+        added.push_back(add(EntryState::Rejected, std::to_string(i)));
+        fs::last_write_time(spool_->path_of(EntryState::Rejected, added.back()), made);
+    }
+    std::sort(added.begin(), added.end());
+    EXPECT_EQ(names(EntryState::Rejected), added);
+    EXPECT_EQ(spool_->list(EntryState::Rejected)->at(0).reason, "unknown");
+    const std::string ready = add(EntryState::Ready, "r");
+    std::ofstream(spool_->path_of(EntryState::Ready, ready + ".reason")) << "no";
+    EXPECT_EQ(spool_->list(EntryState::Ready)->at(0).reason, "");
+}
+
+// Locks of other files and of other kinds are in the kernel's list, too.
+TEST_F(SpoolTest, NamesNobodyIfNobodyHoldsTheLockOfRetention) {
+    ASSERT_TRUE(spool_->apply_retention({}, std::chrono::system_clock::now()).ok());
+    const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
+    const auto other = spool_->lock_for_sending();
+    ASSERT_TRUE(other.ok());
+    EXPECT_EQ(spool_->who_holds_retention(), "a process holds " + lock.string());
+    const auto opened = open_file(lock, O_RDWR);
+    ASSERT_TRUE(opened.ok());
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    ASSERT_EQ(::fcntl(opened->get(), F_SETLK, &range), 0);
+    EXPECT_EQ(spool_->who_holds_retention(), "a process holds " + lock.string()) << "it does not exclude retention";
 }
 
 }  // namespace
