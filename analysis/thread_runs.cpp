@@ -143,11 +143,11 @@ trace::Delay run_of_thread(const Recording& recording, const Thread& thread) {
     return delay;
 }
 
-ProcessRuns runs_of_process(const Recording& recording, std::uint32_t pid) {
+ProcessRuns runs_of_processes(const Recording& recording, const std::set<std::uint32_t>& pids) {
     ProcessRuns process;
     std::vector<ThreadRun> runs;
     for (const Thread& thread : recording.threads) {
-        if (thread.pid != pid) continue;
+        if (!pids.contains(thread.pid)) continue;
         trace::Delay delay = run_of_thread(recording, thread);
         if (delay.duration_ns == 0) continue;
         ++process.threads;

@@ -1,8 +1,9 @@
-// What the threads of a process did during a recording. Treats each thread's time in it as a
+// What the threads of processes did during a recording. Treats each thread's time in it as a
 // delayed run.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct ThreadRun {
 
 struct ProcessRuns {
     std::vector<ThreadRun> runs;  // most informative first; those that wait for work last
-    std::size_t threads = 0;      // of the process, including `others` and `left_out`
+    std::size_t threads = 0;      // of the processes, including `others` and `left_out`
     std::size_t left_out = 0;     // beyond thread_runs_limit
 };
 
@@ -33,8 +34,8 @@ inline constexpr std::size_t thread_runs_limit = 1000;
 // The thread's time in the recording. Its duration is 0 if nothing is known about the thread.
 [[nodiscard]] trace::Delay run_of_thread(const Recording& recording, const Thread& thread);
 
-// Threads with the same causes become one run with `others`. Empty if the process is not in the
-// recording.
-[[nodiscard]] ProcessRuns runs_of_process(const Recording& recording, std::uint32_t pid);
+// The threads of all `pids`. Those with the same causes become one run with `others`. Empty if none
+// of the processes is in the recording.
+[[nodiscard]] ProcessRuns runs_of_processes(const Recording& recording, const std::set<std::uint32_t>& pids);
 
 }  // namespace lagtrap::analysis

@@ -275,13 +275,14 @@ void add_add(CLI::App& app, Choice& choice) {
 
 void add_why(CLI::App& app, Choice& choice) {
     CLI::App* why = app.add_subcommand(
-        "why", "Say what a process is doing or waiting for right now, or why a command takes so long");
+        "why", "Say what a process or unit is doing or waiting for right now, or why a command takes so long");
     WhyOptions& options = choice.why;
     options.socket = default_socket;
-    why->add_option("process", options.target, "Process id, or name if it is unique");
+    why->add_option("target", options.target, "A process id, the name of processes, or a unit");
     why->add_option("--for", options.length, "How long to record the machine")->capture_default_str();
     why->add_option("--limit", options.limit, "With a command: maximum length of the recording")->capture_default_str();
     why->add_flag("--all", options.all, "Show every thread in full");
+    why->add_flag("--watch", options.watch, "Repeat until Ctrl-C");
     why->add_flag("--json", options.json, "Print JSON");
     why->add_option("--socket", options.socket, "Socket of lagtrapd; if it cannot record, why starts a temporary one")
         ->envname("LAGTRAP_SOCKET")
@@ -289,7 +290,9 @@ void add_why(CLI::App& app, Choice& choice) {
     why->footer("lagtrap why [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and says where its time went.");
     why->callback([&choice] {
         if (choice.why.target.empty() == choice.why.command.empty())
-            throw CLI::RequiredError("Either a process or, after --, a command");
+            throw CLI::RequiredError("Either a process or unit or, after --, a command");
+        if (choice.why.watch && !choice.why.command.empty())
+            throw CLI::ValidationError("--watch", "works with a process or unit, not with a command");
         choice.run = [&choice](Console& console) { return say_why(choice.why, console); };
     });
 }

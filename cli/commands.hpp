@@ -76,15 +76,17 @@ int trace_functions(const FunctionsOptions& options, Console& console);
 int trace_objects(const ObjectsOptions& options, Console& console);
 
 struct WhyOptions {
-    std::string target;  // of a process, its number or name
+    std::string target;  // of a process, its number or name; or a unit
     std::string length = "5s";
     std::vector<std::string> command;  // runs this command instead of examining a process
     std::string limit = "60s";         // maximum length of the command's recording
     std::string socket;
     bool json = false;
-    bool all = false;  // show every thread in full
+    bool all = false;    // show every thread in full
+    bool watch = false;  // repeat until interrupted
 };
-// Records the machine for some seconds and shows what each thread of a process did or waited for.
+// Records the machine for some seconds and shows what each thread of a process or unit did or
+// waited for.
 // With a command, records while it runs, shows where its time went, and returns its exit code.
 int say_why(const WhyOptions& options, Console& console);
 

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <sstream>
 
 #include <boost/json.hpp>
 
@@ -10,7 +12,6 @@
 #include "cli/commands.hpp"
 #include "cli/console/interrupt.hpp"
 #include "cli/console/text_layout.hpp"
-#include "cli/control/process_name.hpp"
 #include "cli/daemons/recording_source.hpp"
 #include "cli/why/child_command.hpp"
 #include "cli/why/last_runs.hpp"
@@ -19,6 +20,7 @@
 #include "cli/why/lock_owners.hpp"
 #include "cli/why/waited_files.hpp"
 #include "cli/why/why_json.hpp"
+#include "cli/why/why_target.hpp"
 #include "cli/why/why_text.hpp"
 #include "core/duration.hpp"
 
@@ -48,44 +50,128 @@ void tell(const WhyOptions& options, const Console& console, const std::string& 
     if (!options.json) console.err << wrap_words(text, console.columns, 0) << std::flush;
 }
 
-Result<std::string> text_of_process(const analysis::Recording& recording, std::uint32_t pid, const WhyOptions& options,
-                                    const WhyLook& look) {
-    bool known = false;
-    for (const analysis::Thread& thread : recording.threads) known |= thread.pid == pid;
+Result<std::string> text_of_processes(const analysis::Recording& recording, const WhyTarget& target,
+                                      const WhyOptions& options, const WhyLook& look) {
+    const bool known = std::any_of(recording.threads.begin(), recording.threads.end(),
+                                   [&](const analysis::Thread& thread) { return target.pids.contains(thread.pid); });
     if (!known)
         return make_error(ErrorKind::Vanished,
-                          "process " + std::to_string(pid) + " had ended before the recording began");
-    return options.json ? json::serialize(why_json(recording, pid, look)) + "\n" : why_text(recording, pid, look);
+                          (target.name.empty() ? "process " + std::to_string(*target.pids.begin()) : target.name) +
+                              " had ended before the recording began");
+    return options.json ? json::serialize(why_json(recording, target, look)) + "\n" : why_text(recording, target, look);
+}
+
+constexpr std::size_t processes_examined = 100;  // whose open files and locks are read
+
+// What `read` returns for each process, in one map.
+template <typename Read>
+auto of_all(const WhyTarget& target, const Read& read) -> decltype(read(0)) {
+    decltype(read(0)) all;
+    std::size_t count = 0;
+    for (const std::uint32_t pid : target.pids)
+        if (count++ < processes_examined) all.merge(read(pid));
+    return all;
 }
 
 // A thread that has not run since before the recording still waits for the same lock.
-std::map<std::uint32_t, std::uint32_t> owners_of_stopped(std::uint32_t pid,
+std::map<std::uint32_t, std::uint32_t> owners_of_stopped(const WhyTarget& target,
                                                          const std::map<std::uint32_t, std::uint64_t>& stopped) {
-    std::map<std::uint32_t, std::uint32_t> owners = lock_owners(pid);
+    auto owners = of_all(target, [](std::uint32_t pid) { return lock_owners(pid); });
     std::erase_if(owners, [&](const auto& one) { return !stopped.contains(one.first); });
     return owners;
 }
 
-Result<std::string> look_at_process(const WhyOptions& options, const Console& console) {
-    TRY_ASSIGN(const auto length, length_of("--for", options.length));
-    TRY_ASSIGN(const std::uint32_t pid, find_process(options.target));
-    note_interrupts_while_waiting();
-    TRY_ASSIGN(const auto source, RecordingSource::find(options.socket, interrupted));
-    tell(options, console, "Recording for " + format_duration(length) + " ...");
-    const LastRuns before = last_runs_of(pid);
-    const std::uint64_t began_ns = scheduler_clock_ns();
-    TRY(source->begin(length));
-    TRY(source->await_end([] { return interrupted != 0; }));
-    const auto stopped = stopped_before(before, last_runs_of(pid), began_ns);
-    const auto files = waited_files(pid);
-    const auto owners = owners_of_stopped(pid, stopped);
-    tell(options, console, "Reading the recording ...");
-    TRY_ASSIGN(const auto bundle, source->bundle());
-    return decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
-        TRY_ASSIGN(auto recording, analysis::read_recording(opened));
-        recording.lock_owners = owners;
-        return text_of_process(recording, pid, options, {console.paint, console.columns, options.all, stopped, files});
-    });
+// Records the machine and explains what the processes do.
+class Look {
+  public:
+    Look(const WhyOptions& options, const Console& console) : options_(options), console_(console) {}
+
+    // Call it once, before once(). While `stop` is not set, once() can be called again.
+    Status start() {
+        TRY_ASSIGN(length_, length_of("--for", options_.length));
+        TRY_ASSIGN(target_, find_why_target(options_.target));
+        note_interrupts_while_waiting();
+        // The spool of the running daemon is not to be filled by a command that repeats.
+        TRY_ASSIGN(source_, RecordingSource::find(options_.watch ? "" : options_.socket, interrupted));
+        tell(
+            options_, console_,
+            "Recording for " + format_duration(length_) + (options_.watch ? " at a time; Ctrl-C ends it ..." : " ..."));
+        return success();
+    }
+
+    Result<std::string> once() {
+        const auto last_runs = [](std::uint32_t pid) { return last_runs_of(pid); };
+        const LastRuns before = of_all(target_, last_runs);
+        const std::uint64_t began_ns = scheduler_clock_ns();
+        TRY(source_->begin(length_));
+        TRY(source_->await_end([] { return interrupted != 0; }));
+        if (options_.watch && interrupted != 0) return make_error(ErrorKind::Vanished, "interrupted");
+        const auto stopped = stopped_before(before, of_all(target_, last_runs), began_ns);
+        const auto files = of_all(target_, [](std::uint32_t pid) { return waited_files(pid); });
+        const auto owners = owners_of_stopped(target_, stopped);
+        add_new_processes(target_);
+        if (!options_.watch) tell(options_, console_, "Reading the recording ...");
+        TRY_ASSIGN(const auto bundle, source_->bundle());
+        auto text = decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
+            TRY_ASSIGN(auto recording, analysis::read_recording(opened));
+            recording.lock_owners = owners;
+            return text_of_processes(recording, target_, options_,
+                                     {console_.paint, console_.columns, options_.all, stopped, files});
+        });
+        std::error_code ignored;
+        if (source_->is_temporary()) std::filesystem::remove(bundle, ignored);
+        return text;
+    }
+
+    // The unit may have been restarted.
+    Status find_again() {
+        TRY_ASSIGN(target_, find_why_target(options_.target));
+        return success();
+    }
+
+  private:
+    const WhyOptions& options_;
+    const Console& console_;
+    std::chrono::nanoseconds length_{};
+    WhyTarget target_;
+    std::unique_ptr<RecordingSource> source_;
+};
+
+// On a terminal, each report replaces the one before; lines beyond the screen are left out.
+void show_round(const std::string& text, const Console& console) {
+    if (!console.terminal) {
+        console.out << text << (text.starts_with('{') ? "" : "\n") << std::flush;
+        return;
+    }
+    const std::size_t rows = screen_rows();
+    std::istringstream lines(text);
+    std::string shown;
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line) && ++count < rows;) shown += line + "\n";
+    console.out << "\x1b[H\x1b[2J" << shown << std::flush;
+}
+
+// Returns when interrupted, or when no process is left.
+int repeat(Look& look, const Console& console, const auto& fail) {
+    for (bool first = true; interrupted == 0; first = false) {
+        const Status found = first ? success() : look.find_again();
+        const auto text = found ? look.once() : Result<std::string>(found.error());
+        if (interrupted != 0) break;
+        if (!text) return fail(text.error().message);
+        show_round(*text, console);
+    }
+    return exit_done;
+}
+
+int look_at_processes(const WhyOptions& options, Console& console) {
+    Look look(options, console);
+    const auto fail = [&](const std::string& message) { return console.fail(message); };
+    if (const Status started = look.start(); !started) return fail(started.error().message);
+    if (options.watch) return repeat(look, console, fail);
+    const auto text = look.once();
+    if (!text) return fail(text.error().message);
+    console.out << *text;
+    return exit_done;
 }
 
 std::uint64_t now_ns() {
@@ -171,10 +257,7 @@ int look_at_command(const WhyOptions& options, Console& console) {
 
 int say_why(const WhyOptions& options, Console& console) {
     if (!options.command.empty()) return look_at_command(options, console);
-    const auto text = look_at_process(options, console);
-    if (!text) return console.fail(text.error().message);
-    console.out << *text;
-    return exit_done;
+    return look_at_processes(options, console);
 }
 
 }  // namespace lagtrap::cli

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "core/files.hpp"
+#include "cli/control/process_name.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::cli {
@@ -20,18 +20,6 @@ std::uint32_t number_of(const std::string& text) {
     std::uint32_t number = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
     return failed == std::errc{} && end == text.data() + text.size() ? number : 0;
-}
-
-bool is_in_unit(const fs::path& process, const std::string& unit) {
-    const auto groups = read_file(process / "cgroup", 64 * 1024);
-    if (!groups) return false;
-    std::istringstream lines(*groups);
-    for (std::string line; std::getline(lines, line);) {
-        std::istringstream parts(line.substr(std::min(line.size(), line.find('/'))));
-        for (std::string part; std::getline(parts, part, '/');)
-            if (part == unit) return true;
-    }
-    return false;
 }
 
 // Keeps the processes of the program that most of them run.

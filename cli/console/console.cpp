@@ -56,4 +56,10 @@ std::size_t screen_columns() {
     return columns == 0 ? usual : std::clamp(columns, least, most);
 }
 
+std::size_t screen_rows() {
+    constexpr std::size_t usual = 24;
+    winsize size{};
+    return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : usual;
+}
+
 }  // namespace lagtrap::cli

@@ -41,4 +41,7 @@ struct Console {
 // Width of standard output's terminal, or COLUMNS; 80 if neither is known. Between 60 and 240.
 [[nodiscard]] std::size_t screen_columns();
 
+// Height of standard output's terminal; 24 if unknown.
+[[nodiscard]] std::size_t screen_rows();
+
 }  // namespace lagtrap::cli

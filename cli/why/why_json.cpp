@@ -17,7 +17,9 @@ json::object run_json(const analysis::ThreadRun& run, const WhyLook& look) {
                                       {"kernel_from", stack.kernel_from},
                                       {"time_ns", stack.total_ns()}});
     for (const auto& other : run.others) others.push_back(json::object{{"tid", other.tid}, {"thread", other.thread}});
-    json::object object{{"tid", run.delay.begin_tid},
+    json::object object{{"pid", run.delay.begin_pid},
+                        {"process", run.delay.process},
+                        {"tid", run.delay.begin_tid},
                         {"thread", run.delay.thread},
                         {"ended", !run.delay.open},
                         {"waits_for_work", run.waits_for_work},
@@ -36,25 +38,34 @@ json::object run_json(const analysis::ThreadRun& run, const WhyLook& look) {
     return object;
 }
 
-}  // namespace
-
-json::object why_json(const analysis::Recording& recording, std::uint32_t pid, const WhyLook& look) {
-    const analysis::ProcessRuns process = analysis::runs_of_process(recording, pid);
-    json::array runs, lost;
-    for (const analysis::ThreadRun& run : process.runs) runs.push_back(run_json(run, look));
-    const auto quality = analysis::report_quality(recording);
-    for (const auto& loss : quality.lost) lost.push_back(json::object{{"what", loss.what}, {"count", loss.count}});
+json::object process_json(const analysis::Recording& recording, std::uint32_t pid) {
     const auto known = recording.processes.find(pid);
     return {{"pid", pid},
             {"process", recording.process_name(pid)},
             {"command_line", known != recording.processes.end() ? known->second.command_line : std::string()},
-            {"unit", recording.unit_of(pid)},
-            {"length_ns", recording.end_ns - recording.begin_ns},
-            {"threads", process.threads},
-            {"threads_left_out", process.left_out},
-            {"runs", std::move(runs)},
-            {"recording_cost", quality.own_cost},
-            {"lost", std::move(lost)}};
+            {"unit", recording.unit_of(pid)}};
+}
+
+}  // namespace
+
+json::object why_json(const analysis::Recording& recording, const WhyTarget& target, const WhyLook& look) {
+    const analysis::ProcessRuns process = analysis::runs_of_processes(recording, target.pids);
+    json::array runs, lost, processes;
+    for (const analysis::ThreadRun& run : process.runs) runs.push_back(run_json(run, look));
+    const auto quality = analysis::report_quality(recording);
+    for (const auto& loss : quality.lost) lost.push_back(json::object{{"what", loss.what}, {"count", loss.count}});
+    for (const std::uint32_t pid : target.pids)
+        if (recording.processes.contains(pid)) processes.push_back(process_json(recording, pid));
+    json::object object =
+        target.name.empty() ? process_json(recording, *target.pids.begin()) : json::object{{"target", target.name}};
+    object["processes"] = std::move(processes);
+    object["length_ns"] = recording.end_ns - recording.begin_ns;
+    object["threads"] = process.threads;
+    object["threads_left_out"] = process.left_out;
+    object["runs"] = std::move(runs);
+    object["recording_cost"] = quality.own_cost;
+    object["lost"] = std::move(lost);
+    return object;
 }
 
 }  // namespace lagtrap::cli

@@ -1,4 +1,4 @@
-// JSON output of `lagtrap why` for a process.
+// JSON output of `lagtrap why` for processes.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -7,7 +7,7 @@
 
 namespace lagtrap::cli {
 
-[[nodiscard]] boost::json::object why_json(const analysis::Recording& recording, std::uint32_t pid,
+[[nodiscard]] boost::json::object why_json(const analysis::Recording& recording, const WhyTarget& target,
                                            const WhyLook& look);
 
 }  // namespace lagtrap::cli

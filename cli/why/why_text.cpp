@@ -29,9 +29,13 @@ std::string name_of(const std::string& thread, std::uint32_t tid) {
     return printable(cut_end(thread, 30)) + " (" + std::to_string(tid) + ")";
 }
 
-std::string who_words(const ThreadRun& run) {
-    const std::string first = name_of(run.delay.thread, run.delay.begin_tid);
-    if (run.others.empty()) return "thread " + first;
+// Names the process too, unless there is only one.
+std::string who_words(const ThreadRun& run, bool one_process) {
+    const trace::Delay& delay = run.delay;
+    std::string first = name_of(delay.thread, delay.begin_tid);
+    const bool is_main = delay.begin_tid == delay.begin_pid;
+    if (!one_process && !is_main) first += " of " + name_of(delay.process, delay.begin_pid);
+    if (run.others.empty()) return (!one_process && is_main ? "" : "thread ") + first;
     return with_commas(run.others.size() + 1) + " threads such as " + first;
 }
 
@@ -73,8 +77,8 @@ std::string stack_row(const ThreadRun& run, const WhyLook& look) {
     return std::string(label) + join_path(frames, look.columns - label.size()) + "\n";
 }
 
-std::string run_part(const Recording& recording, const ThreadRun& run, const WhyLook& look) {
-    const std::string who = who_words(run);
+std::string run_part(const Recording& recording, const ThreadRun& run, bool one_process, const WhyLook& look) {
+    const std::string who = who_words(run, one_process);
     std::string text = "\n" + look.paint(Colour::Bold, who) + ": " + state_words(recording, run, look) + "\n";
     const auto sentences = analysis::cause_sentences(run.causes);
     if (sentences.empty()) text += "  What it did was not recorded.\n";
@@ -137,23 +141,37 @@ std::string idle_part(const std::vector<const ThreadRun*>& idle, const WhyLook& 
                look.columns, 0);
 }
 
-std::string headline(const Recording& recording, std::uint32_t pid, const ProcessRuns& process, const WhyLook& look) {
+std::string length_words(const Recording& recording, const ProcessRuns& process) {
+    return counted(process.threads, "thread", "threads") + ", over " + duration(recording.end_ns - recording.begin_ns) +
+           "\n";
+}
+
+std::string title_of_process(const Recording& recording, std::uint32_t pid, const ProcessRuns& process,
+                             const WhyLook& look) {
     const std::string& name = recording.process_name(pid);
     std::string text =
         look.paint(Colour::Bold, (name.empty() ? "process" : printable(name)) + " (" + std::to_string(pid) + ")") +
-        ", " + counted(process.threads, "thread", "threads") + ", over " +
-        duration(recording.end_ns - recording.begin_ns) + "\n";
+        ", " + length_words(recording, process);
     const auto known = recording.processes.find(pid);
     if (known == recording.processes.end() || known->second.command_line.find(' ') == std::string::npos) return text;
     return text + look.paint(Colour::Dim, "  " + cut_end(printable(known->second.command_line), look.columns - 2)) +
            "\n";
 }
 
+std::string title(const Recording& recording, const WhyTarget& target, const ProcessRuns& process,
+                  const WhyLook& look) {
+    if (target.name.empty()) return title_of_process(recording, *target.pids.begin(), process, look);
+    std::size_t processes = 0;
+    for (const std::uint32_t pid : target.pids) processes += recording.processes.contains(pid) ? 1 : 0;
+    return look.paint(Colour::Bold, cut_end(printable(target.name), 40)) + ", " +
+           counted(processes, "process", "processes") + ", " + length_words(recording, process);
+}
+
 }  // namespace
 
-std::string why_text(const Recording& recording, std::uint32_t pid, const WhyLook& look) {
-    const ProcessRuns process = analysis::runs_of_process(recording, pid);
-    std::string text = headline(recording, pid, process, look);
+std::string why_text(const Recording& recording, const WhyTarget& target, const WhyLook& look) {
+    const ProcessRuns process = analysis::runs_of_processes(recording, target.pids);
+    std::string text = title(recording, target, process, look);
     std::size_t shown = 0, left_out = process.left_out;
     std::vector<const ThreadRun*> idle;
     for (const ThreadRun& run : process.runs) {
@@ -161,7 +179,7 @@ std::string why_text(const Recording& recording, std::uint32_t pid, const WhyLoo
             idle.push_back(&run);
         } else if (look.all || shown < runs_shown) {
             ++shown;
-            text += run_part(recording, run, look);
+            text += run_part(recording, run, target.name.empty(), look);
         } else {
             left_out += run.others.size() + 1;
         }

@@ -1,4 +1,4 @@
-// Text output of `lagtrap why` for a process: one screen.
+// Text output of `lagtrap why` for processes: one screen.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "analysis/thread_runs.hpp"
 #include "cli/console/console.hpp"
+#include "cli/why/why_target.hpp"
 
 namespace lagtrap::cli {
 
@@ -20,7 +21,7 @@ struct WhyLook {
     std::map<std::uint32_t, std::string> files{};
 };
 
-// `pid` must be a process of the recording.
-[[nodiscard]] std::string why_text(const analysis::Recording& recording, std::uint32_t pid, const WhyLook& look);
+// At least one process of `target` must be in the recording.
+[[nodiscard]] std::string why_text(const analysis::Recording& recording, const WhyTarget& target, const WhyLook& look);
 
 }  // namespace lagtrap::cli

@@ -1,9 +1,11 @@
 """`lagtrap why`: what a process does or waits for right now, without settings and without a
 service."""
 
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
+from control_groups import command_in, hierarchy  # noqa: E402
 from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, check, require_bpf, run, wait_for  # noqa: E402
 
 
@@ -82,6 +85,68 @@ def the_daemon_that_runs_records():
         told = json.loads(why(stuck.pid, "--for", "300ms", "--json", socket=str(daemon.socket_path)).stdout)
         check(run_in(told, "sell") and 300_000_000 <= told["length_ns"], told)
         check(daemon.status()["captures"]["done"] == 1, "whose recording was it?")
+
+
+def a_unit_is_explained():
+    """All processes of the unit's control group, those that begin meanwhile included."""
+    unit = f"lagtrap-test-{os.getpid()}.service"
+    group = hierarchy() / unit
+    with contextlib.ExitStack() as ends, World() as world:
+        group.mkdir()
+        ends.callback(group.rmdir)
+        ends.callback(wait_for, lambda: not (group / "cgroup.procs").read_text(), "the unit's processes to end")
+        world.fifo = world.folder / "deliveries"
+        os.mkfifo(world.fifo)
+        world.start(*command_in(group, PROGRAMS / "stuck", world.fifo, "2", "3"), stdout=subprocess.PIPE)
+        world.start(*command_in(group, sys.executable, "-c", "while True: pass"))
+        world.start(*command_in(group, "sh", "-c", "sleep 0.3; exec sleep 100"))
+        told = json.loads(why(unit, "--for", "600ms", "--json").stdout)
+        names = {process["process"] for process in told["processes"]}
+        check(told["target"] == unit and {"stuck", "sleep"} <= names and len(told["processes"]) == 3, told["processes"])
+        check(run_in(told, "sell")["process"] == "stuck", told)
+        text = why(unit, "--for", "200ms").stdout
+        check(re.match(rf"{unit}, 3 processes, \d+ threads, over", text), text)
+        check(re.search(r"^2 threads such as stuck \(\d+\) of stuck \(\d+\)", text, re.M), text)
+        check(all(len(line) <= 80 for line in text.splitlines()), text)
+
+
+def several_processes_of_a_name_are_explained():
+    with World() as world:
+        name = f"many-{os.getpid()}"
+        program = world.folder / name
+        program.symlink_to("/usr/bin/sleep")
+        for _ in range(3):
+            world.start(program, "100")
+        wait_for(lambda: len(subprocess.run(["pgrep", "-x", name], capture_output=True, check=False).stdout.split()) == 3, "the processes")
+        text = why(name, "--for", "200ms").stdout
+        check(text.startswith(f"{name}, 3 processes, 3 threads, over") and "3 threads such as" in text, text)
+
+
+def it_repeats_until_interrupted():
+    """Without a terminal, one report follows the other; on one, it replaces the one before."""
+    with World() as world:
+        stuck = start_stuck(world, sellers=1, pool=250)
+        words = [LAGTRAP, "why", str(stuck.pid), "--for", "100ms", "--watch"]
+        asked = subprocess.Popen([*words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3):
+            check(run_in(json.loads(asked.stdout.readline()), "sell"), "no report")
+        asked.send_signal(signal.SIGINT)
+        output, errors = asked.communicate(timeout=60)
+        check(asked.returncode == 0 and not errors, f"{asked.returncode}: {output}{errors}")
+        control, terminal = pty.openpty()
+        asked = subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=subprocess.PIPE, start_new_session=True)
+        os.close(terminal)
+        shown = b""
+        while shown.count(b"\x1b[H\x1b[2J") < 2:
+            shown += os.read(control, 65536)
+        asked.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):
+            while more := os.read(control, 65536):
+                shown += more
+        check(asked.wait(timeout=60) == 0, asked.stderr.read())
+        os.close(control)
+        screen = shown.split(b"\x1b[H\x1b[2J")[1]
+        check(b"stuck (" in screen and screen.count(b"\n") < 24, screen)
 
 
 def processes_below(pid):
@@ -174,13 +239,15 @@ def commands_that_do_not_run():
 
 def what_is_wrong_is_said():
     check("no process 4194303" in why(4194303, code=1).stderr, "a number")
-    check("no process is named no-such-thing" in why("no-such-thing", code=1).stderr, "a name")
+    check("no process is named no-such-thing, and the unit no-such-thing.service has no processes" in why("no-such-thing", code=1).stderr, "a name")
+    check("the unit no-such.timer has no processes" in why("no-such.timer", code=1).stderr, "a unit")
     check("--for: expected 10ms to 10min" in why(os.getpid(), "--for", "1ms", code=1).stderr, "a time")
-    check("Either a process or, after --, a command" in why(code=2).stderr, "nothing")
+    check("Either a process or unit or, after --, a command" in why(code=2).stderr, "nothing")
 
 
 if __name__ == "__main__":
     require_bpf()
-    run(a_hang_is_explained, a_busy_process_is_explained, a_crowd_fits_on_a_screen, the_daemon_that_runs_records,
+    run(a_hang_is_explained, a_busy_process_is_explained, a_crowd_fits_on_a_screen, a_unit_is_explained,
+        several_processes_of_a_name_are_explained, it_repeats_until_interrupted, the_daemon_that_runs_records,
         nothing_is_left_behind, a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
         commands_that_do_not_run, what_is_wrong_is_said)

@@ -43,7 +43,7 @@ const ThreadRun* run_of(const ProcessRuns& process, std::uint32_t tid) {
 TEST(ThreadRuns, are_over_the_whole_recording) {
     const auto recording = shop().decode();
     ASSERT_TRUE(recording);
-    const auto process = runs_of_process(*recording, 10);
+    const auto process = runs_of_processes(*recording, {10});
     const ThreadRun* seller = run_of(process, 11);
     ASSERT_NE(seller, nullptr);
     EXPECT_EQ(seller->delay.begin_ns, recording->begin_ns);
@@ -55,7 +55,7 @@ TEST(ThreadRuns, are_over_the_whole_recording) {
 TEST(ThreadRuns, with_one_cause_are_one) {
     const auto recording = shop().decode();
     ASSERT_TRUE(recording);
-    const auto process = runs_of_process(*recording, 10);
+    const auto process = runs_of_processes(*recording, {10});
     const ThreadRun* seller = run_of(process, 11);
     ASSERT_NE(seller, nullptr);
     ASSERT_EQ(seller->others.size(), 1U);
@@ -73,7 +73,7 @@ TEST(ThreadRuns, of_which_one_does_something_else_too_are_not_one) {
     builder.switched(251 * ms, 0, 11, 1, 0).off_cpu(251 * ms, 10, 11, in_lock);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
-    const auto process = runs_of_process(*recording, 10);
+    const auto process = runs_of_processes(*recording, {10});
     EXPECT_NE(run_of(process, 11), nullptr);
     EXPECT_NE(run_of(process, 12), nullptr);
 }
@@ -81,7 +81,7 @@ TEST(ThreadRuns, of_which_one_does_something_else_too_are_not_one) {
 TEST(ThreadRuns, that_wait_for_work_come_last) {
     const auto recording = shop().decode();
     ASSERT_TRUE(recording);
-    const auto process = runs_of_process(*recording, 10);
+    const auto process = runs_of_processes(*recording, {10});
     ASSERT_NE(run_of(process, 13), nullptr);
     EXPECT_TRUE(run_of(process, 13)->waits_for_work);
     EXPECT_EQ(process.runs.back().delay.begin_tid, 13U);
@@ -96,7 +96,7 @@ TEST(ThreadRuns, end_with_their_thread) {
     builder.switched(100 * ms, 0, 0, 0, 11).switched(150 * ms, 0, 11, 0x10, 0);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
-    const auto process = runs_of_process(*recording, 10);
+    const auto process = runs_of_processes(*recording, {10});
     const ThreadRun* run = run_of(process, 11);
     ASSERT_NE(run, nullptr);
     EXPECT_FALSE(run->delay.open);
@@ -106,8 +106,8 @@ TEST(ThreadRuns, end_with_their_thread) {
 TEST(ThreadRuns, of_no_process_are_none) {
     const auto recording = shop().decode();
     ASSERT_TRUE(recording);
-    EXPECT_TRUE(runs_of_process(*recording, 99).runs.empty());
-    EXPECT_EQ(runs_of_process(*recording, 20).threads, 1U);
+    EXPECT_TRUE(runs_of_processes(*recording, {99}).runs.empty());
+    EXPECT_EQ(runs_of_processes(*recording, {20}).threads, 1U);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TraceBuilder shop(std::uint32_t sellers, std::uint32_t pool) {
 std::string text_of(const TraceBuilder& builder, std::map<std::uint32_t, std::uint64_t> stopped = {}) {
     const auto recording = builder.decode();
     EXPECT_TRUE(recording);
-    return cli::why_text(*recording, 100, {cli::Paint(false), 80, false, std::move(stopped)});
+    return cli::why_text(*recording, {"", false, {100}}, {cli::Paint(false), 80, false, std::move(stopped)});
 }
 
 TEST(Why, fits_on_a_screen) {
@@ -87,13 +87,66 @@ TEST(Why, says_since_when) {
 TEST(Why, has_json) {
     const auto recording = shop(2, 1).decode();
     ASSERT_TRUE(recording);
-    const auto json = cli::why_json(*recording, 100, {cli::Paint(false), 80, false, {{101, 5}}});
+    const auto json = cli::why_json(*recording, {"", false, {100}}, {cli::Paint(false), 80, false, {{101, 5}}});
     EXPECT_EQ(json.at("threads"), 4);
     const auto& first = json.at("runs").at(0);
     EXPECT_EQ(first.at("thread"), "seller-0");
     EXPECT_EQ(first.at("others").as_array().size(), 1U);
     EXPECT_EQ(first.at("blocked_before_recording_ns"), 5);
     EXPECT_EQ(json.at("runs").as_array().back().at("waits_for_work"), true);
+}
+
+TEST(Why, names_the_processes_of_a_unit) {
+    TraceBuilder builder(1000 * ms, 1);
+    const TraceBuilder::Stack lock{"main", "sell", "___pthread_mutex_lock", "k:futex_wait", "k:schedule"};
+    for (const std::uint32_t pid : {100U, 200U}) {
+        builder.process(pid, "/usr/bin/shop").thread(pid, pid, "shop").thread(pid, pid + 1, "seller");
+        builder.off_cpu(0, pid, pid, {"main", "nap", "k:hrtimer_nanosleep", "k:schedule"});
+        builder.off_cpu(0, pid, pid + 1, lock);
+    }
+    builder.process(300, "/usr/bin/other").thread(300, 300, "other").off_cpu(0, 300, 300, lock);
+    builder.switched(0, 0, 0, 0, 400);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const cli::WhyTarget unit{"shop.service", true, {100, 200, 999}};
+    const std::string text = cli::why_text(*recording, unit, {cli::Paint(false), 80, false, {}});
+    EXPECT_THAT(text, testing::StartsWith("shop.service, 2 processes, 4 threads, over 1.00 s\n"));
+    EXPECT_THAT(text, HasSubstr("2 threads such as seller (101) of shop (100): blocked"));
+    EXPECT_THAT(text, Not(HasSubstr("other")));
+    const auto json = cli::why_json(*recording, unit, {cli::Paint(false), 80, false, {}});
+    EXPECT_EQ(json.at("target"), "shop.service");
+    EXPECT_EQ(json.at("processes").as_array().size(), 2U);
+    EXPECT_EQ(json.at("runs").at(0).at("pid"), 100);
+}
+
+TEST(WhyTarget, is_a_process_or_several_or_a_unit) {
+    const test::TemporaryFolder proc;
+    const auto add = [&](const char* pid, const char* name, const char* group) {
+        std::filesystem::create_directories(proc.path() / pid);
+        std::ofstream(proc.path() / pid / "comm") << name << "\n";
+        std::ofstream(proc.path() / pid / "cgroup") << "0::" << group << "\n";
+    };
+    add("7", "master", "/system.slice/shop.service");
+    add("8", "worker", "/system.slice/shop.service/workers");
+    add("9", "worker", "/user.slice");
+    const auto target = [&](const char* text) { return cli::find_why_target(text, proc.path()); };
+    EXPECT_EQ(target("7")->pids, std::set<std::uint32_t>({7}));
+    EXPECT_EQ(target("master")->pids, std::set<std::uint32_t>({7}));
+    EXPECT_EQ(target("master")->name, "");
+    EXPECT_EQ(target("worker")->pids, std::set<std::uint32_t>({8, 9}));
+    EXPECT_EQ(target("worker")->name, "worker");
+    for (const char* unit : {"shop.service", "shop"}) {
+        EXPECT_EQ(target(unit)->pids, std::set<std::uint32_t>({7, 8})) << unit;
+        EXPECT_EQ(target(unit)->name, "shop.service");
+    }
+    EXPECT_EQ(target("cron").error().message,
+              "no process is named cron, and the unit cron.service has no processes; "
+              "\"ps -e\" lists processes, \"systemctl\" units");
+    EXPECT_FALSE(target("10"));
+    auto grown = target("shop");
+    add("11", "worker", "/system.slice/shop.service/workers");
+    cli::add_new_processes(*grown, proc.path());
+    EXPECT_EQ(grown->pids.size(), 3U);
 }
 
 TEST(WaitedFiles, are_read_from_proc) {
