@@ -49,10 +49,19 @@ perf_event_attr attributes() {
     return attr;
 }
 
+template <typename T>
+T read_as(const char* from) {
+    T value;
+    std::memcpy(&value, from, sizeof(value));
+    return value;
+}
+
+}  // namespace
+
 // A second event for new names alone, of which exec makes one. It wakes whoever polls it at each
 // record; at each mapping of code that would make starting a program measurably slower. Nobody
 // reads the records: in a ring that is mapped read-only the kernel overwrites the oldest.
-class StartWakeup {
+class TaskEvents::StartWakeup {
   public:
     StartWakeup() = default;
     StartWakeup(const StartWakeup&) = delete;
@@ -82,15 +91,6 @@ class StartWakeup {
     void* memory_ = MAP_FAILED;
     std::size_t memory_bytes_ = 0;
 };
-
-template <typename T>
-T read_as(const char* from) {
-    T value;
-    std::memcpy(&value, from, sizeof(value));
-    return value;
-}
-
-}  // namespace
 
 struct TaskEvents::Ring {
     UniqueFd fd;

@@ -40,6 +40,7 @@ class TaskEvents {
 
   private:
     struct Ring;
+    class StartWakeup;
     [[nodiscard]] Result<std::shared_ptr<Ring>> open_ring(int cpu) const;
     void drain_ring(Ring& ring, const OnRecord& on_record);
     void take(const char* record, std::size_t bytes, std::uint16_t cpu, const OnRecord& on_record);
