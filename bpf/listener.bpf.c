@@ -253,8 +253,7 @@ static __always_inline __u64 field(const void* record, __u16 offset, __u16 bytes
     return value;
 }
 
-SEC("tp")
-int on_tracepoint(void* ctx) {
+static __noinline int on_tracepoint(void* ctx) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns()};
     __u32 marker_id = bpf_get_attach_cookie(ctx);
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
@@ -267,3 +266,15 @@ int on_tracepoint(void* ctx) {
     hit.begin_ns = field(ctx, marker->begin_time_argument, marker->begin_time_bytes);
     return on_hit(marker, &hit);
 }
+
+/* The kernel attaches a program to a tracepoint once, so each marker there has another program. */
+#define TRACEPOINT_PROGRAM(number) \
+    SEC("tp") int on_tracepoint_##number(void* ctx) { return on_tracepoint(ctx); }
+TRACEPOINT_PROGRAM(0)
+TRACEPOINT_PROGRAM(1)
+TRACEPOINT_PROGRAM(2)
+TRACEPOINT_PROGRAM(3)
+TRACEPOINT_PROGRAM(4)
+TRACEPOINT_PROGRAM(5)
+TRACEPOINT_PROGRAM(6)
+TRACEPOINT_PROGRAM(7)

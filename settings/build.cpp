@@ -137,6 +137,23 @@ class EventsBuilder {
                              fmt::format("this makes {} events with <run-queue>", run_queue_events_),
                              fmt::format("expected at most {}", run_queue_events_limit),
                              "a pattern in <scope> covers many units with one event");
+        count_tracepoints(element.place, events.back());
+    }
+
+    void count_tracepoints(Place place, const Event& event) {
+        const auto count = [&](const Marker& marker) {
+            if (marker.kind != MarkerKind::Tracepoint) return;
+            const std::string name = marker.provider + ":" + marker.name;
+            if (++tracepoints_[name] == tracepoint_markers_limit + 1)
+                diagnostics_.add(place,
+                                 fmt::format("this makes {} markers on the tracepoint {}", tracepoints_[name], name),
+                                 fmt::format("expected at most {} in all events together", tracepoint_markers_limit),
+                                 "a pattern in <scope> covers many units with one event");
+        };
+        count(event.begin);
+        count(event.end);
+        for (const Stage& stage : event.stages) count(stage.marker);
+        for (const OtherEnd& end : event.other_ends) count(end.marker);
     }
 
     void check_name(const Element& element) {
@@ -169,6 +186,7 @@ class EventsBuilder {
     std::map<std::string, Place> names_;
     std::size_t markers_ = 0;
     std::size_t run_queue_events_ = 0;
+    std::map<std::string, std::size_t> tracepoints_;  // markers on each
     bool from_preset_ = false;
 };
 

@@ -15,6 +15,7 @@
 #include "core/timed_call.hpp"
 #include "daemon/events/event_traits.hpp"
 #include "daemon/events/run_table.hpp"
+#include "daemon/events/tracepoint_programs.hpp"
 #include "daemon/kernel/mapped_map.hpp"
 #include "daemon/kernel/optional_programs.hpp"
 #include "daemon/kernel/preempt_count.hpp"
@@ -94,12 +95,16 @@ void destroy_at_once(std::vector<std::vector<Link>> events) {
 // An event keeps its marker numbers, however often it is attached.
 ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
     : events_(settings.events), times_wanted_(settings.history.times) {
-    std::uint32_t next = 0;
+    std::vector<const settings::Marker*> markers;
     for (const settings::Event& event : events_) {
-        first_markers_.push_back(next);
-        next += static_cast<std::uint32_t>(2 + event.stages.size() + event.other_ends.size());
+        first_markers_.push_back(static_cast<std::uint32_t>(markers.size()));
+        markers.push_back(&event.end);
+        for (const settings::Stage& stage : event.stages) markers.push_back(&stage.marker);
+        markers.push_back(&event.begin);
+        for (const settings::OtherEnd& end : event.other_ends) markers.push_back(&end.marker);
     }
-    markers_ = next;
+    markers_ = static_cast<std::uint32_t>(markers.size());
+    tracepoint_programs_ = tracepoint_programs_of(markers);
 }
 
 ListenerPrograms::~ListenerPrograms() { detach_all(); }
@@ -119,7 +124,10 @@ void ListenerPrograms::leave_out_unused() {
     bpf_program__set_autoload(all.count_waking, wants_any_times());
     bpf_program__set_autoload(all.on_site, probes);
     bpf_program__set_autoload(all.on_usdt, probes && std::any_of(events_.begin(), events_.end(), wants_arguments));
-    bpf_program__set_autoload(all.on_tracepoint, any_of_kind(settings::MarkerKind::Tracepoint));
+    const std::size_t last = tracepoint_programs_.empty() ? 0 : *std::ranges::max_element(tracepoint_programs_);
+    const auto tracepoints = tracepoint_copies();
+    for (std::size_t copy = 0; copy < tracepoints.size(); ++copy)
+        bpf_program__set_autoload(tracepoints[copy], copy <= last && any_of_kind(settings::MarkerKind::Tracepoint));
     const bool run_queue = any_of_kind(settings::MarkerKind::RunQueue);
     for (bpf_program* program : {all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new})
         bpf_program__set_autoload(program, run_queue);
@@ -175,6 +183,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
         return make_error(ErrorKind::TooLarge, "more than " + std::to_string(LAGTRAP_MAX_EVENTS) + " events");
     static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit, "the check of the settings says so");
     static_assert(LAGTRAP_RUN_QUEUE_EVENTS == settings::run_queue_events_limit, "the same");
+    static_assert(LAGTRAP_TRACEPOINT_PROGRAMS == settings::tracepoint_markers_limit, "the same");
     std::unique_ptr<ListenerPrograms> self(new ListenerPrograms(settings));
     if (self->markers_ > LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
     self->programs_.reset(listener_bpf__open(), listener_bpf__destroy);
@@ -297,12 +306,18 @@ Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t mar
     return success();
 }
 
-bpf_program* ListenerPrograms::program_for(const MarkerPlan& plan) const {
+std::array<bpf_program*, LAGTRAP_TRACEPOINT_PROGRAMS> ListenerPrograms::tracepoint_copies() const {
+    const auto& all = programs_->progs;
+    return {all.on_tracepoint_0, all.on_tracepoint_1, all.on_tracepoint_2, all.on_tracepoint_3,
+            all.on_tracepoint_4, all.on_tracepoint_5, all.on_tracepoint_6, all.on_tracepoint_7};
+}
+
+bpf_program* ListenerPrograms::program_for(std::uint32_t marker_id, const MarkerPlan& plan) const {
     const auto& all = programs_->progs;
     switch (plan.marker.kind) {
         case settings::MarkerKind::Usdt:
         case settings::MarkerKind::Library: return plan.places.arguments.empty() ? all.on_site : all.on_usdt;
-        case settings::MarkerKind::Tracepoint: return all.on_tracepoint;
+        case settings::MarkerKind::Tracepoint: return tracepoint_copies().at(tracepoint_programs_.at(marker_id));
         case settings::MarkerKind::RunQueue: return nullptr;  // see attach_run_queue()
         case settings::MarkerKind::Function: break;
     }
@@ -320,8 +335,8 @@ std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPl
 Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const MarkerPlan& plan) {
     const std::uint32_t marker_id = marker_id_of(owner.event, plan);
     TRY(configure_marker(owner.event, marker_id, plan));
-    ProbeRequest request{program_for(plan),      plan.doing(), plan.places.file,         plan.places.offsets,
-                         plan.places.semaphores, {marker_id},  plan.places.return_probe, plan.tracepoint_id};
+    ProbeRequest request{program_for(marker_id, plan), plan.doing(), plan.places.file,         plan.places.offsets,
+                         plan.places.semaphores,       {marker_id},  plan.places.return_probe, plan.tracepoint_id};
     if (!plan.places.file) return request;
     auto cookies = cookies_of(owner, marker_id, plan.places);
     if (!cookies) return cookies.error().within(plan.doing());
@@ -497,8 +512,10 @@ Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
 
 std::vector<int> ListenerPrograms::program_fds() const {
     const auto& all = programs_->progs;
-    bpf_program* const programs[] = {all.on_site,       all.on_usdt,         all.on_function,     all.on_go,
-                                     all.on_tracepoint, all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new};
+    std::vector<bpf_program*> programs{all.on_site,         all.on_usdt,         all.on_function, all.on_go,
+                                       all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new};
+    const auto tracepoints = tracepoint_copies();
+    programs.insert(programs.end(), tracepoints.begin(), tracepoints.end());
     return loaded_fds(programs);
 }
 

@@ -186,7 +186,8 @@ class ListenerPrograms {
     static void take_all(Placed& placed, std::vector<Link>& taken);
     [[nodiscard]] static std::vector<Link> take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies);
     [[nodiscard]] static std::vector<ProbeKind> kinds_of(const EventPlan& plan);
-    [[nodiscard]] bpf_program* program_for(const MarkerPlan& plan) const;
+    [[nodiscard]] bpf_program* program_for(std::uint32_t marker_id, const MarkerPlan& plan) const;
+    [[nodiscard]] std::array<bpf_program*, LAGTRAP_TRACEPOINT_PROGRAMS> tracepoint_copies() const;
     [[nodiscard]] Result<ProbeRequest> request_for(SiteOwner owner, const MarkerPlan& plan);
     [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan);
     [[nodiscard]] Status change_config(std::uint32_t event, const std::function<void(lagtrap_event_config&)>& change);
@@ -197,7 +198,8 @@ class ListenerPrograms {
     Link exec_link_;
     bool times_wanted_;
     std::vector<Link> time_links_;
-    std::vector<std::uint32_t> first_markers_;  // by event: the first of its marker numbers
+    std::vector<std::uint32_t> first_markers_;      // by event: the first of its marker numbers
+    std::vector<std::size_t> tracepoint_programs_;  // by marker number
     std::uint32_t markers_ = 0;
     MarkerSites<lagtrap_site> argument_sites_{LAGTRAP_MAX_SITES, "arguments"};
     MarkerSites<lagtrap_exit_site> exit_sites_{LAGTRAP_MAX_EXIT_SITES, "indirect jumps"};

@@ -1,6 +1,7 @@
 """Events of each kind on real programs: what is paired, counted, recorded."""
 
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -67,22 +68,26 @@ def breach_at_the_end():
 
 
 def tracepoint_event():
-    """A system call from its entry to its exit, keyed by thread, in one program only: a private
-    copy."""
+    """A system call from its entry to its exit, keyed by thread. Two events watch the same
+    tracepoints, each in one program only: a private copy."""
+    def event(program):
+        return (f'<event name="{program.name}" threshold="100ms" trace-length="1s"><scope binary="{program}"/>'
+                '<begin tracepoint="syscalls:sys_enter_clock_nanosleep"/>'
+                '<end tracepoint="syscalls:sys_exit_clock_nanosleep"/></event>')
+
     with tempfile.TemporaryDirectory() as folder:
-        nap = shutil.copy(shutil.which("sleep"), f"{folder}/nap")
-        event = (f'<event name="nap" threshold="100ms" trace-length="1s"><scope binary="{nap}"/>'
-                 '<begin tracepoint="syscalls:sys_enter_clock_nanosleep"/>'
-                 '<end tracepoint="syscalls:sys_exit_clock_nanosleep"/></event>')
-        with Daemon(event) as daemon:
+        nap, doze = (pathlib.Path(shutil.copy(shutil.which("sleep"), f"{folder}/{name}")) for name in ("nap", "doze"))
+        with Daemon(event(nap) + event(doze)) as daemon:
             subprocess.run(["sleep", "0.2"], check=True)  # another program's nap, out of scope
             check(daemon.event("nap")["runs"] == 0, "a program out of scope was counted")
             subprocess.run([nap, "0.02"], check=True)
+            subprocess.run([doze, "0.02"], check=True)
             subprocess.run([nap, "0.3"], check=True)
             delay = report(daemon.wait_for_bundles(1)[0])["delays"][0]
             check(delay["process"] == "nap" and delay["duration_ns"] >= 300e6, f"{delay}")
             check(delay["split"]["blocked"][0]["reason"] == "sleep", f"{delay['split']['blocked']}")
             check(daemon.event("nap")["runs"] == 2, f"{daemon.event('nap')['runs']} runs of 2")
+            check(daemon.event("doze")["runs"] == 1, f"{daemon.event('doze')['runs']} runs of 1")
 
 
 def function_of_a_stripped_binary():
