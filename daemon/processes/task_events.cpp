@@ -31,7 +31,7 @@ perf_event_attr dummy_attributes() {
     return attr;
 }
 
-perf_event_attr attributes() {
+perf_event_attr attributes(std::size_t ring_bytes) {
     perf_event_attr attr = dummy_attributes();
     attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
     attr.sample_id_all = 1;
@@ -44,9 +44,16 @@ perf_event_attr attributes() {
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
     attr.watermark = 1;
-    attr.wakeup_watermark = 1U << 30;  // no wakeups: a timer and StartWakeup drain the rings
+    attr.wakeup_watermark = static_cast<std::uint32_t>(ring_bytes / 2);
     attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
     return attr;
+}
+
+Status add_to(const UniqueFd& epoll, const UniqueFd& event) {
+    epoll_event wanted{};
+    wanted.events = EPOLLIN;
+    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &wanted) != 0) return system_error("poll a perf event");
+    return success();
 }
 
 template <typename T>
@@ -69,7 +76,7 @@ class TaskEvents::StartWakeup {
     ~StartWakeup() {
         if (memory_ != MAP_FAILED) ::munmap(memory_, memory_bytes_);
     }
-    [[nodiscard]] Status open(int cpu, int epoll) {
+    [[nodiscard]] Status open(int cpu, const UniqueFd& epoll) {
         perf_event_attr attr = dummy_attributes();
         attr.comm = 1;
         attr.watermark = 1;
@@ -79,11 +86,7 @@ class TaskEvents::StartWakeup {
         memory_bytes_ = 2 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         memory_ = ::mmap(nullptr, memory_bytes_, PROT_READ, MAP_SHARED, fd_.get(), 0);
         if (memory_ == MAP_FAILED) return system_error("map the ring for started programs");
-        epoll_event wanted{};
-        wanted.events = EPOLLIN;
-        if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd_.get(), &wanted) != 0)
-            return system_error("poll the event for started programs");
-        return success();
+        return add_to(epoll, fd_);
     }
 
   private:
@@ -118,8 +121,8 @@ struct TaskEvents::Ring {
 Result<TaskEvents> TaskEvents::open(std::uint32_t ring_pages) {
     TaskEvents events;
     events.ring_pages_ = ring_pages;
-    events.program_started_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
-    if (!events.program_started_.valid()) return system_error("create the epoll instance for started programs");
+    events.wakeups_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+    if (!events.wakeups_.valid()) return system_error("create the epoll instance for exec, mmap and exit");
     const auto cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
     for (int cpu = 0; cpu < cpus; ++cpu) {
         auto ring = events.open_ring(cpu);
@@ -131,8 +134,8 @@ Result<TaskEvents> TaskEvents::open(std::uint32_t ring_pages) {
 }
 
 Result<std::shared_ptr<TaskEvents::Ring>> TaskEvents::open_ring(int cpu) const {
-    perf_event_attr attr = attributes();
     const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const perf_event_attr attr = attributes(ring_pages_ * page_bytes);
     auto ring = std::make_shared<Ring>();
     ring->cpu = static_cast<std::uint16_t>(cpu);
     ring->fd = open_perf_event(attr, -1, cpu);
@@ -142,7 +145,8 @@ Result<std::shared_ptr<TaskEvents::Ring>> TaskEvents::open_ring(int cpu) const {
     void* memory = ::mmap(nullptr, ring->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
     if (memory == MAP_FAILED) return system_error("map the ring for exec, mmap and exit");
     ring->memory = static_cast<char*>(memory);
-    TRY(ring->program_started.open(cpu, program_started_.get()));
+    TRY(add_to(wakeups_, ring->fd));
+    TRY(ring->program_started.open(cpu, wakeups_));
     return ring;
 }
 

@@ -34,9 +34,10 @@ class TaskEvents {
     // ring, whose losses are unknown.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
-    // Descriptor that poll(2) reports as readable once after a process has started a program or
-    // renamed a thread. The program is not mapped yet at that time. Valid as long as this object.
-    [[nodiscard]] int program_started_fd() const { return program_started_.get(); }
+    // Descriptor that poll(2) reports as readable once after a ring is half full, and after a
+    // process has started a program or renamed a thread. The program is not mapped yet at that
+    // time. Valid as long as this object.
+    [[nodiscard]] int wakeup_fd() const { return wakeups_.get(); }
 
   private:
     struct Ring;
@@ -46,7 +47,7 @@ class TaskEvents {
     void take(const char* record, std::size_t bytes, std::uint16_t cpu, const OnRecord& on_record);
 
     std::uint32_t ring_pages_ = 0;
-    UniqueFd program_started_;  // epoll instance with the StartWakeup of each CPU
+    UniqueFd wakeups_;  // epoll instance with the ring and the StartWakeup of each CPU
     std::vector<std::shared_ptr<Ring>> rings_;
     std::vector<char> wrapped_;
     std::uint64_t lost_ = 0;

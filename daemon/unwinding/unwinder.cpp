@@ -129,11 +129,10 @@ void Unwinder::follow() {
         heartbeat_.beat();
         bool some_lost = false;
         std::uint64_t capture_ns = take_capture_to_describe();
-        const RecordBuffer events = take_ordered(some_lost);
-        if (scan_wanted_.exchange(false) && !some_lost) start_over();
-        if (some_lost) {
-            start_over();
-            // The capture's log lacks the same events, so the result of the scan replaces them.
+        RecordBuffer events = take_ordered(some_lost);
+        if (scan_if_needed(some_lost)) {
+            if (some_lost) events = RecordBuffer();
+            // The capture's log lacks the lost events, so the result of the scan replaces them.
             if (capture_ns == 0 && is_capturing()) capture_ns = monotonic_ns();
         }
         capture_pause = events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
@@ -145,17 +144,25 @@ void Unwinder::follow() {
             note_status();
             last_status = now;
         }
-        const bool finding = sightings_.wants_any();
-        const auto idle = finding ? sighting_pause : idle_interval;
-        wait_for_work(capturing_ ? capture_pause : making ? making_interval : idle, finding && !capturing_);
+        const auto idle = sightings_.wants_any() ? sighting_pause : idle_interval;
+        wait_for_work(capturing_ ? capture_pause : making ? making_interval : idle);
     }
 }
 
-void Unwinder::wait_for_work(std::chrono::milliseconds pause, bool until_program_starts) const {
+bool Unwinder::scan_if_needed(bool some_lost) {
+    scan_due_ = scan_due_ || some_lost;
+    const auto began = std::chrono::steady_clock::now();
+    const bool may_scan = scan_due_ && scan_budget_.may_scan(began);
+    if (!scan_wanted_.exchange(false) && !may_scan) return false;
+    start_over();
+    scan_budget_.charge(std::chrono::steady_clock::now() - began);
+    return std::exchange(scan_due_, false);
+}
+
+void Unwinder::wait_for_work(std::chrono::milliseconds pause) const {
     const auto look_after = std::chrono::steady_clock::now() + min_sighting_interval;
-    std::array<pollfd, 2> wakeups{pollfd{to_follower_.get(), POLLIN, 0},
-                                  pollfd{events_.program_started_fd(), POLLIN, 0}};
-    (void)::poll(wakeups.data(), until_program_starts ? 2 : 1, static_cast<int>(pause.count()));
+    std::array<pollfd, 2> wakeups{pollfd{to_follower_.get(), POLLIN, 0}, pollfd{events_.wakeup_fd(), POLLIN, 0}};
+    (void)::poll(wakeups.data(), capturing_ ? 1 : 2, static_cast<int>(pause.count()));
     if (wakeups[0].revents == 0 && wakeups[1].revents != 0) {
         const auto rest = std::chrono::ceil<std::chrono::milliseconds>(look_after - std::chrono::steady_clock::now());
         (void)::poll(wakeups.data(), 1, static_cast<int>(std::max(rest, exec_time).count()));
@@ -303,7 +310,6 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
     const RecordBuffer read = std::exchange(unordered_, RecordBuffer());
     some_lost = std::exchange(lost_before_, events_.lost()) != events_.lost();
     RecordBuffer ordered;
-    if (some_lost) return ordered;
     std::vector<const lagtrap_record*> records;
     read.for_each([&](const lagtrap_record* record) {
         if (record->at_ns < complete_until_ns) {

@@ -30,6 +30,7 @@
 #include "daemon/unwinding/code_modules.hpp"
 #include "daemon/unwinding/file_sightings.hpp"
 #include "daemon/unwinding/process_spaces.hpp"
+#include "daemon/unwinding/scan_budget.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
 
 namespace lagtrap::daemon {
@@ -132,9 +133,9 @@ class Unwinder {
     };
 
     void follow();
-    // Waits until somebody asks for a look, the pause is over, or, if that is asked for, shortly
-    // after a program has started.
-    void wait_for_work(std::chrono::milliseconds pause, bool until_program_starts) const;
+    // Waits until somebody asks for a look, the pause is over, or, without a capture, until shortly
+    // after a program has started or a ring is half full.
+    void wait_for_work(std::chrono::milliseconds pause) const;
     // Takes new events.
     void take_events_in(const RecordBuffer& events, std::uint64_t capture_ns);
     void look_at_files();
@@ -152,10 +153,13 @@ class Unwinder {
     [[nodiscard]] bool publish();
     // Empties the rings. Call it with events_mutex_ held.
     void drain_rings();
-    // Returns the records that are known to be complete, in order of time. If events are missing,
-    // sets `some_lost` and returns nothing.
+    // Returns the records that are known to be complete, in order of time. Sets `some_lost` if the
+    // kernel dropped some.
     [[nodiscard]] RecordBuffer take_ordered(bool& some_lost);
     void start_over();
+    // Starts over if that is wanted, or if events were lost and the budget allows it; otherwise the
+    // next call does. True if it started over because of losses.
+    [[nodiscard]] bool scan_if_needed(bool some_lost);
     // When the capture began whose processes must be described; 0 if there is none.
     [[nodiscard]] std::uint64_t take_capture_to_describe();
     [[nodiscard]] bool is_capturing();
@@ -183,7 +187,9 @@ class Unwinder {
     std::uint64_t capture_began_ns_ = 0;
     std::atomic<bool> stopping_{false};
     std::atomic<bool> scan_wanted_{false};
-    std::uint64_t scans_ = 0;  // only for the follower thread
+    std::uint64_t scans_ = 0;  // this and the next two: only for the follower thread
+    bool scan_due_ = false;    // events were lost since the last scan
+    ScanBudget scan_budget_;
     UnwinderStatus status_;
 
     Heartbeat heartbeat_;
