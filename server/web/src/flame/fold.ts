@@ -1,7 +1,7 @@
 // Folds frames that say little: of each chain of kernel frames or of libc frames only one is kept.
 // Draws nothing.
 import { baseName } from "../format";
-import { type FlameTree, kind_kernel, kind_user, withSelf } from "./tree";
+import { type FlameTree, kind_kernel, kind_user, treeOfNodes } from "./tree";
 
 const libc = /^(libc|libpthread|libdl|librt|ld|ld-linux.*|ld-musl.*|linux-vdso.*)(-2\.\d+)?(\.so.*)?$/;
 // Every system call and interrupt passes through these.
@@ -49,14 +49,5 @@ export function foldTree(tree: FlameTree): FlameTree {
     baseline[kept] += tree.baseline[node];
     place[node] = kept;
   }
-  return withSelf({
-    parent: Int32Array.from(parent),
-    name: Int32Array.from(name),
-    value: Float64Array.from(value),
-    baseline: Float64Array.from(baseline),
-    kind: Uint8Array.from(kind),
-    names: tree.names,
-    total: tree.total,
-    baseline_total: tree.baseline_total,
-  });
+  return treeOfNodes({ parent, name, value, baseline, kind }, tree);
 }

@@ -19,7 +19,7 @@ export interface FlameTree {
   baseline_total: number | null;
 }
 
-export function withSelf(tree: Omit<FlameTree, "self" | "baseline_self">): FlameTree {
+function withSelf(tree: Omit<FlameTree, "self" | "baseline_self">): FlameTree {
   const self = Float64Array.from(tree.value);
   const baseline_self = Float64Array.from(tree.baseline);
   for (let node = 1; node < tree.parent.length; ++node) {
@@ -31,6 +31,29 @@ export function withSelf(tree: Omit<FlameTree, "self" | "baseline_self">): Flame
     baseline_self[node] = Math.max(0, baseline_self[node]);
   }
   return { ...tree, self, baseline_self };
+}
+
+// The nodes of a tree that is being built, each list in the order of nodes.
+export interface NodeLists {
+  parent: number[];
+  name: number[];
+  value: number[];
+  baseline: number[];
+  kind: number[];
+}
+
+// A tree of these nodes; the rest is that of `source`.
+export function treeOfNodes(nodes: NodeLists, source: FlameTree, total = source.total): FlameTree {
+  return withSelf({
+    parent: Int32Array.from(nodes.parent),
+    name: Int32Array.from(nodes.name),
+    value: Float64Array.from(nodes.value),
+    baseline: Float64Array.from(nodes.baseline),
+    kind: Uint8Array.from(nodes.kind),
+    names: source.names,
+    total,
+    baseline_total: source.baseline_total,
+  });
 }
 
 // Throws if the answer is not a tree.
@@ -107,16 +130,7 @@ export function invertTree(tree: FlameTree, smallest_share = 0.0002, most_nodes 
     }
     queue = next;
   }
-  return withSelf({
-    parent: Int32Array.from(parent),
-    name: Int32Array.from(name),
-    value: Float64Array.from(value),
-    baseline: Float64Array.from(baseline),
-    kind: Uint8Array.from(kind),
-    names: tree.names,
-    total: value[0],
-    baseline_total: tree.baseline_total,
-  });
+  return treeOfNodes({ parent, name, value, baseline, kind }, tree, value[0]);
 }
 
 export interface Matches {
