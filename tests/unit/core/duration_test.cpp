@@ -81,11 +81,21 @@ TEST(FormatDuration, HasThreeDigitsAtEveryEdge) {
     for (const auto& [count, text] : shown) EXPECT_EQ(format_duration(std::chrono::nanoseconds(count)), text) << count;
 }
 
+TEST(FormatDuration, ShowsTheLongestForNumbersBeyondIt) {
+    EXPECT_EQ(format_duration_ns(1'500'000), "1.50 ms");
+    EXPECT_EQ(format_duration_ns(UINT64_MAX), format_duration(std::chrono::nanoseconds(INT64_MAX)));
+}
+
 TEST(ByteSize, TakesANumberAndAUnit) {
     EXPECT_EQ(parse_byte_size("512MiB").value(), 512ULL << 20);
     EXPECT_EQ(parse_byte_size("1.5KiB").value(), 1536U);
     EXPECT_EQ(parse_byte_size("10MB").value(), 10'000'000U);
     EXPECT_EQ(parse_byte_size("100B").value(), 100U);
+    EXPECT_EQ(parse_byte_size("2GiB").value(), 2ULL << 30);
+    EXPECT_EQ(parse_byte_size("3TiB").value(), 3ULL << 40);
+    EXPECT_EQ(parse_byte_size("4kB").value(), 4'000U);
+    EXPECT_EQ(parse_byte_size("5GB").value(), 5'000'000'000U);
+    EXPECT_EQ(parse_byte_size("0.5B").value(), 1U);
     for (const std::string& text : {std::string("9000000TiB"), std::string(700, '9') + "B"}) {
         const auto size = parse_byte_size(text);
         ASSERT_FALSE(size) << text;
@@ -96,7 +106,14 @@ TEST(ByteSize, TakesANumberAndAUnit) {
 TEST(ByteSize, IsShownInTheUnitThatSuits) {
     EXPECT_EQ(format_byte_size(0), "0 B");
     EXPECT_EQ(format_byte_size(1023), "1023 B");
+    EXPECT_EQ(format_byte_size(1024), "1.00 KiB");
     EXPECT_EQ(format_byte_size(1536), "1.50 KiB");
+    EXPECT_EQ(format_byte_size(10'234), "9.99 KiB");
+    EXPECT_EQ(format_byte_size(10'235), "10.0 KiB");
+    EXPECT_EQ(format_byte_size(1'048'524), "1023.9 KiB");
+    EXPECT_EQ(format_byte_size(1'048'525), "1.00 MiB");
+    EXPECT_EQ(format_byte_size(3ULL << 30), "3.00 GiB");
+    EXPECT_EQ(format_byte_size(2000ULL << 40), "2000.0 TiB");
     EXPECT_EQ(format_byte_size(10'239), "10.0 KiB");
     EXPECT_EQ(format_byte_size((1 << 20) - 1), "1.00 MiB");
     EXPECT_EQ(format_byte_size(5ULL << 40), "5.00 TiB");

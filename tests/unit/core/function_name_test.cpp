@@ -88,7 +88,21 @@ TEST(ShorterFunctionName, KeepsItsLastComponents) {
     EXPECT_EQ(last_components("clang::Parser::ParseDeclaration", 1), "ParseDeclaration");
     EXPECT_EQ(last_components("run::{lambda(a::B)#1}::operator()", 2), "{lambda(a::B)#1}::operator()");
     EXPECT_EQ(last_components("main", 2), "main");
+    EXPECT_EQ(last_components("a::b::c", 3), "a::b::c");
+    EXPECT_EQ(last_components("a::b::c", 2), "b::c");
+    EXPECT_EQ(last_components("a::b::c", 0), "a::b::c");
+    EXPECT_EQ(last_components("a::(b::c)::d", 2), "(b::c)::d");
+    EXPECT_EQ(last_components("a::b)::c", 1), "a::b)::c") << "the brackets do not match";
+    EXPECT_EQ(last_components("<A as B>::c", 1), "<A as B>::c");
     EXPECT_EQ(last_components("core::fmt::write", 5), "core::fmt::write");
+}
+
+TEST(FunctionNames, LoseAnonymousNamespaces) {
+    EXPECT_EQ(without_anonymous_namespaces("(anonymous namespace)::f"), "f");
+    EXPECT_EQ(
+        without_anonymous_namespaces("a::(anonymous namespace)::(anonymous namespace)::f((anonymous namespace)::B)"),
+        "a::f(B)");
+    EXPECT_EQ(without_anonymous_namespaces("(anonymous namespace)"), "(anonymous namespace)");
 }
 
 }  // namespace
