@@ -215,7 +215,7 @@ long bpf_probe_read_user(void* to, __u32 size, const void* from) {
     const auto& words = Kernel::instance().user_words;
     const auto found = words.find(reinterpret_cast<std::uint64_t>(from));
     std::memset(to, 0, size);
-    if (found == words.end() || size != sizeof(found->second)) return -EFAULT;
+    if (found == words.end() || size > sizeof(found->second)) return -EFAULT;
     std::memcpy(to, &found->second, size);
     return 0;
 }
