@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
+#include "core/text.hpp"
 #include "server/alerts/alert_sender.hpp"
 #include "server/alerts/base64.hpp"
 #include "server/alerts/conditions.hpp"
@@ -212,6 +213,84 @@ TEST(Judging, SilenceAndLosses) {
     const auto losing = judge_losses(rule, {30, {{"a", 20, 0}, {"b", 10, 0}}});
     ASSERT_THAT(losing, SizeIs(1));
     EXPECT_THAT(Facts::parse(losing[0].facts).title, HasSubstr("20 runs were lost on host a"));
+}
+
+Stretch exactly(std::uint64_t runs, std::uint64_t p99_ns) {
+    Stretch made;
+    made.runs = runs;
+    made.p99_ns = p99_ns;
+    return made;
+}
+
+TEST(Judging, BoundsThemselvesAreNoFindings) {
+    Rule rule;
+    rule.condition = Condition::P99;
+    rule.over_ns = 100'000'000;
+    EXPECT_FALSE(judge(rule, "e", exactly(1000, 100'000'000), {}).has_value());
+    EXPECT_TRUE(judge(rule, "e", exactly(1000, 100'000'001), {}).has_value());
+    EXPECT_TRUE(judge(rule, "e", exactly(100, 100'000'001), {}).has_value()) << "runs enough";
+    rule.over_ns.reset();
+    rule.factor = 2;
+    EXPECT_FALSE(judge(rule, "e", exactly(1000, 200'000'000), exactly(100, 100'000'000)).has_value());
+    const auto found = judge(rule, "e", exactly(1000, 250'000'000), exactly(100, 100'000'000));
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(
+        Facts::parse(found->facts).title,
+        "The p99 of e is 250 ms in the last 2 hours (1000 runs), 2.5 times the 100 ms of a week ago; the limit is 2 "
+        "times.");
+    EXPECT_FALSE(judge(rule, "e", exactly(1000, 250'000'000), exactly(99, 100'000'000)).has_value());
+    rule.hours = 1;
+    EXPECT_THAT(Facts::parse(judge(rule, "e", exactly(100, 900), exactly(100, 0))->facts).title,
+                HasSubstr("in the current hour"));
+}
+
+TEST(Judging, NewsIsWhatIsNoticedSinceThenOrAWeek) {
+    constexpr std::uint64_t week_ns = 7 * 24 * hour_ns;
+    Rule rule;
+    const std::uint64_t now_ns = midnight_ns;
+    const auto is_news = [&](std::uint64_t noticed_ns, std::uint64_t since_ns) {
+        return !judge_causes(rule, {cause_of(1, CauseStatus::New, noticed_ns)}, since_ns, now_ns).empty();
+    };
+    EXPECT_TRUE(is_news(now_ns - hour_ns, now_ns - hour_ns));
+    EXPECT_FALSE(is_news(now_ns - hour_ns - 1, now_ns - hour_ns));
+    EXPECT_TRUE(is_news(now_ns - week_ns, 0));
+    EXPECT_FALSE(is_news(now_ns - week_ns - 1, 0));
+}
+
+TEST(Judging, SilenceLastsFromItsLimitAndIsOfTheRulesHost) {
+    Rule rule;
+    rule.condition = Condition::HostSilent;
+    rule.silent_ns = 30 * minute_ns;
+    const std::uint64_t now_ns = midnight_ns;
+    const auto title_after = [&](std::uint64_t silent_ns) {
+        const auto found = judge_silence(rule, {{"a", now_ns - silent_ns}}, now_ns);
+        return found.empty() ? std::string() : Facts::parse(found[0].facts).title;
+    };
+    EXPECT_EQ(title_after(30 * minute_ns - 1), "");
+    EXPECT_THAT(title_after(30 * minute_ns), HasSubstr("for 30 minutes"));
+    EXPECT_THAT(title_after(2 * hour_ns - 1), HasSubstr("for 119 minutes"));
+    EXPECT_THAT(title_after(2 * hour_ns), HasSubstr("for 2 hours"));
+    EXPECT_THAT(title_after(48 * hour_ns - 1), HasSubstr("for 47 hours"));
+    EXPECT_THAT(title_after(48 * hour_ns), HasSubstr("for 2 days"));
+    EXPECT_THAT(judge_silence(rule, {{"a", now_ns + hour_ns}}, now_ns), SizeIs(0)) << "its clock is ahead";
+    rule.host = "b";
+    EXPECT_EQ(title_after(48 * hour_ns), "");
+}
+
+TEST(Judging, LongTitlesAreCutBetweenCharacters) {
+    Rule rule;
+    rule.condition = Condition::P99;
+    rule.over_ns = 1;
+    std::string event;
+    while (event.size() < 1200) event += "\xc3\xa4";
+    for (const char* first : {"", "x"}) {
+        const auto found = judge(rule, first + event, stretch(1000, 0, 100), {});
+        ASSERT_TRUE(found.has_value());
+        const std::string title = Facts::parse(found->facts).title;
+        EXPECT_LE(title.size(), 1003U);
+        EXPECT_EQ(printable(title), title);
+        EXPECT_TRUE(title.ends_with("...")) << title;
+    }
 }
 
 TEST(Signatures, AreThoseOfTheSpecification) {
