@@ -77,6 +77,8 @@ TEST(ShorterFunctionName, LosesTemplateArgumentsFirst) {
     EXPECT_EQ(without_template_arguments("f<&A::operator->>::g"), "f::g");
     EXPECT_EQ(without_template_arguments("A<int>::operator<< <char>"), "A::operator<< ");
     EXPECT_EQ(without_template_arguments("A::operator<"), "A::operator<");
+    EXPECT_EQ(without_template_arguments("myoperator<int>::f"), "myoperator::f") << "no operator";
+    EXPECT_EQ(without_template_arguments("operator<<int>"), "operator<<int>");
     EXPECT_EQ(without_template_arguments("main::{lambda(int)#1}::operator()"), "main::{lambda(int)#1}::operator()");
     EXPECT_EQ(without_template_arguments("<T as core::Iterator>::next"), "<T as core::Iterator>::next");
     EXPECT_EQ(without_template_arguments("broken<int"), "broken<int");
@@ -88,6 +90,7 @@ TEST(ShorterFunctionName, KeepsItsLastComponents) {
     EXPECT_EQ(last_components("clang::Parser::ParseDeclaration", 1), "ParseDeclaration");
     EXPECT_EQ(last_components("run::{lambda(a::B)#1}::operator()", 2), "{lambda(a::B)#1}::operator()");
     EXPECT_EQ(last_components("main", 2), "main");
+    EXPECT_EQ(last_components("a::myoperator<b::c>::f", 2), "myoperator::f");
     EXPECT_EQ(last_components("a::b::c", 3), "a::b::c");
     EXPECT_EQ(last_components("a::b::c", 2), "b::c");
     EXPECT_EQ(last_components("a::b::c", 0), "a::b::c");

@@ -26,6 +26,9 @@ TEST(Printable, ShowsControlCharactersAsNumbers) {
 TEST(Printable, ShowsBytesThatAreNotUtf8AsNumbers) {
     EXPECT_EQ(printable("\xff"), R"(\xff)");
     EXPECT_EQ(printable("\xc3"), R"(\xc3)");                          // truncated
+    EXPECT_EQ(printable("\xc3("), R"(\xc3()");                        // without its second byte
+    EXPECT_EQ(printable("\xe2\x82("), R"(\xe2\x82()");                // without its third
+    EXPECT_EQ(printable("\xe2\u00ac"), "\\xe2\u00ac");                // without its second
     EXPECT_EQ(printable("\xc0\xaf"), R"(\xc0\xaf)");                  // overlong
     EXPECT_EQ(printable("\xed\xa0\x80"), R"(\xed\xa0\x80)");          // half of a surrogate pair
     EXPECT_EQ(printable("\xf4\x90\x80\x80"), R"(\xf4\x90\x80\x80)");  // beyond U+10FFFF
