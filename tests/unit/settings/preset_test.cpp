@@ -87,6 +87,18 @@ TEST_F(Presets, TakeTheParametersOfTheUse) {
     EXPECT_EQ(pay.end.binary, "*/bank");
 }
 
+TEST_F(Presets, HaveTheirOwnScopeUnlessTheUseHasOne) {
+    write("scoped",
+          "<event name='a' threshold='5s' trace-length='1s'><scope pid='7'/><function name='f' binary='/f'/></event>");
+    const Settings own = good("<use preset='scoped'/>");
+    ASSERT_EQ(own.events.size(), 1);
+    EXPECT_EQ(own.events[0].scope.pid, 7);
+    const Settings given = good("<use preset='scoped'><scope user='root'/></use>");
+    ASSERT_EQ(given.events.size(), 1);
+    EXPECT_EQ(given.events[0].scope.pid, std::nullopt);
+    EXPECT_EQ(given.events[0].scope.uid, 0);
+}
+
 TEST_F(Presets, AreUsedTwiceWithAPrefix) {
     write_shop();
     EXPECT_THAT(check(with("<use preset='shop'/>\n<use preset='shop'/>"), BinaryCheck::Skip),

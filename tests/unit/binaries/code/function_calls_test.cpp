@@ -59,6 +59,10 @@ TEST_P(FunctionCallsTest, TailJumpsAreCalls) {
     EXPECT_THAT(callees_of("calls_tail"), UnorderedElementsAre("calls_leaf", "calls_other"));
 }
 
+TEST_P(FunctionCallsTest, ConditionalJumpsToFunctionsAreCalls) {
+    EXPECT_THAT(callees_of("calls_conditional"), UnorderedElementsAre("calls_leaf"));
+}
+
 TEST_P(FunctionCallsTest, OtherFilesAreCalledThroughSlots) {
     const FunctionCalls calls = calls_of("calls_through_slot");
     EXPECT_THAT(slots_of(calls), UnorderedElementsAre("malloc", "free", "calls_elsewhere"));

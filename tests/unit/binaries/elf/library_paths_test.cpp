@@ -29,6 +29,17 @@ TEST(LibraryPaths, AreThoseOfThisProgram) {
     EXPECT_EQ(names.size(), found.size()) << "a library is listed twice";
 }
 
+TEST(LibraryPaths, OfTheProgramComeBeforeThoseOfTheSystem) {
+    const LibraryFolders folders;
+    const auto usual = folders.of({}, "/opt/app");
+    ASSERT_FALSE(usual.empty());
+    NeededLibraries needed;
+    needed.folders = {"/opt/first", "$ORIGIN/../lib", "${ORIGIN}/x$ORIGIN"};
+    auto expected = usual;
+    expected.insert(expected.begin(), {"/opt/first", "/opt/app/../lib", "/opt/app/x/opt/app"});
+    EXPECT_EQ(folders.of(needed, "/opt/app"), expected);
+}
+
 TEST(LibraryPaths, AreNoneOfWhatIsNoProgram) {
     EXPECT_THAT(libraries_of("/etc/passwd"), testing::IsEmpty());
     EXPECT_THAT(libraries_of("/nonexistent"), testing::IsEmpty());
