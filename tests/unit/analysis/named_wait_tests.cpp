@@ -207,5 +207,24 @@ TEST(NamedWait, who_holds_a_mutex_when_the_recording_ends_may_be_known) {
     EXPECT_THAT(sentence_of_owners({{11, 11}}), HasSubstr(", which it holds itself (a deadlock)."));
 }
 
+// The wakeup of 11 is missing; when the recording ends, it has run for long.
+TEST(NamedWait, who_holds_a_mutex_when_the_recording_ends_is_not_blamed_for_earlier_waits) {
+    TraceBuilder builder = two_programs();
+    builder.thread(10, 12, "other");
+    builder.switched(10 * ms, 0, 11, 1, 0);
+    builder.off_cpu(10 * ms, 10, 11, {"main", "buy", libc + "pthread_mutex_lock", "k:futex_wait", "k:schedule"});
+    builder.switched(300 * ms, 0, 0, 0, 11);
+    builder.run(TraceBuilder::delay(1, "work", 9 * ms, 390 * ms, 10 * ms, 10, 11));
+    auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    recording->lock_owners = {{11, 12}};
+    trace::Delay delay = builder.system.delays.at(0);
+    delay.open = true;
+    delay.duration_ns = recording->end_ns - delay.begin_ns;
+    const std::string sentence = cause_sentences(causes_of_delay(*recording, delay)).at(0);
+    EXPECT_THAT(sentence, HasSubstr("for a lock in buy"));
+    EXPECT_THAT(sentence, testing::Not(HasSubstr("(12)")));
+}
+
 }  // namespace
 }  // namespace lagtrap::analysis::named_wait_tests

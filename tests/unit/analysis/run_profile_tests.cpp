@@ -223,6 +223,7 @@ TEST(RunProfile, normal_runs_are_those_within_the_recording) {
     }
     builder.run(TraceBuilder::delay(20, "other", at(500 * ms), 5 * ms, 10 * ms, 10, 10), false);
     builder.run(TraceBuilder::delay(21, "work", at(999 * ms), 5 * ms, 10 * ms, 10, 10), false);
+    builder.run(TraceBuilder::delay(22, "work", -at(3 * ms), 5 * ms, 10 * ms, 10, 10), false);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
     std::uint64_t left_out = 0;

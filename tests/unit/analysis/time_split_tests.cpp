@@ -185,6 +185,23 @@ TEST(TimeSplit, a_run_that_changes_threads_is_followed_by_wakings) {
     EXPECT_EQ(unseen.not_recorded_ns, 40 * ms);
 }
 
+// 11 was woken before the run began, and waits for a CPU until after that.
+TEST(TimeSplit, a_wakeup_before_the_run_is_no_hand_over) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "front").thread(10, 11, "worker");
+    builder.off_cpu(0, 10, 11, {"worker_main", "k:do_futex"}).switched(1 * ms, 0, 0, 0, 10);
+    builder.waking(8 * ms, 0, 10, 11).switched(23 * ms, 1, 0, 0, 11);
+    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    delay.end_tid = 11;
+    builder.run(delay);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_delay(*recording, delay));
+    EXPECT_EQ(split.wall_ns, 40 * ms);
+    EXPECT_EQ(split.between_threads_ns, 40 * ms);
+    EXPECT_EQ(split.not_recorded_ns, 40 * ms);
+}
+
 // The first wakeup was for other work.
 TEST(TimeSplit, a_run_is_handed_over_by_the_last_wakeup) {
     TraceBuilder builder(100 * ms);
