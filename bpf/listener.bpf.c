@@ -253,7 +253,7 @@ static __always_inline __u64 field(const void* record, __u16 offset, __u16 bytes
     return value;
 }
 
-static __noinline int on_tracepoint(void* ctx) {
+static __always_inline int on_tracepoint(void* ctx) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns()};
     __u32 marker_id = bpf_get_attach_cookie(ctx);
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
@@ -274,7 +274,3 @@ TRACEPOINT_PROGRAM(0)
 TRACEPOINT_PROGRAM(1)
 TRACEPOINT_PROGRAM(2)
 TRACEPOINT_PROGRAM(3)
-TRACEPOINT_PROGRAM(4)
-TRACEPOINT_PROGRAM(5)
-TRACEPOINT_PROGRAM(6)
-TRACEPOINT_PROGRAM(7)

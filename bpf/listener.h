@@ -22,7 +22,7 @@
 #define LAGTRAP_MAX_BUCKETS 65536 /* a tag has 16 bits for each of its two buckets */
 #define LAGTRAP_MAX_MARKERS 4096
 #define LAGTRAP_RUN_QUEUE_EVENTS 8    /* events whose runs are waits for a CPU */
-#define LAGTRAP_TRACEPOINT_PROGRAMS 8 /* markers per tracepoint */
+#define LAGTRAP_TRACEPOINT_PROGRAMS 4 /* markers per tracepoint */
 #define LAGTRAP_MAX_DEPTH 64          /* nested runs per event and key; also the kernel's limit for return probes */
 #define LAGTRAP_NO_ARGUMENT 0xffff
 #define LAGTRAP_NEVER_NS (~0ULL)

@@ -127,7 +127,7 @@ inline constexpr std::size_t markers_limit = 4096;
 // The same, for events whose runs are waits for a CPU.
 inline constexpr std::size_t run_queue_events_limit = 8;
 // The same, for markers on one tracepoint.
-inline constexpr std::size_t tracepoint_markers_limit = 8;
+inline constexpr std::size_t tracepoint_markers_limit = 4;
 
 struct Event {
     std::string name;

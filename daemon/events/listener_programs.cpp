@@ -308,8 +308,7 @@ Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t mar
 
 std::array<bpf_program*, LAGTRAP_TRACEPOINT_PROGRAMS> ListenerPrograms::tracepoint_copies() const {
     const auto& all = programs_->progs;
-    return {all.on_tracepoint_0, all.on_tracepoint_1, all.on_tracepoint_2, all.on_tracepoint_3,
-            all.on_tracepoint_4, all.on_tracepoint_5, all.on_tracepoint_6, all.on_tracepoint_7};
+    return {all.on_tracepoint_0, all.on_tracepoint_1, all.on_tracepoint_2, all.on_tracepoint_3};
 }
 
 bpf_program* ListenerPrograms::program_for(std::uint32_t marker_id, const MarkerPlan& plan) const {
