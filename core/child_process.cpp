@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <mutex>
+#include <shared_mutex>
 
 #include "core/unique_fd.hpp"
 
@@ -46,6 +48,12 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return result;
 }
 
+// Shared while a child is being started.
+std::shared_mutex& starting() {
+    static std::shared_mutex mutex;
+    return mutex;
+}
+
 }  // namespace
 
 Result<pid_t> start_child(const std::string& program, const ChildOptions& options) {
@@ -69,10 +77,13 @@ Result<pid_t> start_child(const std::string& program, const ChildOptions& option
     std::vector<std::string> words = options.arguments;
     char* nothing = nullptr;
     pid_t pid = -1;
+    const std::shared_lock lock(starting());  // posix_spawn() returns when the child has run exec
     const int failed = ::posix_spawn(&pid, program.c_str(), &actions.value, &attributes.value, pointers(words).data(),
                                      options.with_environment ? environ : &nothing);
     if (failed != 0) return system_error("start " + program, failed);
     return pid;
 }
+
+void await_starting_children() { const std::unique_lock lock(starting()); }
 
 }  // namespace lagtrap

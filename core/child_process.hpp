@@ -27,4 +27,9 @@ struct ChildOptions {
 // closed. The caller waits for the child (waitpid(2)). Errors: those of posix_spawn(3).
 [[nodiscard]] Result<pid_t> start_child(const std::string& program, const ChildOptions& options);
 
+// Waits until children that other threads are starting have closed what they inherited. Until then,
+// a descriptor that this process has closed is still open in such a child, and so is what it holds,
+// such as a probe or a lock.
+void await_starting_children();
+
 }  // namespace lagtrap

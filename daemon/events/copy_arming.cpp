@@ -452,10 +452,16 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
                                         {began + (failures == 0 ? arming_budget : patient_budget), hooks_.given_up});
     const auto reading = Clock::now() - began;
     const auto cpu_before = thread_cpu_time();
+    {
+        const std::lock_guard lock(mutex_);
+        attaching_.insert(file->path());
+    }
     const Status attached = plan ? hooks_.attach(event, number, *plan) : Status(plan.error());
     // Charge only CPU time: attaching mostly waits for other CPUs, whoever owns the file.
     if (user != root_party) budget_.charge(user, reading + (thread_cpu_time() - cpu_before), Clock::now());
     const std::lock_guard lock(mutex_);
+    attaching_.erase(attaching_.find(file->path()));
+    left_.notify_all();
     const auto found = copies_.find(number);
     if (found == copies_.end()) return;
     Copy& copy = found->second;
@@ -505,7 +511,7 @@ void CopyArming::note_left(std::uint32_t event) {
 std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(const std::string& name) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> left;
     std::unique_lock lock(mutex_);
-    left_.wait(lock, [&] { return !leaving_.contains(name); });
+    left_.wait(lock, [&] { return !leaving_.contains(name) && !attaching_.contains(name); });
     for (auto& [number, copy] : copies_) {
         if (copy.file->path() != name) continue;
         for (const std::uint32_t event : copy.armed) {

@@ -102,7 +102,8 @@ class CopyArming {
     // Call it when the markers of the event were detached from all files.
     void note_left(std::uint32_t event);
     // Somebody writes to the copy of this name (WatchedFile::path()). Returns the markers to
-    // detach, as pairs of event and copy. Waits until markers that are being detached are gone.
+    // detach, as pairs of event and copy. Waits until markers that are being attached or detached
+    // are.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> leave_file(const std::string& name);
     [[nodiscard]] EventCopies of(std::uint32_t event) const;
     // Number of files not opened because of limits, by the party of the processes.
@@ -206,6 +207,7 @@ class CopyArming {
     // Files whose markers are being detached, by name. New markers in the same file would be hit in
     // addition to those.
     std::map<std::string, RealFile> leaving_;
+    std::multiset<std::string> attaching_;  // names of files, for leave_file()
     std::condition_variable left_;
     std::map<std::shared_ptr<const WatchedFile>, RealFile> main_files_;
     std::map<std::string, std::string> linked_names_;  // target of each name in the settings that is a symlink

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/child_process.hpp"
+
 namespace lagtrap::daemon {
 namespace {
 
@@ -129,6 +131,7 @@ void WriteGuard::leave(int fd) {
         written_.insert(file->path());
     }
     on_write_(file->path());
+    await_starting_children();  // they have inherited the probes
     (void)::fcntl(fd, F_SETLEASE, F_UNLCK);
 }
 

@@ -1,12 +1,15 @@
 #include "core/child_process.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -97,6 +100,33 @@ TEST(ChildProcess, AProgramThatIsNotThereIsAnError) {
     ASSERT_FALSE(pid);
     EXPECT_EQ(pid.error().system_errno, ENOENT);
     EXPECT_THAT(pid.error().message, testing::HasSubstr("/nonexistent/program"));
+}
+
+// A child has copies of all descriptors until it runs its program, and with them the lock.
+TEST(StartingChildren, HoldNothingThatWasClosedBefore) {
+    const UniqueFd folder(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    ASSERT_TRUE(folder.valid());
+    const std::string path = "/proc/self/fd/" + std::to_string(folder.get());
+    std::atomic<bool> stop{false};
+    std::thread starter([&stop] {
+        while (!stop) {
+            const auto child = start_child("/bin/true", {{"true"}, {}});
+            if (child) ::waitpid(*child, nullptr, 0);
+        }
+    });
+    int held = 0;
+    for (int i = 0; i < 500; ++i) {
+        UniqueFd locked(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+        ASSERT_EQ(::flock(locked.get(), LOCK_EX), 0);
+        std::this_thread::yield();
+        locked.reset();
+        await_starting_children();
+        const UniqueFd next(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+        if (::flock(next.get(), LOCK_EX | LOCK_NB) != 0) ++held;
+    }
+    stop = true;
+    starter.join();
+    EXPECT_EQ(held, 0);
 }
 
 }  // namespace
