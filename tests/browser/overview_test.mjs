@@ -3,20 +3,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, eventPath, keep, openPage, parameter, world } from "./support.mjs";
 
-const rows = (page) => page.locator("table.ranking tbody tr");
+const card = (page) => page.getByRole("article", { name: world.worse.event, exact: true });
+const rows = (page) => page.locator("table.ranking tbody tr"); // of other events
 
-test("what got worse stands first, and two clicks away is since when and with which build", async () => {
+test("what got worse stands first, and one click away is since when and with which build", async () => {
   const { page, go, done } = await openPage();
   await go("/");
-  await rows(page).first().waitFor();
-  const first = rows(page).first();
-  assert.equal(await first.getByRole("link").first().innerText(), world.worse.event);
-  assert.match(await first.innerText(), /worse ×\d/);
+  await card(page).waitFor();
   assert.match(await page.getByTestId("verdict").innerText(), /^\d+ events? got worse\./);
-  assert.ok((await first.locator("svg.spark polyline").count()) >= 4);
-  await first.getByText(world.worse.build).waitFor();
+  assert.match(await page.getByRole("article").first().innerText(), /worse ×\d/);
+  assert.match(await card(page).getByTestId("regression").innerText(), new RegExp(`^(delays|p50|p99) .* → .* since \\d+ \\w+ \\d\\d:\\d\\d, build ${world.worse.build}\\b`));
+  assert.match(await card(page).getByTestId("regression-cause").innerText(), new RegExp(`^(New|Most frequent cause): .*(${world.worse.causes.join("|")})`));
+  await card(page).getByRole("link", { name: /^Compare / }).waitFor();
+  await card(page).getByRole("link", { name: "Typical delay" }).waitFor();
+  assert.equal(await rows(page).getByRole("link", { name: world.worse.event, exact: true }).count(), 0);
+  await checkAxe(page);
   await keep(page, "overview");
-  await first.getByRole("link").first().click();
+  await card(page).getByRole("link", { name: world.worse.event, exact: true }).click();
   await page.waitForURL(/\/event\/.*span=24h/);
   await page.getByTestId("trend-verdict").getByText(/Slower since/).waitFor();
   const where = page.getByRole("region", { name: "Where it changed" });
@@ -35,14 +38,34 @@ test("what got worse stands first, and two clicks away is since when and with wh
   await done();
 });
 
+test("a regression's links lead to its sets, to a delay of its cause and to its page", async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  const compare = card(page).getByRole("link", { name: /^Compare / });
+  await compare.waitFor();
+  const words = await compare.innerText();
+  await compare.click();
+  await page.getByTestId("set-verdict").waitFor();
+  assert.equal(parameter(page, "event"), world.worse.event);
+  assert.notEqual(parameter(page, "a"), parameter(page, "b"));
+  if (words.includes(" with ")) assert.match(words, new RegExp(`with ${world.worse.build}$`));
+  await keep(page, "compare-change", { fullPage: true });
+  await go("/");
+  await card(page).getByRole("link", { name: "Typical delay" }).click();
+  await page.getByRole("heading", { level: 1, name: new RegExp(`^${world.worse.event} took `) }).waitFor();
+  await done();
+});
+
 test("the ranking is sorted by what is clicked, and the order and the span are in the address", async () => {
   const { page, go, done } = await openPage();
-  await go("/?span=7d");
+  // The other events have runs of sixty days ago.
+  const from = new Date(Date.now() - 70 * 86400e3).toISOString().slice(0, 10);
+  await go(`/?from=${from}`);
   await rows(page).first().waitFor();
   await page.getByRole("columnheader", { name: "p99" }).getByRole("button").click();
   await page.waitForURL(/order=p99/);
   await page.locator('th[aria-sort="descending"]', { hasText: "p99" }).waitFor();
-  assert.equal(parameter(page, "span"), "7d");
+  assert.equal(parameter(page, "from"), from);
   await page.getByLabel("Span").selectOption({ label: "Last 24 hours" });
   await page.waitForURL(/span=24h/);
   await page.getByLabel("Search").fill("no event has this name");
@@ -63,7 +86,7 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   await keep(page, "cause", { fullPage: true });
   await page.getByLabel("Owner").fill("rita <b>");
   await page.getByRole("textbox", { name: "Note" }).fill("the index is cold");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await status.getByText("Owner: rita <b>.").waitFor();
   await page.getByText("the index is cold").waitFor();
   await page.getByLabel("Resolved in").selectOption({ index: 1 });
@@ -81,7 +104,7 @@ test("the page refreshes every minute", async () => {
   const { page, go, done } = await openPage();
   await page.clock.install();
   await go("/");
-  await rows(page).first().waitFor();
+  await card(page).waitFor();
   const asked = page.waitForRequest(/\/api\/v1\/overview/);
   await page.clock.runFor(61_000);
   await asked;
@@ -92,24 +115,24 @@ test("a server that is away leaves the overview, says so, and is asked again", a
   const { page, go, done } = await openPage();
   await page.clock.install();
   await go("/");
-  await rows(page).first().waitFor();
+  await card(page).waitFor();
   await page.route("**/api/v1/overview*", (route) => route.abort());
   await page.clock.runFor(61_000);
   await page.getByTestId("outdated").getByText(/^Not updated: the server does not answer/).waitFor();
-  assert.ok((await rows(page).count()) > 0);
+  assert.equal(await card(page).count(), 1);
   await checkAxe(page);
   await keep(page, "overview-outdated");
   await page.unroute("**/api/v1/overview*");
   await page.clock.runFor(6_000);
   await page.getByTestId("outdated").waitFor({ state: "detached" });
-  assert.ok((await rows(page).count()) > 0);
+  assert.equal(await card(page).count(), 1);
   await done();
 });
 
 test("on a small screen the menu has the pages and the account", async () => {
   const { page, go, done } = await openPage({ width: 390, height: 844 });
   await go("/");
-  await rows(page).first().waitFor();
+  await card(page).waitFor();
   assert.ok((await page.locator("header.head").boundingBox()).height <= 60);
   await page.getByRole("button", { name: "Menu" }).click();
   await page.getByRole("button", { name: "Sign out" }).waitFor();
@@ -123,7 +146,7 @@ for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone:
   test(`the overview fits, ${name}`, async () => {
     const { page, go, done } = await openPage(options);
     await go("/");
-    await rows(page).first().waitFor();
+    await card(page).waitFor();
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
     await keep(page, `overview-${name}`);
     await done();

@@ -12,7 +12,7 @@ async function begin() {
   await page.getByLabel("Account").fill(world.accounts.admin.account);
   await page.getByLabel("Password").fill(world.accounts.admin.password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.locator("table.ranking tbody tr").first().waitFor();
+  await card(page).waitFor();
   let clicks = 0;
   const click = async (target) => {
     ++clicks;
@@ -24,7 +24,9 @@ async function begin() {
   };
   return { ...opened, click, choose, clicks: () => clicks };
 }
-const worst = (page) => page.locator("table.ranking tbody tr").first().getByRole("link").first();
+const card = (page) => page.getByRole("article", { name: world.worse.event, exact: true });
+const worst = (page) => card(page).getByRole("link", { name: world.worse.event, exact: true });
+const any_cause = () => new RegExp(world.worse.causes.join("|"));
 const function_of_cause = () => new RegExp(world.worse.cause.split("::").at(-1));
 
 test("what got worse this week, and its cause: at most four clicks", async () => {
@@ -62,29 +64,65 @@ test("since when and since which build: one click", async () => {
   await done();
 });
 
-test("why: the recorded delay of a cause, its flame graph against normal runs, in three clicks", async () => {
+test("why was this one slow: a typical delay and its sentence, in one click", async () => {
   const { page, click, clicks, done } = await begin();
-  await click(page.getByRole("link", { name: "Events", exact: true }));
-  await click(page.getByRole("link", { name: world.worse.event, exact: true }));
-  await click(page.getByRole("link", { name: "Open a typical delay" }).first());
+  await click(card(page).getByRole("link", { name: "Typical delay" }));
   await page.getByRole("heading", { name: new RegExp(`^${world.worse.event} took `) }).waitFor();
   await page.getByRole("region", { name: "Cause", exact: true }).getByText(/[0-9]+ %/).first().waitFor();
   await page.getByRole("region", { name: "Flame graph" }).getByTestId("flame-readout").waitFor();
   await page.getByTestId("surroundings").getByText("Kernel").waitFor();
-  assert.ok(clicks() <= 3);
+  assert.equal(clicks(), 1);
   await done();
 });
 
-test("before and after: two sets in six clicks", async () => {
+test("is B better than A: one click, with the change's own sets", async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(card(page).getByRole("link", { name: /^Compare / }));
+  assert.match(await page.getByTestId("set-verdict").innerText(), /^In B the p\d+ is .* longer.* than in A\.$/);
+  assert.equal(clicks(), 1);
+  await done();
+});
+
+test("any two sets of an event: four clicks", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
-  await click(page.getByRole("link", { name: "Compare two sets" }));
+  await click(page.getByRole("link", { name: /^Compare .* with / }));
   const b = page.getByRole("form", { name: "Set B" });
-  await click(b.getByRole("button", { name: "Build: any" }));
-  await click(b.getByRole("dialog", { name: "Build" }).getByRole("checkbox", { name: new RegExp(`^${world.worse.build}`) }));
+  await click(b.getByRole("button", { name: /^Host: / }));
+  await click(b.getByRole("dialog", { name: "Host" }).getByRole("checkbox").first());
   await click(b.getByRole("button", { name: "Done" }));
   await page.getByTestId("set-verdict").waitFor();
-  assert.ok(clicks() <= 6);
+  assert.ok(clicks() <= 5);
+  await done();
+});
+
+test("what got worse, since when and because of what: no click", async () => {
+  const { page, clicks, done } = await begin();
+  assert.match(await card(page).getByTestId("regression").innerText(), new RegExp(` → .* since .*, build ${world.worse.build}`));
+  assert.match(await card(page).getByTestId("regression-cause").innerText(), any_cause());
+  assert.equal(clicks(), 0);
+  await done();
+});
+
+test("where: one click", async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(worst(page));
+  const where = page.getByRole("region", { name: "Where it changed" });
+  assert.match(await where.getByTestId("where").innerText(), /the only host|of \d+ hosts|all \d+ hosts/);
+  assert.ok((await where.getByRole("rowheader").count()) >= 1);
+  assert.equal(clicks(), 1);
+  await done();
+});
+
+test("who should fix it: the cause's owner, build and hosts in one click", async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(card(page).getByTestId("regression-cause").getByRole("link"));
+  await page.getByTestId("cause-status").waitFor();
+  assert.match(await page.getByRole("heading", { level: 1 }).innerText(), any_cause());
+  await page.getByRole("region", { name: "Builds", exact: true }).getByRole("rowheader").first().waitFor();
+  await page.getByRole("region", { name: "Hosts", exact: true }).getByRole("rowheader").first().waitFor();
+  await page.getByLabel("Owner").waitFor();
+  assert.equal(clicks(), 1);
   await done();
 });
 

@@ -30,7 +30,7 @@ test("a wrong password is refused, the right one leads to the page that was aske
 test("a session that ended elsewhere leads back to signing in", async () => {
   const { page, go, context, done } = await openPage();
   await go("/");
-  await page.getByRole("heading", { name: "What is slow, and what got worse" }).waitFor();
+  await page.getByRole("heading", { name: "What got worse" }).waitFor();
   await context.clearCookies();
   await page.getByRole("link", { name: "Bundles", exact: true }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -97,7 +97,7 @@ test("readers see no audit", async () => {
 test("a server that does not answer is said, with what to do", async () => {
   const { page, go, done } = await openPage();
   await go("/");
-  await page.getByRole("heading", { name: "What is slow, and what got worse" }).waitFor();
+  await page.getByRole("heading", { name: "What got worse" }).waitFor();
   await page.route("**/api/v1/bundles*", (route) => route.abort());
   await page.getByRole("link", { name: "Bundles", exact: true }).click();
   const alert = page.getByRole("alert");

@@ -58,7 +58,7 @@ class Pages(ServerCase):
                          "reader": {"account": "rita", "password": PASSWORD}},
             "event": {"name": "query", "runs": page["total"], "hidden": page["hidden"], "stage": "execute", "host": "host-<1>",
                       "unit": "container <shop>", "cause": "ReadWholeTable", "builds": ["build-a", "build-b"]},
-            "worse": {"event": "checkout", "build": "v4.0", "cause": "ReadWholeTable"},
+            "worse": {"event": "checkout", "build": "v4.0", "cause": "ReadWholeTable", "causes": ["ReadWholeTable", "ExecSort"]},
             "lost": {"host": "host-<1>", "runs": "1,234"},
             "quiet_event": HOSTILE_EVENT,
             "delays_event": "import",

@@ -156,6 +156,14 @@ export function FunctionName({ name, still = false }: { name: string; still?: bo
   return <button type="button" class="code function-name" title={name} aria-expanded={whole} onClick={() => setWhole(!whole)}><Breakable name={whole ? name : folded} /></button>;
 }
 
+const longest_title = 240;
+
+// The title of a cause: a sentence with names of functions, whose template arguments are in the title.
+export function CauseTitle({ title }: { title: string }) {
+  const shown = shortenMiddle(foldName(title), longest_title);
+  return <span class="cause-words" title={shown === title ? undefined : title}><Breakable name={shown} /></span>;
+}
+
 // A name that lines break between its parts rather than within words.
 function Breakable({ name }: { name: string }) {
   const parts = name.split(/(?=::|[(,/])/);

@@ -8,7 +8,7 @@ import { eventAddress } from "../filters";
 import { baseName, formatCount, formatDuration, formatTime, plural, shortId } from "../format";
 import { useGet } from "../load";
 import { stateName } from "../names";
-import { FunctionName, CauseStatusTag, Empty, Failure, Figure, Ready, Section, Time, Title, Scroll } from "../parts";
+import { CauseStatusTag, CauseTitle, Empty, Failure, Figure, FunctionName, Ready, Scroll, Section, Time, Title } from "../parts";
 import type { CauseCount, CauseLife, CauseRecord, Choices, Session } from "../types";
 
 interface CauseRecords {
@@ -38,7 +38,7 @@ export function KnownCauses() {
               <tbody>
                 {causes.map((cause) => (
                   <tr key={cause.id}>
-                    <th scope="row"><a href={`/cause/${cause.id}`}><FunctionName name={cause.title} still /></a></th>
+                    <th scope="row"><a href={`/cause/${cause.id}`}><CauseTitle title={cause.title} /></a></th>
                     <td><CauseStatusTag cause={cause} /></td>
                     <td><a href={eventAddress(cause.event)}>{cause.event}</a></td>
                     <td><Time ns={cause.first_ns} age /></td><td><Time ns={cause.last_ns} age /></td>
@@ -68,7 +68,7 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
   return (
     <>
       <p class="crumbs"><a href={eventAddress(cause.event)}>{cause.event}</a> › <a href="/causes">causes</a></p>
-      <Title text={cause.title}><FunctionName name={cause.title} /></Title>
+      <Title text={cause.title}><CauseTitle title={cause.title} /></Title>
       {cause.part_of !== null && <p class="notice">This is part of <a href={`/cause/${cause.part_of}`}>another cause</a>. The figures below cover the whole cause.</p>}
       <p data-testid="cause-status">
         <CauseStatusTag cause={cause} /> {cause.state}{cause.reason !== "" && `: ${cause.reason}`}.{" "}
@@ -232,7 +232,7 @@ function Merge({ cause, onPut }: { cause: CauseLife; onPut: (change: Change) => 
       {cause.parts.length > 0 && (
         <>
           <h3>Includes {plural(cause.parts.length, "other cause")}, found under other names or merged by hand</h3>
-          <ul>{cause.parts.map((part) => <li key={part.id}><a href={`/cause/${part.id}`}><FunctionName name={part.title} still /></a> <span class="muted">{plural(part.delays, "delay")}</span></li>)}</ul>
+          <ul>{cause.parts.map((part) => <li key={part.id}><a href={`/cause/${part.id}`}><CauseTitle title={part.title} /></a> <span class="muted">{plural(part.delays, "delay")}</span></li>)}</ul>
         </>
       )}
       {cause.part_of !== null ? (

@@ -11,18 +11,22 @@ import { baseName, formatAge, formatCount, formatDuration, formatShare, plural, 
 import { useGet } from "../load";
 import { isState, stateName } from "../names";
 import { Help } from "../help";
-import { CauseStatusTag, Empty, Failure, FunctionName, Ready, Section, Swatch } from "../parts";
+import { CauseStatusTag, CauseTitle, Empty, Failure, FunctionName, Ready, Section, Swatch } from "../parts";
 import type { Cause, Causes, Flame } from "../types";
 
 export function causeAddress(cause: Cause): string | null {
-  if (!cause.example) return null;
+  return cause.example ? exampleAddress(cause.example.bundle, cause.example.delay, cause) : null;
+}
+
+// A delay of a cause, with the function at fault marked in its flame graph.
+export function exampleAddress(bundle: string, delay: number, cause: { frames: Cause["frames"] }): string {
   const search = culpritOf(cause);
   const query = new URLSearchParams({ against: "normal", ...(search === "" ? {} : { search }) });
-  return `/bundle/${cause.example.bundle}/${cause.example.delay}?${query}`;
+  return `/bundle/${bundle}/${delay}?${query}`;
 }
 
 // The function at fault, as the flame graph calls it; if there is none, the state.
-function culpritOf(cause: Cause): string {
+function culpritOf(cause: { frames: Cause["frames"] }): string {
   const named = cause.frames.filter((frame) => frame.function !== "");
   const found = named.find((frame) => !isState(frame)) ?? named[0];
   return found ? stateName(found) : "";
@@ -77,7 +81,7 @@ function CauseItem({ cause, first, came }: { cause: Cause; first: boolean; came:
     <li class="cause">
       <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <span class="cause-title"><FunctionName name={cause.title} still /></span>
+          <span class="cause-title"><CauseTitle title={cause.title} /></span>
           <span class="cause-facts">
             <span><Swatch colour={colourOfState(cause.state, cause.reason)} /> {cause.state}{cause.reason === "" ? "" : `: ${cause.reason}`}</span>
             <span><strong>+{formatDuration(cause.excess_ns)}</strong> per run{cause.normal_ns > 0 && `, normally ${formatDuration(cause.normal_ns)}`}</span>

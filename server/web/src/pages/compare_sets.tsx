@@ -9,11 +9,11 @@ import { labels, localInput, span_names } from "../filter_bar";
 import { type Filters, type Span, addressQuery, apiQuery, eventAddress, parseFilters } from "../filters";
 import { FlameGraph } from "../flame/flame_graph";
 import { readTree } from "../flame/tree";
-import { formatCount, formatDifference, formatDuration, formatShare, plural } from "../format";
+import { formatCount, formatDifference, formatDuration, formatShare, millisecondsOf, plural, shortId } from "../format";
 import { useGet } from "../load";
 import { Help } from "../help";
 import { type NameKind, NamePicker } from "../name_picker";
-import { FunctionName, Choice, Empty, Ready, Scroll, Section, Swatch, Title } from "../parts";
+import { CauseTitle, Choice, Empty, Ready, Scroll, Section, Swatch, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { CauseSide, Choices, Comparison, EventList, FigureDifference, Flame, SetComparison } from "../types";
 import { IntervalPicture } from "./compare";
@@ -36,6 +36,34 @@ function setsQuery(a: Filters, b: Filters, more: Record<string, string> = {}): s
 export function compareAddress(event: string, filters: Filters): string {
   const set = addressQuery(filters).slice(1);
   return `/compare?${new URLSearchParams({ event, a: set, b: set })}`;
+}
+
+// What the server knows of a lasting change, in the answers about changes and in the overview.
+export interface ChangeAround {
+  from_ns: string; // of the change
+  build: string | null; // that came with it
+  before_ns: string;
+  to_ns: string;
+  build_before: string | null;
+}
+
+// The sets of a change: the builds before and after it, if it came with a build; otherwise the times.
+export function changeSets(change: ChangeAround, filters: Filters = {}): { a: Filters; b: Filters } {
+  const { span: _span, from: _from, to: _to, event: _event, search: _search, ...rest } = filters;
+  const [before, at, to] = [change.before_ns, change.from_ns, change.to_ns].map(millisecondsOf);
+  if (change.build === null || change.build_before === null) return { a: { ...rest, from: before, to: at }, b: { ...rest, from: at, to } };
+  const both = { ...rest, from: before, to };
+  return { a: { ...both, build: [change.build_before] }, b: { ...both, build: [change.build] } };
+}
+
+// A link to the comparison that shows what a change did.
+export function CompareChange({ event, change, filters }: { event: string; change: ChangeAround; filters?: Filters }) {
+  const names = useBuildNames();
+  const nameOf = (id: string) => names.get(id) ?? shortId(id);
+  const { a, b } = changeSets(change, filters);
+  const address = `/compare?${new URLSearchParams({ event, a: addressQuery(a).slice(1), b: addressQuery(b).slice(1) })}`;
+  const words = change.build !== null && change.build_before !== null ? `Compare ${nameOf(change.build_before)} with ${nameOf(change.build)}` : "Compare before and after";
+  return <a href={address}>{words}</a>;
 }
 
 export function ComparePage({ place }: { place: Place }) {
@@ -294,7 +322,7 @@ function CausesOf({ data }: { data: SetComparison }) {
             <tbody>
               {causes.map((cause) => (
                 <tr key={`${cause.title} ${cause.record}`}>
-                  <th scope="row">{cause.record === null ? <FunctionName name={cause.title} /> : <a href={`/cause/${cause.record}`}><FunctionName name={cause.title} still /></a>} <span class="muted">{cause.reason || cause.state}</span></th>
+                  <th scope="row">{cause.record === null ? <CauseTitle title={cause.title} /> : <a href={`/cause/${cause.record}`}><CauseTitle title={cause.title} /></a>}</th>
                   <td><span class={`state ${cause.change === "came" ? "worse" : ""}`}>{change_words[cause.change]}</span></td><td>{side(cause.a)}</td><td>{side(cause.b)}</td>
                 </tr>
               ))}

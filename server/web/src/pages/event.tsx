@@ -9,8 +9,8 @@ import { Empty, Figure, Ready, Section, Title } from "../parts";
 import type { Place } from "../router";
 import type { DelaySummary, Session, Summary } from "../types";
 import { CauseList } from "./causes";
-import { compareAddress } from "./compare_sets";
-import { ChangeSection, newCauses, useChange } from "./event_change";
+import { CompareChange, compareAddress } from "./compare_sets";
+import { ChangeSection, changeAround, newCauses, useChange } from "./event_change";
 import { DelaysOnly } from "./event_delays";
 import { Runs } from "./event_runs";
 import { SplitSection } from "./event_split";
@@ -46,13 +46,14 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
   const only_delays = none && delays.data !== null && delays.data.delays > 0;
   const trend = useTrend(event, filters);
   const change = useChange(event, filters);
+  const around = changeAround(change);
   const narrowed = narrowing(filters).length > 0;
   return (
     <main id="main">
       <div class="title-row">
         <Title text={event} />
         <div class="title-links">
-          <a href={compareAddress(event, filters)}>Compare two sets</a>
+          {around ? <CompareChange event={event} change={around} filters={filters} /> : <a href={compareAddress(event, filters)}>Compare two sets</a>}
           <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>Bundles of this event</a>
         </div>
       </div>

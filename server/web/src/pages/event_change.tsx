@@ -3,13 +3,15 @@ import { useBuildNames } from "../builds";
 import { type Filters, addressQuery, apiQuery } from "../filters";
 import { formatCount, formatDuration, formatFactor, formatMoment, formatShare } from "../format";
 import { useGet } from "../load";
-import { Choice, FunctionName, Scroll, Section } from "../parts";
+import { CauseTitle, Choice, Scroll, Section } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { Change, SlowRuns } from "../types";
 import { partsText } from "../verdict";
+import type { ChangeAround } from "./compare_sets";
 
 type By = "host" | "build" | "unit";
 type FullChange = Required<Change> & { change: NonNullable<Change["change"]> };
+type Part = NonNullable<Change["builds"]>["parts"][number];
 const parts_shown = 30;
 
 export function useChange(event: string, filters: Filters): Change | null {
@@ -20,6 +22,15 @@ export function useChange(event: string, filters: Filters): Change | null {
 // The ids of the causes that came with the change.
 export function newCauses(change: Change | null): string[] {
   return (change?.causes ?? []).filter((cause) => cause.came_with_change).map(({ cause }) => cause.id);
+}
+
+// The change and the build that most runs had before it; null without a lasting change.
+export function changeAround(change: Change | null): ChangeAround | null {
+  if (change?.change == null || !change.builds || change.before_ns === undefined || change.to_ns === undefined) return null;
+  const { from_ns, build } = change.change;
+  const count = (part: Part) => Math.max(part.before.runs, part.before.slow);
+  const before = change.builds.parts.filter((part) => part.name !== build && part.name !== "" && count(part) > 0).sort((a, b) => count(b) - count(a))[0];
+  return { from_ns, build, before_ns: change.before_ns, to_ns: change.to_ns, build_before: before?.name ?? null };
 }
 
 export function ChangeSection({ change: data, filters, place }: { change: Change | null; filters: Filters; place: Place }) {
@@ -44,7 +55,7 @@ function NewCauses({ change }: { change: FullChange }) {
     <ul data-testid="new-causes">
       {came.map(({ cause, before, after, part }) => (
         <li key={cause.id}>
-          <span class="tag">came with the change</span> <a href={`/cause/${cause.id}`}><FunctionName name={cause.title} still /></a>: {rateText(change, before)} → {rateText(change, after)}, {formatShare(part)} of the additional delays
+          <span class="tag">came with the change</span> <a href={`/cause/${cause.id}`}><CauseTitle title={cause.title} /></a>: {rateText(change, before)} → {rateText(change, after)}, {formatShare(part)} of the additional delays
         </li>
       ))}
     </ul>
