@@ -34,6 +34,7 @@ struct Choice {
     WhyOptions why;
     WatchOptions watch;
     ReportOptions report;
+    RunsOptions runs;
     ExportOptions exports;
     SymbolizeOptions symbolize;
     UploadOptions upload;
@@ -338,6 +339,25 @@ void add_bundle_options(CLI::App& sub, std::string& bundle, std::string& spool, 
     sub.add_option("--delay", delay, "Number of the delay in the report");
 }
 
+void add_runs(CLI::App& app, Choice& choice) {
+    CLI::App* runs = app.add_subcommand("runs", "Show how long the runs of an event and their stages took");
+    RunsOptions& options = choice.runs;
+    options.spool = default_spool;
+    options.socket = default_socket;
+    runs->add_option("event", options.event, "An event in the settings")->required();
+    runs->add_option("--since", options.since, "Only runs that began within this time")->capture_default_str();
+    runs->add_option("--stage", options.stage, "Only this stage; with --slowest, runs that spent most time in it");
+    runs->add_flag("--slowest", options.slowest, "List the longest runs, not the newest");
+    runs->add_flag("--json", options.json, "Print JSON");
+    runs->add_option("--spool", options.spool, "Spool to search for runs")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    runs->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    runs->callback([&choice] { choice.run = [&choice](Console& console) { return show_runs(choice.runs, console); }; });
+}
+
 void add_symbolize(CLI::App& app, Choice& choice) {
     CLI::App* sub = app.add_subcommand("symbolize", "Add missing names and source lines to a recording");
     SymbolizeOptions& options = choice.symbolize;
@@ -444,6 +464,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     add_add(app, choice);
     add_doctor(app, choice);
     add_recordings(app, choice);
+    add_runs(app, choice);
     add_symbolize(app, choice);
     try {
         choice.why.command.assign(argv + std::min(own_argc + 1, argc), argv + argc);

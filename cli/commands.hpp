@@ -162,6 +162,19 @@ struct ReportOptions {
 // Explains the delays of a recording. Lists those of several, and shows one in full.
 int show_report(const ReportOptions& options, Console& console);
 
+struct RunsOptions {
+    std::string event;
+    std::string since = "1h";
+    std::string stage;     // only this one
+    bool slowest = false;  // list the longest runs, not the newest
+    std::string spool;
+    std::string socket;
+    bool json = false;
+};
+// Shows how long the runs of an event and their stages took: from the spool's batches or, without
+// them, from the daemon's histogram.
+int show_runs(const RunsOptions& options, Console& console);
+
 struct ExportOptions {
     std::string bundle;
     std::string spool;

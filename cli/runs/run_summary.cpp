@@ -1,0 +1,152 @@
+#include "cli/runs/run_summary.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/files.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view batch_ending = ".runs.zst";
+
+// How `wish` ranks the run: higher first.
+std::uint64_t rank_of(const trace::RecordedRun& run, const RunWish& wish) {
+    if (!wish.slowest) return run.begin_realtime_ns;
+    if (wish.stage.empty()) return run.duration_ns;
+    std::uint64_t length_ns = 0;
+    for (const RunStageTime& stage : stages_of(run))
+        if (stage.name == wish.stage) length_ns += stage.duration_ns;
+    return length_ns;
+}
+
+void sort_runs(std::vector<trace::RecordedRun>& runs, const RunWish& wish) {
+    std::stable_sort(runs.begin(), runs.end(),
+                     [&](const auto& a, const auto& b) { return rank_of(a, wish) > rank_of(b, wish); });
+    if (runs.size() > RunSummary::runs_kept) runs.resize(RunSummary::runs_kept);
+}
+
+Durations& durations_of(RunSummary& summary, const std::string& stage) {
+    for (auto& [name, durations] : summary.stages)
+        if (name == stage) return durations;
+    return summary.stages.emplace_back(stage, Durations()).second;
+}
+
+struct BatchFile {
+    fs::path path;
+    fs::file_time_type made;
+};
+
+// Other files and links are skipped. A batch in sending/ may be on its way to another folder.
+Status add_batches(const fs::path& folder, std::vector<BatchFile>& found) {
+    std::error_code failure;
+    fs::directory_iterator entries(folder, failure);
+    if (failure == std::errc::no_such_file_or_directory) return success();
+    for (; !failure && entries != fs::directory_iterator(); entries.increment(failure)) {
+        std::error_code vanished;
+        if (!entries->path().filename().string().ends_with(batch_ending) ||
+            !fs::is_regular_file(entries->symlink_status(vanished)))
+            continue;
+        const auto made = fs::last_write_time(entries->path(), vanished);
+        if (!vanished) found.push_back({entries->path(), made});
+    }
+    if (failure) return system_error("search for runs in " + folder.string(), failure.value());
+    return success();
+}
+
+std::uint64_t realtime_of(fs::file_time_type time) {
+    const auto since_epoch = fs::file_time_type::clock::to_sys(time).time_since_epoch();
+    return static_cast<std::uint64_t>(
+        std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count(), 0));
+}
+
+}  // namespace
+
+void Durations::add(std::uint64_t duration_ns, std::uint32_t weight) {
+    values_.emplace_back(duration_ns, weight);
+    runs_ += weight;
+}
+
+void Durations::sort() { std::sort(values_.begin(), values_.end()); }
+
+std::uint64_t Durations::percentile_ns(double share) const {
+    const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(runs_)));
+    std::uint64_t seen = 0;
+    for (const auto& [duration_ns, weight] : values_) {
+        seen += weight;
+        if (seen >= wanted) return duration_ns;
+    }
+    return longest_ns();
+}
+
+std::vector<RunStageTime> stages_of(const trace::RecordedRun& run) {
+    std::vector<RunStageTime> stages;
+    if (run.stages.empty()) return stages;
+    std::string name;
+    std::uint64_t begin_ns = 0;
+    const auto add = [&](std::uint64_t end_ns) {
+        stages.push_back({name, end_ns > begin_ns ? end_ns - begin_ns : 0});
+        begin_ns = std::max(begin_ns, end_ns);
+    };
+    for (const trace::RunStage& stage : run.stages) {
+        add(std::min(stage.at_ns, run.duration_ns));
+        name = stage.name;
+    }
+    add(run.duration_ns);
+    return stages;
+}
+
+void RunSummary::add(const trace::RunBatch& batch, const RunWish& wish) {
+    lost += batch.runs_lost;
+    for (const trace::RecordedRun& run : batch.runs) {
+        if (run.begin_realtime_ns < wish.since_realtime_ns) continue;
+        events[run.event] += run.weight;
+        if (run.event != wish.event) continue;
+        if (first_realtime_ns == 0 || run.begin_realtime_ns < first_realtime_ns)
+            first_realtime_ns = run.begin_realtime_ns;
+        last_realtime_ns = std::max(last_realtime_ns, run.begin_realtime_ns);
+        delays += run.delay ? run.weight : 0;
+        runs.push_back(run);
+        if (run.dirty_reasons != 0) {
+            dirty += run.weight;
+            continue;
+        }
+        whole.add(run.duration_ns, run.weight);
+        for (const RunStageTime& stage : stages_of(run))
+            durations_of(*this, stage.name).add(stage.duration_ns, run.weight);
+    }
+    sort_runs(runs, wish);
+}
+
+void RunSummary::finish(const RunWish& wish) {
+    whole.sort();
+    for (auto& [name, durations] : stages) durations.sort();
+    sort_runs(runs, wish);
+}
+
+Result<SpoolRuns> read_runs(const fs::path& spool, const RunWish& wish) {
+    std::vector<BatchFile> files;
+    for (const char* state : {"ready", "sending", "rejected"}) TRY(add_batches(spool / state, files));
+    std::sort(files.begin(), files.end(), [](const BatchFile& a, const BatchFile& b) { return a.made < b.made; });
+    SpoolRuns found;
+    for (const BatchFile& file : files) {
+        if (realtime_of(file.made) < wish.since_realtime_ns) continue;
+        const auto bytes = read_file(file.path, trace::run_batch_limit_bytes);
+        if (!bytes && bytes.error().kind == ErrorKind::NotFound) continue;  // it has been sent
+        const auto batch = bytes ? trace::read_run_batch(*bytes) : Result<trace::RunBatch>(bytes.error());
+        if (!batch) {
+            found.unreadable.push_back({file.path.filename().string(), batch.error().message});
+            continue;
+        }
+        ++found.batches;
+        found.summary.add(*batch, wish);
+    }
+    found.summary.finish(wish);
+    return found;
+}
+
+}  // namespace lagtrap::cli

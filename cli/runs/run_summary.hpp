@@ -1,0 +1,78 @@
+// What the spool's batches say about the runs of one event: how long they and their stages took.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "trace/run_batches/run_batch.hpp"
+
+namespace lagtrap::cli {
+
+// Durations, each with the number of runs it stands for.
+class Durations {
+  public:
+    void add(std::uint64_t duration_ns, std::uint32_t weight);
+    // Call it after the last add(), before percentile_ns().
+    void sort();
+    // The shortest duration that a share (0 to 1) of the runs do not exceed; 0 without runs.
+    [[nodiscard]] std::uint64_t percentile_ns(double share) const;
+    [[nodiscard]] std::uint64_t runs() const { return runs_; }
+    [[nodiscard]] std::uint64_t longest_ns() const { return values_.empty() ? 0 : values_.back().first; }
+
+  private:
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> values_;
+    std::uint64_t runs_ = 0;
+};
+
+struct RunStageTime {
+    std::string name;  // "" for the time before the first stage
+    std::uint64_t duration_ns = 0;
+};
+
+// From one marker of the run to the next. Empty if the run has no stages.
+[[nodiscard]] std::vector<RunStageTime> stages_of(const trace::RecordedRun& run);
+
+struct RunWish {
+    std::string event;
+    std::uint64_t since_realtime_ns = 0;  // omit runs that began before
+    std::string stage;                    // rank runs by the length of this stage; empty: by their duration
+    bool slowest = false;                 // keep the longest runs, otherwise the newest
+};
+
+struct RunSummary {
+    static constexpr std::size_t runs_kept = 20;
+
+    Durations whole;
+    std::vector<std::pair<std::string, Durations>> stages;  // in the order in which runs have them
+    std::vector<trace::RecordedRun> runs;                   // longest or newest first; at most runs_kept
+    std::uint64_t delays = 0;
+    std::uint64_t dirty = 0;  // whose duration says nothing (suspended, failed, ...); not in the durations
+    std::uint64_t lost = 0;   // known by number only, of all events in these batches
+    std::uint64_t first_realtime_ns = 0, last_realtime_ns = 0;
+    std::map<std::string, std::uint64_t> events;  // runs of each event in the batches, whatever the wish
+
+    void add(const trace::RunBatch& batch, const RunWish& wish);
+    // Call it after the last add().
+    void finish(const RunWish& wish);
+};
+
+struct BatchFailure {
+    std::string file;
+    std::string reason;
+};
+
+struct SpoolRuns {
+    RunSummary summary;
+    std::uint64_t batches = 0;
+    std::vector<BatchFailure> unreadable;
+};
+
+// Reads the batches of runs in a spool that were made since then. A missing spool has none.
+[[nodiscard]] Result<SpoolRuns> read_runs(const std::filesystem::path& spool, const RunWish& wish);
+
+}  // namespace lagtrap::cli
