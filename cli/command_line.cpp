@@ -418,7 +418,8 @@ void add_recordings(CLI::App& app, Choice& choice) {
     report->add_option("--delay", choice.delay, "Number of the delay in the report or the list");
     report->add_flag("--slowest", choice.report.slowest,
                      "Of several recordings, show the longest delay in full, not the newest; default: the whole spool");
-    report->add_flag("--json", choice.report.json, "Print JSON");
+    CLI::Option* html = report->add_option("--html", choice.report.html, "Write the report to this file, as a page");
+    report->add_flag("--json", choice.report.json, "Print JSON")->excludes(html);
     report->add_flag("--all", choice.report.all, "Show every function, stack, waker and process");
     report->callback([&choice] {
         choice.report.delay = choice.delay;

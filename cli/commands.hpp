@@ -156,6 +156,7 @@ struct ReportOptions {
     std::string spool;
     std::optional<std::size_t> delay;  // from 1; of several recordings, as they are listed
     bool slowest = false;              // of several recordings, show the longest delay, not the newest
+    std::string html;                  // file for the report as a page; empty for none
     bool json = false;
     bool all = false;  // show everything
 };

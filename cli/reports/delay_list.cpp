@@ -43,29 +43,6 @@ json::object summary_of(const analysis::Recording& recording, std::size_t index)
             {"sentence", sentences.empty() ? std::string() : sentences.front()}};
 }
 
-struct CauseCount {
-    std::string cause;
-    std::uint64_t delays = 0;
-    std::uint64_t total_ns = 0;
-};
-
-// Most frequent first; those with the same count by their total duration.
-std::vector<CauseCount> count_causes(const DelayList& list) {
-    std::map<std::string, CauseCount> counts;
-    for (const DelaySummary& delay : list.delays) {
-        CauseCount& count = counts[delay.cause];
-        count.cause = delay.cause;
-        ++count.delays;
-        count.total_ns += delay.duration_ns;
-    }
-    std::vector<CauseCount> sorted;
-    for (auto& [cause, count] : counts) sorted.push_back(std::move(count));
-    std::stable_sort(sorted.begin(), sorted.end(), [](const CauseCount& a, const CauseCount& b) {
-        return a.delays != b.delays ? a.delays > b.delays : a.total_ns > b.total_ns;
-    });
-    return sorted;
-}
-
 // "2026-11-21 04:33:09" of "2026-11-21T04:33:09.143456Z".
 std::string moment(std::uint64_t realtime_ns) {
     const std::string text = format_utc(realtime_ns);
@@ -154,6 +131,22 @@ json::object row_json(const DelayList& list, std::size_t index) {
 }
 
 }  // namespace
+
+std::vector<CauseCount> count_causes(const DelayList& list) {
+    std::map<std::string, CauseCount> counts;
+    for (const DelaySummary& delay : list.delays) {
+        CauseCount& count = counts[delay.cause];
+        count.cause = delay.cause;
+        ++count.delays;
+        count.total_ns += delay.duration_ns;
+    }
+    std::vector<CauseCount> sorted;
+    for (auto& [cause, count] : counts) sorted.push_back(std::move(count));
+    std::stable_sort(sorted.begin(), sorted.end(), [](const CauseCount& a, const CauseCount& b) {
+        return a.delays != b.delays ? a.delays > b.delays : a.total_ns > b.total_ns;
+    });
+    return sorted;
+}
 
 std::string summarize_delays(const analysis::Recording& recording) {
     const auto& delays = recording.system.delays;

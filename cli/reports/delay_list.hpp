@@ -40,6 +40,15 @@ struct DelayList {
     std::uint64_t delays_left = 0;      // shorter delays of a recording beyond its limit
 };
 
+struct CauseCount {
+    std::string cause;
+    std::uint64_t delays = 0;
+    std::uint64_t total_ns = 0;
+};
+
+// Most frequent first; those with the same count by their total duration.
+[[nodiscard]] std::vector<CauseCount> count_causes(const DelayList& list);
+
 // The delays of one recording as JSON; its longest 200 if there are more.
 [[nodiscard]] std::string summarize_delays(const analysis::Recording& recording);
 

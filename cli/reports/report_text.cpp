@@ -354,8 +354,9 @@ std::string others_part(const Recording& recording, std::size_t chosen, const Pa
     return text;
 }
 
-// The delay with the longest recorded part. A short one that only triggered the recording has
-// little to show.
+}  // namespace
+
+// A short delay that only triggered the recording has little to show.
 std::size_t default_delay(const Recording& recording) {
     std::size_t best = 1;
     std::uint64_t best_ns = 0;
@@ -370,8 +371,6 @@ std::size_t default_delay(const Recording& recording) {
     }
     return best;
 }
-
-}  // namespace
 
 std::string report_text(const Recording& recording, std::optional<std::size_t> number, const ReportLook& look) {
     const Paint& paint = look.paint;

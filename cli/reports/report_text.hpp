@@ -15,6 +15,9 @@ struct ReportLook {
     bool all = false;  // omit nothing and cut nothing off
 };
 
+// Number (from 1) of the delay that was recorded most completely; 1 if there is none.
+[[nodiscard]] std::size_t default_delay(const analysis::Recording& recording);
+
 // One delay in full (`number` from 1; nullopt: the one recorded most completely), one line for each
 // of the others, then the machine and the quality of the recording. `number` must be a delay of the
 // system file.

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/reports/report_html.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 #include "trace/bundle/bundle.hpp"
 
@@ -109,6 +110,46 @@ TEST_F(DelayList, KeepsTheLongestOfARecordingWithManyDelays) {
     EXPECT_THAT(outcome.out, testing::StartsWith("380 delays in 2 recordings"));
     EXPECT_THAT(outcome.out, HasSubstr("  and 330 more; --all shows all\n"));
     EXPECT_THAT(outcome.out, HasSubstr("and 30 shorter ones of recordings with more than 200 delays\n"));
+}
+
+TEST_F(DelayList, WritesAPage) {
+    record(0, 100 * ms, "parse<script>alert(1)</script>");
+    const std::string file = folder_.string("page.html");
+    const auto content = [&] {
+        std::ifstream page(file);
+        std::ostringstream text;
+        text << page.rdbuf();
+        return text.str();
+    };
+    const auto one = test::run_lagtrap({"report", bundles_[0], "--html", file});
+    EXPECT_EQ(one.code, 0) << one.err;
+    EXPECT_EQ(one.out, "");
+    test::expect_text(
+        content().substr(content().find("<title>"), content().find("<h2>The whole report") - content().find("<title>")),
+        "report.html");
+    EXPECT_THAT(content(), testing::Not(HasSubstr("<script")));
+    record(1, 900 * ms, "compress");
+    EXPECT_EQ(test::run_lagtrap({"report", spool(), "--html", file}).code, 0);
+    EXPECT_THAT(content(), HasSubstr("<h2>Causes</h2>"));
+    EXPECT_THAT(content(), HasSubstr("<h1>request took 900 ms</h1>"));
+    EXPECT_EQ(test::run_lagtrap({"report", spool(), "--html", "/none/page.html"}).code, 1);
+    EXPECT_EQ(test::run_lagtrap({"report", spool(), "--html", file, "--json"}).code, 2);
+    EXPECT_EQ(test::run_lagtrap({"report", spool(), "--html", file, "--delay", "3"}).code, 1);
+}
+
+TEST(ReportPage, EscapesWhateverARecordingContains) {
+    const auto report = boost::json::parse(R"({"host": "<i>", "delays": [{"event": "\"><b>", "duration_ns": 5,
+        "process": "</td>", "command_line": "a & 'b'", "cause": {"sentences": ["<img src=x>"]},
+        "split": {"wall_ns": 4, "on_cpu_ns": 400, "blocked": [{"reason": "<u>", "total_ns": 2}, 7]},
+        "stages": [{"name": "<s>", "offset_ns": 900, "duration_ns": 1}, null],
+        "calls": [{"share": 0.5, "depth": 4000000000, "functions": ["<p>", 3], "source": "<q>"}]}]})");
+    const std::string page = cli::report_html(report.as_object(), "<script>\n\x1b\n", {});
+    const std::string body = page.substr(page.find("<body>"));
+    for (const char* hostile : {"<i>", "<b>", "</td></td>", "<img", "<u>", "<s>", "<p>", "<q>", "<script", "\x1b"})
+        EXPECT_THAT(body, testing::Not(HasSubstr(hostile)));
+    EXPECT_THAT(body, HasSubstr("&lt;img src=x&gt;"));
+    EXPECT_THAT(body, HasSubstr("a &amp; &#39;b&#39;"));
+    EXPECT_THAT(cli::report_html({}, "", {}), HasSubstr("Recording of"));
 }
 
 TEST(DelaySummaries, RefusesAnotherText) {
