@@ -303,6 +303,7 @@ class Sentence {
             return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " + who(most.who) +
                    " for the longest time (" + percent(most.time_ns, doing.time_ns) + ")";
         }
+        if (doing.outlasts && doing.wait == WaitKind::Child) return ", which had not ended: " + who(most.who);
         if (doing.outlasts) return owner_clause(most.who, who_did);
         if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing.wait));
         return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
@@ -371,6 +372,7 @@ class Sentence {
         // A thread that waits for an interpreter's lock retries every few milliseconds, but still
         // waits for the same lock.
         const bool once = waited.count == 1 || waited.waker_count == 1 || waited.wait == WaitKind::InterpreterLock;
+        if (waited.outlasts && waited.wait == WaitKind::Child) return ", which had not ended: " + who(link.who);
         if (waited.outlasts) return ", which " + who(link.who) + " holds";
         if (lock && waited.object_known && once && link.alike == 0) return ", which " + who(link.who) + " held";
         if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {

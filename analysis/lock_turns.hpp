@@ -16,8 +16,8 @@ void find_lock_turns(Recording& recording);
 // Interval::handed_on.
 [[nodiscard]] std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals);
 
-// Makes a wait for a mutex that outlasts the recording count as one for its owner, if that is known
-// (Recording::lock_owners).
+// Makes a wait that outlasts the recording count as one for whoever will end it, if that is known:
+// the owner of a mutex (Recording::lock_owners), or the only child process.
 void blame_owners(const Recording& recording, std::vector<Interval>& intervals);
 
 }  // namespace lagtrap::analysis
