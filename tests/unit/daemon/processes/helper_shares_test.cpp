@@ -60,5 +60,37 @@ TEST_F(HelperSharesTest, ManyUsersLeaveTheReserve) {
     EXPECT_EQ(shares_.turn_of(root), Turn::Refused);
 }
 
+TEST_F(HelperSharesTest, WorkingAndStuckOnesCountTogether) {
+    shares_.begin(joe.party);
+    get_stuck(joe.party);
+    EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Later) << "one works and one is stuck";
+    shares_.end(joe.party);
+    EXPECT_EQ(shares_.turn_of(watched_joe), Turn::Now);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Refused);
+}
+
+TEST_F(HelperSharesTest, StuckOnesDoNotOccupyThoseThatWork) {
+    for (const std::uint32_t uid : {1U, 2U, 3U}) get_stuck(uid);
+    for (const std::uint32_t uid : {4U, 5U}) shares_.begin(uid);
+    EXPECT_EQ(shares_.turn_of(ann), Turn::Now) << "two of three work";
+    shares_.begin(ann.party);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Later);
+    shares_.release_stuck(1);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Later) << "still three work";
+    shares_.end(4);
+    EXPECT_EQ(shares_.turn_of(joe), Turn::Now);
+}
+
+TEST(HelperSharesOfOne, OneHelperIsNeverReserved) {
+    HelperShares shares({.helpers = 1, .stuck = 1, .per_party = 2, .reserved_helpers = 1, .reserved_stuck = 0});
+    EXPECT_EQ(shares.turn_of(joe), Turn::Now);
+    shares.begin(joe.party);
+    EXPECT_EQ(shares.turn_of(root), Turn::Later);
+    shares.end_stuck(joe.party);
+    EXPECT_EQ(shares.turn_of(root), Turn::Refused);
+    shares.release_stuck(joe.party);
+    EXPECT_EQ(shares.turn_of(root), Turn::Now);
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::helper_shares_test

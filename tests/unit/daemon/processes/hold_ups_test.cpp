@@ -59,5 +59,51 @@ TEST(HoldUps, KeepTheLastOnes) {
     EXPECT_TRUE(hold_ups.avoids_process(2 * HoldUps::limit - 1, begin + 1s));
 }
 
+TEST(HoldUps, BeginAnewOnlyAfterMoreThanTheLongestPause) {
+    const auto begin = HoldUps::Clock::now();
+    for (const bool longer : {false, true}) {
+        HoldUps hold_ups;
+        hold_ups.note({7, {}, {}}, begin);
+        const auto again = begin + 10s + 600s + (longer ? 1ns : 0ns);
+        hold_ups.note({7, {}, {}}, again);
+        EXPECT_EQ(hold_ups.avoids_process(7, again + 10s), !longer);
+        EXPECT_TRUE(hold_ups.avoids_process(7, again + 10s - 1ns));
+    }
+}
+
+TEST(HoldUps, PausesDoubleUpToTenMinutes) {
+    HoldUps hold_ups;
+    auto now = HoldUps::Clock::now();
+    for (const auto pause : {10s, 20s, 40s, 80s, 160s, 320s, 600s, 600s}) {
+        hold_ups.note({7, 1000, 42}, now);
+        EXPECT_TRUE(hold_ups.avoids_process(7, now + pause - 1ns)) << pause.count();
+        EXPECT_FALSE(hold_ups.avoids_process(7, now + pause)) << pause.count();
+        EXPECT_EQ(hold_ups.avoided_devices(now + pause - 1ns).size(), 1U);
+        EXPECT_TRUE(hold_ups.avoided_devices(now + pause).empty());
+        now += pause;
+    }
+}
+
+TEST(HoldUps, APartysPauseBeginsWithItsThird) {
+    HoldUps hold_ups;
+    const auto begin = HoldUps::Clock::now();
+    for (std::uint32_t pid = 1; pid <= 3; ++pid) hold_ups.note({pid, 1000, {}}, begin);
+    EXPECT_EQ(hold_ups.avoided_parties(begin + 10s - 1ns).size(), 1U);
+    EXPECT_TRUE(hold_ups.avoided_parties(begin + 10s).empty());
+    hold_ups.note({4, 1000, {}}, begin + 10s);
+    EXPECT_EQ(hold_ups.avoided_parties(begin + 30s - 1ns).size(), 1U);
+    EXPECT_TRUE(hold_ups.avoided_parties(begin + 30s).empty());
+}
+
+TEST(HoldUps, CountKnownPartiesWhenThereAreTooMany) {
+    HoldUps hold_ups;
+    const auto begin = HoldUps::Clock::now();
+    for (std::uint32_t party = 1; party <= HoldUps::limit + 1; ++party) hold_ups.note({party, party, {}}, begin);
+    hold_ups.note({1, 1, {}}, begin);
+    EXPECT_EQ(hold_ups.by_party().size(), HoldUps::limit);
+    EXPECT_EQ(hold_ups.by_party().at(1), 2U);
+    EXPECT_FALSE(hold_ups.by_party().contains(HoldUps::limit + 1));
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::hold_ups_test

@@ -1,5 +1,7 @@
 #include "daemon/runs/clock_jumps.hpp"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "trace/run_batches/run_batch.hpp"
@@ -56,6 +58,39 @@ TEST(ClockJumps, TheRealClocksAgree) {
     ClockJumps jumps;
     for (int i = 0; i < 1000; ++i) jumps.note(steady_snapshot());
     EXPECT_EQ(jumps.reasons(0, ~0ULL), 0U);
+}
+
+TEST(ClockJumps, CountFromTwentyMillisecondsInBothDirections) {
+    constexpr std::int64_t least = 20'000'000;
+    for (const std::int64_t step : {least, -least, least - 1, 1 - least}) {
+        ClockJumps jumps;
+        jumps.note(clocks(10 * s, 1 * s));
+        jumps.note(clocks(11 * s, 1 * s, step));
+        EXPECT_EQ(jumps.reasons(10 * s, 11 * s), std::abs(step) == least ? trace::DirtyClockStepped : 0U) << step;
+    }
+    for (const std::uint64_t slept : {20'000'000U, 19'999'999U}) {
+        ClockJumps jumps;
+        jumps.note(clocks(10 * s));
+        jumps.note(clocks(11 * s, slept));
+        EXPECT_EQ(jumps.reasons(10 * s, 11 * s), slept == 20'000'000 ? trace::DirtySuspended : 0U) << slept;
+    }
+}
+
+TEST(ClockJumps, TouchRunsThatEndWithThem) {
+    ClockJumps jumps;
+    jumps.note(clocks(10 * s));
+    jumps.note(clocks(11 * s, 1 * s));
+    EXPECT_NE(jumps.reasons(1 * s, 10 * s), 0U);
+    EXPECT_EQ(jumps.reasons(1 * s, 10 * s - 1), 0U);
+    EXPECT_NE(jumps.reasons(11 * s, 12 * s), 0U);
+    EXPECT_EQ(jumps.reasons(11 * s + 1, 12 * s), 0U);
+}
+
+TEST(ClockJumps, KeepsTheLastSixtyFour) {
+    ClockJumps jumps;
+    for (std::uint64_t i = 1; i <= 66; ++i) jumps.note(clocks(i * 10 * s, i * s));
+    EXPECT_EQ(jumps.reasons(0, 20 * s - 1), 0U) << "the first of 65 is forgotten";
+    EXPECT_NE(jumps.reasons(0, 20 * s), 0U);
 }
 
 }  // namespace

@@ -72,6 +72,34 @@ TEST_F(RunProcessesTest, a_process_of_a_program_that_nobody_knows_has_none) {
     EXPECT_EQ(found.executable + found.build_id, "");
 }
 
+// As a linker or a copy rewrites it: the inode stays.
+TEST_F(RunProcessesTest, a_program_that_was_rebuilt_in_place_has_its_new_build_id) {
+    const std::filesystem::path built = empty_ / "built";
+    std::filesystem::copy_file("/bin/sh", built);
+    struct stat before {};
+    ASSERT_EQ(::stat(built.c_str(), &before), 0);
+    RunProcesses processes(empty_);
+    processes.expect({built, program});
+    lagtrap_process_report report = report_of(7);
+    report.program_inode = before.st_ino;
+    report.program_device = major(before.st_dev) << 20 | minor(before.st_dev);
+    processes.take(report);
+    const std::string old = processes.find(7, report.pid, 0).build_id;
+    EXPECT_EQ(old.size(), 40U);
+    struct stat after = before;
+    while (after.st_ctim.tv_sec == before.st_ctim.tv_sec && after.st_ctim.tv_nsec == before.st_ctim.tv_nsec) {
+        std::ofstream(built, std::ios::binary) << std::ifstream(program, std::ios::binary).rdbuf();
+        ASSERT_EQ(::stat(built.c_str(), &after), 0);
+    }
+    ASSERT_EQ(after.st_ino, before.st_ino);
+    report.process = 8;
+    processes.take(report);
+    EXPECT_EQ(processes.find(8, report.pid, 0).executable, built);
+    EXPECT_NE(processes.find(8, report.pid, 0).build_id, old);
+    processes.take(report_of(9));
+    EXPECT_EQ(processes.find(8, report.pid, 0).build_id, processes.find(9, report.pid, 0).build_id);
+}
+
 // Its number now belongs to another process, or it became another program.
 TEST_F(RunProcessesTest, what_the_kernel_said_counts_more_than_who_has_the_number_now) {
     RunProcesses processes;
