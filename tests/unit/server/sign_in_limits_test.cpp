@@ -67,6 +67,14 @@ TEST_F(SignInLimitsTest, WhoeverSignedInBeforeIsNotShutOutByOthers) {
     EXPECT_FALSE(may("ann", "10.9.9.9"));
 }
 
+// Whoever attacks an account does not lock its owner's network out of other accounts.
+TEST_F(SignInLimitsTest, WhatAnAccountIsRefusedCostsTheSenderNothing) {
+    empty_the_bucket_of("ann");
+    for (int i = 0; i < 1000; ++i) EXPECT_FALSE(may("ann", "10.5.0.1")) << i;
+    for (int i = 0; i < 60; ++i) EXPECT_TRUE(may("name" + std::to_string(i), "10.5.0.1")) << i;
+    EXPECT_FALSE(may("bob", "10.5.0.1"));
+}
+
 TEST_F(SignInLimitsTest, RightPasswordsCostNothing) {
     for (int i = 0; i < 1000; ++i) {
         const auto attempt = limits_.take(

@@ -111,5 +111,45 @@ TEST(EventTrend, FromZeroThereIsNoFactor) {
     EXPECT_EQ(nothing[0].verdict, Verdict::Untested);
 }
 
+EventTrend trend_with(double before_ns, double now_ns, double p_value) {
+    EventTrend trend;
+    trend.p50.before = before_ns;
+    trend.p50.now = now_ns;
+    trend.p50.p_value = p_value;
+    return trend;
+}
+
+Verdict verdict_of(const EventTrend& trend) {
+    std::vector<EventTrend> trends{trend};
+    judge_trends(trends);
+    return trends[0].verdict;
+}
+
+TEST(EventTrend, PeriodsDifferSignificantlyAndByATenth) {
+    EXPECT_EQ(verdict_of(trend_with(100, 150, 0.01)), Verdict::Worse);
+    EXPECT_EQ(verdict_of(trend_with(100, 150, 0.05)), Verdict::Worse);
+    EXPECT_EQ(verdict_of(trend_with(100, 150, 0.051)), Verdict::Unchanged);
+    EXPECT_EQ(verdict_of(trend_with(100, 110, 0.01)), Verdict::Worse);
+    EXPECT_EQ(verdict_of(trend_with(100, 109, 0.01)), Verdict::Unchanged);
+    EXPECT_EQ(verdict_of(trend_with(110, 100, 0.01)), Verdict::Better);
+    EXPECT_EQ(verdict_of(trend_with(109, 100, 0.01)), Verdict::Unchanged);
+    EXPECT_EQ(verdict_of({}), Verdict::Untested);
+    EventTrend covered = trend_with(100, 150, 0.01);
+    covered.covers_periods = covered.searched = true;
+    EXPECT_EQ(verdict_of(covered), Verdict::Unchanged) << "its hours decide";
+}
+
+// One of a hundred has such a p-value by chance.
+TEST(EventTrend, OfManyEventsChanceMakesNoneWorse) {
+    std::vector<EventTrend> trends(100, trend_with(100, 150, 0.5));
+    trends[7] = trend_with(100, 150, 0.01);
+    judge_trends(trends);
+    for (const EventTrend& trend : trends) EXPECT_EQ(trend.verdict, Verdict::Unchanged);
+    trends[7] = trend_with(100, 150, 0.0001);
+    judge_trends(trends);
+    EXPECT_EQ(trends[7].verdict, Verdict::Worse);
+    EXPECT_EQ(trends[8].verdict, Verdict::Unchanged);
+}
+
 }  // namespace
 }  // namespace lagtrap::server::reports::event_trend_test

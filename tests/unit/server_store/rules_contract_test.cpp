@@ -254,6 +254,17 @@ TEST_F(RulesContract, TestsAreSentThoughTheRuleIsOff) {
     EXPECT_FALSE(must(store_->add_test_message(test)));
 }
 
+TEST_F(RulesContract, ATestThatWaitsHoldsNothingBack) {
+    const StoredRule made = rule();
+    StoredMessage test;
+    test.id = "id";
+    test.rule = made.id;
+    test.body = "hello";
+    test.made_realtime_ns = monday;
+    ASSERT_TRUE(must(store_->add_test_message(test)));
+    EXPECT_EQ(note(look_at(made, monday, {{"a", ""}})), "a, ");
+}
+
 TEST_F(RulesContract, HostsAreHeardByBatchesAndByBundles) {
     const std::uint64_t now_ns = monday + 40 * day;
     std::uint64_t number = 0;
