@@ -22,6 +22,7 @@ import { Empty, Failure, Title } from "./parts";
 import { keepCellsLabelled } from "./cell_labels";
 import { WatchPage, Watches } from "./pages/watches";
 import { followLinks, usePlace } from "./router";
+import { SearchBox } from "./search_box";
 import { parseRoute } from "./routes";
 import { chooseUtc, inUtc, zoneName } from "./zone";
 import { startTheme, useThemeChoice } from "./theme";
@@ -84,6 +85,7 @@ function Head({ session, onSignOut, onZone }: { session: Session | null; onSignO
           {session.role === "admin" && <a href="/audit" aria-current={current("/audit")}>Audit</a>}
         </nav>
       )}
+      {session && <SearchBox key={place.key} />}
       <div class="head-end">
         <button type="button" class="quiet" onClick={onZone} title="Show times in UTC or in the time zone of this browser">Times: {zoneName()}</button>
         <button type="button" class="quiet" onClick={nextTheme} title="Colours: system, light or dark">Colours: {theme}</button>

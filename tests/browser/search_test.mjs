@@ -1,0 +1,38 @@
+// The search in the header.
+import { test } from "node:test";
+import { checkAxe, keep, openPage, world } from "./support.mjs";
+
+const hits = (page) => page.getByTestId("hits");
+
+test("the key / finds an event, and Enter opens it", async () => {
+  const { page, go, done } = await openPage();
+  await go("/causes");
+  await page.getByRole("heading", { name: "Causes" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type(world.event.name);
+  await hits(page).getByRole("link", { name: new RegExp(`^Event ${world.event.name}`) }).waitFor();
+  await checkAxe(page);
+  await keep(page, "search");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: world.event.name }).waitFor();
+  await done();
+});
+
+test("a function leads to its cause, a host and a unit to their events, by arrow keys too", async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  const find = page.getByRole("searchbox", { name: "Find" });
+  for (const [text, kind, path] of [[world.event.cause, "Cause", /\/cause\/\d+$/], [world.event.host, "Host", /\?host=/], [world.event.unit, "Unit", /\?unit=/]]) {
+    await find.fill(text);
+    const hit = hits(page).getByRole("link", { name: new RegExp(`^${kind} `) }).first();
+    await hit.waitFor();
+    while (!(await hit.evaluate((link) => link === document.activeElement))) await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(path);
+  }
+  await find.fill("nothing has this name");
+  await hits(page).getByText("Nothing found for").waitFor();
+  await page.keyboard.press("Escape");
+  await hits(page).waitFor({ state: "detached" });
+  await done();
+});
