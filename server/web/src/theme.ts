@@ -41,6 +41,24 @@ export function useThemeChoice(): [ThemeChoice, () => void] {
   return [choice, next];
 }
 
+// Runs `work` while all pictures are drawn in light colours.
+export async function inLight<T>(work: () => T): Promise<T> {
+  const before = document.documentElement.dataset.theme;
+  const show = async (theme: string | undefined) => {
+    document.documentElement.dataset.theme = theme;
+    for (const listener of [...listeners]) listener();
+    // Components render in one frame and draw in the next.
+    for (let frames = 0; frames < 3; ++frames) await new Promise((resolve) => requestAnimationFrame(resolve));
+  };
+  if (before === "light") return work();
+  await show("light");
+  try {
+    return work();
+  } finally {
+    await show(before);
+  }
+}
+
 // The current colours; rerenders the component when they change.
 export function useTheme(): Theme {
   const [theme, setTheme] = useState(currentTheme);

@@ -6,6 +6,7 @@ import { ChartCanvas } from "../charts/chart";
 import { run_colours } from "../colours";
 import { eventAddress } from "../filters";
 import { baseName, formatCount, formatDuration, formatTime, plural, shortId } from "../format";
+import { HandOver } from "../hand_over";
 import { useGet } from "../load";
 import { stateName } from "../names";
 import { CauseStatusTag, CauseTitle, Empty, Failure, Figure, FunctionName, Ready, Scroll, Section, Time, Title } from "../parts";
@@ -68,7 +69,12 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
   return (
     <>
       <p class="crumbs"><a href={eventAddress(cause.event)}>{cause.event}</a> › <a href="/causes">causes</a></p>
-      <Title text={cause.title}><CauseTitle title={cause.title} /></Title>
+      <div class="title-row">
+        <Title text={cause.title}><CauseTitle title={cause.title} /></Title>
+        <div class="title-links">
+          <HandOver />
+        </div>
+      </div>
       {cause.part_of !== null && <p class="notice">This is part of <a href={`/cause/${cause.part_of}`}>another cause</a>. The figures below cover the whole cause.</p>}
       <p data-testid="cause-status">
         <CauseStatusTag cause={cause} /> {cause.state}{cause.reason !== "" && `: ${cause.reason}`}.{" "}

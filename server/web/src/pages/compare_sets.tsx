@@ -10,6 +10,7 @@ import { type Filters, type Span, addressQuery, apiQuery, eventAddress, parseFil
 import { FlameGraph } from "../flame/flame_graph";
 import { readTree } from "../flame/tree";
 import { formatCount, formatDifference, formatDuration, formatShare, millisecondsOf, plural, shortId } from "../format";
+import { HandOver } from "../hand_over";
 import { useGet } from "../load";
 import { Help } from "../help";
 import { type NameKind, NamePicker } from "../name_picker";
@@ -75,7 +76,7 @@ export function ComparePage({ place }: { place: Place }) {
     <main id="main">
       <div class="title-row">
         <Title text={event === "" ? "Compare two sets" : `Compare two sets of ${event}`} />
-        {event !== "" && <a href={eventAddress(event)}>Back to the event</a>}
+        {event !== "" && <div class="title-links"><a href={eventAddress(event)}>Back to the event</a><HandOver /></div>}
       </div>
       <EventPicker event={event} />
       {event !== "" && (

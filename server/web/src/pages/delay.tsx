@@ -5,6 +5,7 @@ import { colourOfReason, state_colours } from "../colours";
 import { eventAddress } from "../filters";
 import { formatBytes, formatCount, formatDuration, formatShare, shortId } from "../format";
 import { useGet, useMore } from "../load";
+import { HandOver } from "../hand_over";
 import { Empty, Failure, Figure, Ready, Section, Swatch, Time, Title, Scroll } from "../parts";
 import { openInPerfetto, viewer, viewer_name } from "../perfetto";
 import type { Place } from "../router";
@@ -99,6 +100,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
         <Title text={`${delay.event} took ${formatDuration(delay.duration_ns)}${data.bundle ? ` on ${data.bundle.host}` : ""}`} />
         <div class="actions">
           <Downloads digest={digest} />{" "}
+          <HandOver />{" "}
           {viewer !== "" && <button type="button" class="primary" title={`Opens ${viewer_name} in a new window and sends it the trace from this browser`} onClick={() => void perfetto()}>Open in Perfetto</button>}
         </div>
       </div>

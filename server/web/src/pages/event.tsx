@@ -5,6 +5,7 @@ import { Distribution, Hours } from "../charts/summary_charts";
 import { addressQuery, apiQuery, narrowing, parseFilters } from "../filters";
 import { formatCount, formatDuration, formatShare } from "../format";
 import { useGet } from "../load";
+import { HandOver } from "../hand_over";
 import { Empty, Figure, Ready, Section, Title } from "../parts";
 import type { Place } from "../router";
 import type { DelaySummary, Session, Summary } from "../types";
@@ -54,6 +55,7 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
         <Title text={event} />
         <div class="title-links">
           {around ? <CompareChange event={event} change={around} filters={filters} /> : <a href={compareAddress(event, filters)}>Compare two sets</a>}
+          <HandOver />
           <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>Bundles of this event</a>
         </div>
       </div>
