@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "binaries/elf/program_file.hpp"
+#include "daemon/events/unit_counts.hpp"
 #include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
 #include "sandbox/machine_root.hpp"
@@ -530,23 +531,6 @@ bool CopyArming::has_processes(const WatchedFile& main_file) const {
     return false;
 }
 
-std::map<std::string, std::uint64_t> CopyArming::count_by_unit(const std::set<std::uint32_t>& pids) const {
-    std::map<std::string, std::uint64_t> counts;
-    for (const std::uint32_t pid : pids) {
-        const auto unit = unit_of_pid_.find(pid);
-        ++counts[unit == unit_of_pid_.end() ? std::string() : unit->second];
-    }
-    while (counts.size() > EventCopies::units_limit + 1) {
-        const auto least = std::min_element(counts.begin(), counts.end(), [](const auto& one, const auto& other) {
-            return std::pair(one.first == "other", one.second) < std::pair(other.first == "other", other.second);
-        });
-        const std::uint64_t processes = least->second;
-        counts.erase(least);
-        counts["other"] += processes;
-    }
-    return counts;
-}
-
 EventCopies CopyArming::of(std::uint32_t event) const {
     EventCopies report;
     std::set<std::uint32_t> pids;
@@ -584,7 +568,7 @@ EventCopies CopyArming::of(std::uint32_t event) const {
     }
     report.processes = pids.size();
     if (!pids.empty()) {
-        report.processes_by_unit = count_by_unit(pids);
+        report.processes_by_unit = count_by_unit(pids, unit_of_pid_);
         report.pid = *pids.begin();
         report.pids = std::move(pids);
         return report;

@@ -43,17 +43,14 @@ struct CopyStatus {
 
 // The files of one event.
 struct EventCopies {
-    std::uint64_t files = 0;       // files with markers of the event
-    std::uint64_t processes = 0;   // processes that map one of them
-    std::uint32_t pid = 0;         // one of these processes
-    std::set<std::uint32_t> pids;  // all of them
-    // Number of processes by unit or container; empty if unknown. Has the units_limit largest; the
-    // rest counts as "other".
-    std::map<std::string, std::uint64_t> processes_by_unit;
-    static constexpr std::size_t units_limit = 20;
-    std::string problem;                 // why there is no search for copies; empty if there is one
-    std::vector<std::string> absent;     // paths in its settings that do not exist on this machine
-    std::uint64_t left_out = 0;          // files not watched because a limit is reached
+    std::uint64_t files = 0;                                 // files with markers of the event
+    std::uint64_t processes = 0;                             // processes that map one of them
+    std::uint32_t pid = 0;                                   // one of these processes
+    std::set<std::uint32_t> pids;                            // all of them
+    std::map<std::string, std::uint64_t> processes_by_unit;  // see count_by_unit()
+    std::string problem;                                     // why there is no search for copies; empty if there is one
+    std::vector<std::string> absent;                         // paths in its settings that do not exist on this machine
+    std::uint64_t left_out = 0;                              // files not watched because a limit is reached
     std::vector<CopyStatus> copies;      // other than the file that the settings name; up to shown_limit
     std::optional<CopyStatus> namesake;  // another file of that name, if no process has a watched one
     static constexpr std::size_t shown_limit = 16;
@@ -171,7 +168,6 @@ class CopyArming {
     [[nodiscard]] std::string where_known(const std::string& path, std::uint32_t pid);
     void note_processes(const std::vector<Sighting>& sightings);
     // Call it with mutex_ held.
-    [[nodiscard]] std::map<std::string, std::uint64_t> count_by_unit(const std::set<std::uint32_t>& pids) const;
     void arm_missing();
     void arm(std::uint32_t number, std::uint32_t event);
     [[nodiscard]] Clock::time_point next_try() const;

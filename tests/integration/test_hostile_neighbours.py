@@ -76,14 +76,17 @@ class WatchedBeside:
             self.group.__exit__()
 
 
-def check_beside(*neighbours, settled=lambda daemon: True, held=0):
+def check_beside(*neighbours, settled=lambda daemon: True, held=0, daemon_first=True):
     """`held`: the maximum number of helpers that a neighbour's files may hold up until it is
-    gone."""
+    gone. A daemon that runs already may inspect these files before they stop answering."""
     with contextlib.ExitStack() as stack:
-        watched = stack.enter_context(WatchedBeside())
         with contextlib.ExitStack() as beside:
+            if daemon_first:
+                watched = stack.enter_context(WatchedBeside())
             for neighbour in neighbours:
                 neighbour(beside)
+            if not daemon_first:
+                watched = stack.enter_context(WatchedBeside())
             wait_for(lambda: settled(watched.daemon), "the neighbour to be met")
             check_delay_is_explained(watched.daemon)
             watched.end()
@@ -137,7 +140,7 @@ def an_overlay_on_one():
 
 
 def an_overlay_that_hides_one():
-    check_beside(*[dead_overlay(hidden=True)] * 3, held=2,
+    check_beside(*[dead_overlay(hidden=True)] * 3, held=2, daemon_first=False,
                  settled=lambda daemon: daemon.status()["inspections"]["stuck"])
 
 
@@ -151,7 +154,7 @@ def the_root_of_a_container():
         def of_root(beside, program):
             enter(beside, Neighbour("map-files", program, user=0))
 
-        check_beside(container, dead_overlay(hidden=True, map_it=of_root), held=2,
+        check_beside(container, dead_overlay(hidden=True, map_it=of_root), held=2, daemon_first=False,
                      settled=lambda daemon: daemon.status()["unwinder"]["read_anew"] and daemon.status()["inspections"]["stuck"])
 
 
@@ -183,7 +186,7 @@ def a_user_with_many_subordinate_ones():
     def users(beside, program):
         enter(beside, ManyUsers(12, HOSTILE, "map-files", program))
 
-    check_beside(*[dead_overlay(hidden=True, map_it=users)] * 2, held=2,
+    check_beside(*[dead_overlay(hidden=True, map_it=users)] * 2, held=2, daemon_first=False,
                  settled=lambda daemon: daemon.status()["inspections"]["stuck"])
 
 

@@ -246,7 +246,7 @@ class StoppedThread:
         self.ptrace(self.INTERRUPT)
         os.waitpid(self.thread, self.ALL_KINDS)
         number, *arguments = pathlib.Path(f"/proc/{self.thread}/syscall").read_text().split()
-        return number == "202" and len(arguments) > 4 and arguments[3] != "0x0"  # futex with a timeout
+        return number == "7" and len(arguments) > 2 and arguments[2] != "0x0"  # poll with a timeout
 
     def release(self):
         self.ptrace(self.DETACH)

@@ -17,6 +17,7 @@ MARKED = (BUILD_DIR / "settings" / "libsettings_test_marked.so").resolve()
 POSTGRES = "/usr/lib/postgresql/15/bin/postgres"
 MARIADB = "/usr/sbin/mariadbd"
 RUBY = "/usr/bin/ruby3.1"
+TRACEPOINT_LIMIT = 4  # markers on one tracepoint, of all events
 EVENTS_LIMIT = 256
 
 
@@ -42,10 +43,10 @@ def event(number, markers):
     return f'<event name="e{number}" threshold="1s" trace-length="1s">{markers}</event>\n'
 
 
-def accepted(all_markers):
+def accepted(all_markers, at_once=EVENTS_LIMIT):
     """Each is the markers of one event."""
-    for first in range(0, len(all_markers), EVENTS_LIMIT):
-        events = "".join(event(number, markers) for number, markers in enumerate(all_markers[first:first + EVENTS_LIMIT]))
+    for first in range(0, len(all_markers), at_once):
+        events = "".join(event(number, markers) for number, markers in enumerate(all_markers[first:first + at_once]))
         with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
             file.write(f'<lagtrap version="1">\n{events}</lagtrap>\n')
             file.flush()
@@ -98,12 +99,12 @@ def tracepoints():
     check(listed("--tracepoints", "sched_switch"), "a part of a name finds nothing")
     other = {"begin": '<end tracepoint="syscalls:sys_exit_getpid"/>', "end": '<begin tracepoint="syscalls:sys_enter_getpid"/>'}
     accepted([line + other[line[1:].split()[0]] for line in random.Random(7).sample(lines, 256)
-              if "getpid" not in line])
+              if "getpid" not in line], at_once=TRACEPOINT_LIMIT)
     # Each field that is called a key can be one.
     keyed = [line for line in lines if "<!-- key: " in line]
     accepted([f'<key/>{with_key(line)}<end tracepoint="syscalls:sys_enter_close" key="fd"/>'
               for line in random.Random(8).sample([line for line in keyed if line.startswith("<begin")], 256)
-              if "sys_enter_close\"" not in line])
+              if "sys_enter_close\"" not in line], at_once=TRACEPOINT_LIMIT)
     code, out, err = lagtrap("list-markers", "--tracepoints", "nothing:like_this")
     check(code == 1 and out == "" and "nothing:like_this" in err, f"{code} {out} {err}")
     denied = subprocess.run([LAGTRAP.resolve(), "list-markers", "--tracepoints"], capture_output=True, text=True, timeout=60,
