@@ -118,5 +118,41 @@ TEST(CallSummaryTest, CallsOnTheSamePathAreAddedUp) {
     EXPECT_EQ(summary.calls()[2].not_returned, 2U);
 }
 
+TEST(CallSummaryTest, EachPartIsAddedToItsOwn) {
+    Call root;
+    root.left_out = 3;
+    Call child;
+    child.function = 1;
+    child.parent = 0;
+    child.left_out = 5;
+    child.end = CallEnd::Left;
+    Tree tree;
+    tree.calls = {root, child};
+    Summary summary;
+    summary.add(tree, {{100, 10, 20, 70, 40}, {60, 1, 2, 57, 60}});
+    tree.calls[1].end = CallEnd::TailCall;
+    summary.add(tree, {{200, 30, 40, 130, 90}, {50, 4, 8, 38, 50}});
+    tree.calls[1].end = CallEnd::ThreadEnd;
+    summary.add(tree, {{150, 0, 0, 150, 100}, {50, 0, 0, 50, 50}});
+    ASSERT_EQ(summary.calls().size(), 2U);
+    const SummedCall& whole = summary.calls()[0];
+    EXPECT_EQ(whole.count, 3U);
+    EXPECT_EQ(whole.min_ns, 100U);
+    EXPECT_EQ(whole.max_ns, 200U);
+    EXPECT_EQ(whole.left_out, 9U);
+    EXPECT_EQ(whole.not_returned, 0U);
+    EXPECT_EQ(whole.sum.wall_ns, 450U);
+    EXPECT_EQ(whole.sum.on_cpu_ns, 40U);
+    EXPECT_EQ(whole.sum.runnable_ns, 60U);
+    EXPECT_EQ(whole.sum.blocked_ns, 350U);
+    EXPECT_EQ(whole.sum.own_ns, 230U);
+    const SummedCall& part = summary.calls()[1];
+    EXPECT_EQ(part.parent, 0U);
+    EXPECT_EQ(part.left_out, 15U);
+    EXPECT_EQ(part.not_returned, 2U) << "a tail call is a return";
+    EXPECT_EQ(part.min_ns, 50U);
+    EXPECT_EQ(part.sum.on_cpu_ns, 5U);
+}
+
 }  // namespace
 }  // namespace lagtrap::calls::call_tree_test

@@ -88,5 +88,21 @@ TEST(FunctionStreamTest, RecordingsFromBeforeRuntimesAreRead) {
     EXPECT_EQ(message->ended->totals.front().unbegun, 0U);
 }
 
+TEST(FunctionTreesTest, CallsBeginAndEndWithinTheirTree) {
+    // Off a CPU, and in probes, for longer than the call lasted: rounding.
+    const auto trees = trees_of({call(0, 7, 1000, 1100, 7, 30), call(1, 7, 1020, 1060, 50, 99)});
+    ASSERT_EQ(trees.size(), 1U);
+    const Call& outer = trees[0].calls[0];
+    const Call& inner = trees[0].calls[1];
+    EXPECT_EQ(outer.begin_ns, 0U);
+    EXPECT_EQ(outer.end_ns, 100U);
+    EXPECT_EQ(outer.on_cpu_ns, 70U);
+    EXPECT_EQ(outer.left_out_cost_ns, 7U);
+    EXPECT_EQ(inner.begin_ns, 20U);
+    EXPECT_EQ(inner.end_ns, 60U);
+    EXPECT_EQ(inner.on_cpu_ns, 0U);
+    EXPECT_EQ(inner.left_out_cost_ns, 40U);
+}
+
 }  // namespace
 }  // namespace lagtrap::calls::function_trees_test

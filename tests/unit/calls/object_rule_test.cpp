@@ -77,5 +77,19 @@ TEST(ObjectRuleTest, ErrorsNameTheAttribute) {
     EXPECT_NE(message_of({{"name", 5}}).find("name"), std::string::npos);
 }
 
+TEST(ObjectRuleTest, TextsAndNumbersHaveLimits) {
+    const auto is_read = [](const boost::json::object& more) {
+        boost::json::object attributes{{"name", "x"}, {"create", "f:arg0"}};
+        for (const auto& [name, value] : more) attributes[name] = value;
+        return parse_object_rule(attributes).ok();
+    };
+    EXPECT_TRUE(is_read({{"success", "1 -2 3 4"}}));
+    EXPECT_FALSE(is_read({{"success", "1 2 3 4x"}}));
+    EXPECT_FALSE(is_read({{"success", "99999999999999999999"}}));
+    EXPECT_TRUE(is_read({{"except", "EPERM EAGAIN EINTR EIO"}, {"error", "errno"}}));
+    EXPECT_TRUE(is_read({{"name", std::string(1, 'n')}}));
+    EXPECT_FALSE(is_read({{"name", std::string(100'000, 'n')}}));
+}
+
 }  // namespace
 }  // namespace lagtrap::calls::object_rule_test
