@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include <boost/json.hpp>
 #include <gmock/gmock.h>
 
 #include "cli/add/add_offers.hpp"
@@ -58,6 +59,54 @@ TEST(AddThresholds, LeaveRoomAboveWhatWasSeen) {
     EXPECT_EQ(of(1'000'000, 30'000'000), "100ms");  // twice the longest
     EXPECT_EQ(of(1, 600'000'000), "2s");
     EXPECT_EQ(of(1, 7'200'000'000'000), "1h");
+}
+
+boost::json::object status_of(const std::string& event) {
+    return boost::json::parse(R"({"events":[{"name":"other","runs":99},)" + event + "]}").as_object();
+}
+
+TEST(AddMeasured, TakesEachNumberFromItsField) {
+    std::vector<Offer> offers{function_offer("first", 0, 0), function_offer("buy", 0, 0)};
+    take_measured(
+        offers,
+        status_of(R"({"name":"t1-shop-buy","armed":true,"shed":false,"problem":"why","runs":100,)"
+                  R"("unmatched_begins":3,"open":4,"max_ns":5000,"timed":{"ns":6000,"on_cpu_ns":700},)"
+                  R"("histogram":[{"from_ns":1000,"to_ns":2000,"count":98},{"from_ns":4000,"to_ns":8000,"count":2}]})"),
+        std::chrono::seconds(1));
+    const Measured& measured = offers[1].events[0].measured;
+    EXPECT_TRUE(measured.armed);
+    EXPECT_FALSE(measured.too_often);
+    EXPECT_EQ(measured.problem, "why");
+    EXPECT_EQ(measured.runs, 100U);
+    EXPECT_EQ(measured.unended, 7U);
+    EXPECT_EQ(measured.max_ns, 5000U);
+    EXPECT_LE(measured.p50_ns, 2000U);
+    EXPECT_GE(measured.p99_ns, 4000U);
+    EXPECT_LE(measured.p99_ns, 5000U) << "no percentile exceeds the longest run";
+    EXPECT_EQ(measured.sum_ns, 6000U);
+    EXPECT_EQ(measured.on_cpu_ns, 700U);
+    EXPECT_EQ(offers[1].events[0].threshold, threshold_for(measured));
+    EXPECT_EQ(offers[0].events[0].measured.runs, 0U) << "it is not in the answer";
+    EXPECT_EQ(offers[0].events[0].threshold, "");
+}
+
+// Several threads at once may be in a function that ends.
+TEST(AddMeasured, AFunctionThatOneThreadNeverLeavesIsALoop) {
+    const auto is_loop = [](OfferKind kind, std::uint64_t sum_ms) {
+        std::vector<Offer> offers{function_offer("buy", 0, 0)};
+        offers[0].kind = kind;
+        take_measured(
+            offers,
+            status_of(R"({"name":"t0-shop-buy","runs":1,"timed":{"ns":)" + std::to_string(sum_ms * 1'000'000) + "}}"),
+            std::chrono::seconds(1));
+        return offers[0].is_loop;
+    };
+    for (const std::uint64_t sum_ms : {0U, 100U, 949U, 1051U, 1600U, 4000U})
+        EXPECT_FALSE(is_loop(OfferKind::Function, sum_ms)) << sum_ms;
+    for (const std::uint64_t sum_ms : {951U, 1000U, 1049U}) {
+        EXPECT_TRUE(is_loop(OfferKind::Function, sum_ms)) << sum_ms;
+        EXPECT_FALSE(is_loop(OfferKind::Probes, sum_ms)) << sum_ms;
+    }
 }
 
 TEST(AddOrder, PutsTheOutermostOfEqualsFirstAndLeavesOutWhatIsNone) {
