@@ -1,8 +1,11 @@
 #include "analysis/thread_runs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -46,10 +49,16 @@ double weight_of(const DelayCauses& causes) {
     return causes.wall_ns > 0 ? weight / static_cast<double>(causes.wall_ns) : 0;
 }
 
+// Java's main program starts the thread that runs main() and waits for its end.
+bool is_java_launcher(const ThreadDoing& doing) {
+    return doing.wait == WaitKind::ThreadEnd && doing.focus.place.function == "CallJavaMainInNewThread";
+}
+
 bool waits_for_work(const DelayCauses& causes) {
     std::uint64_t idle_ns = 0;
     for (const DelayCause& cause : causes.causes)
-        if (cause.doing.kind == TimeKind::Blocked && weight_of(cause.doing) <= max_weight_of_idling)
+        if (cause.doing.kind == TimeKind::Blocked &&
+            (weight_of(cause.doing) <= max_weight_of_idling || is_java_launcher(cause.doing)))
             idle_ns += cause.doing.time_ns;
     return is_nearly(idle_ns, causes.wall_ns);
 }
@@ -84,37 +93,113 @@ Likeness likeness_of(const ThreadRun& run) {
             kinds_of(run)};
 }
 
-ThreadRun look_at(const Recording& recording, trace::Delay delay) {
+// Threads of Java's runtime, by the beginning of their names: garbage collectors, compilers, and
+// services (OpenJDK 11 to 25).
+constexpr auto java_services = std::to_array<std::string_view>({"GC Thread",
+                                                                "G1 ",
+                                                                "ParGC",
+                                                                "ZDriver",
+                                                                "ZWorker",
+                                                                "ZDirector",
+                                                                "ZStat",
+                                                                "Shenandoah",
+                                                                "Concurrent Mark",
+                                                                "C1 Compiler",
+                                                                "C2 Compiler",
+                                                                "JVMCI",
+                                                                "VM ",
+                                                                "Signal Dispatch",
+                                                                "Finalizer",
+                                                                "Reference Handl",
+                                                                "Common-Cleaner",
+                                                                "Monitor Deflati",
+                                                                "Sweeper thread",
+                                                                "Notification Th",
+                                                                "Service Thread",
+                                                                "DestroyJavaVM"});
+
+std::set<std::uint32_t> java_processes(const Recording& recording) {
+    std::set<std::uint32_t> pids;
+    for (const Thread& thread : recording.threads)
+        if (recording.name(thread.name) == "VM Thread") pids.insert(thread.pid);
+    return pids;
+}
+
+bool is_java_service(std::string_view thread) {
+    return std::any_of(java_services.begin(), java_services.end(),
+                       [&](std::string_view prefix) { return thread.starts_with(prefix); });
+}
+
+ThreadRun look_at(const Recording& recording, trace::Delay delay, bool in_java, WaitPlace& place) {
     ThreadRun run;
     const std::vector<Interval> intervals = intervals_of_delay(recording, delay);
+    place = wait_place_of(recording, intervals);
     run.split = split_time(recording, intervals);
     run.stacks = StackTimes::of(recording, intervals, run.split).stacks(recording);
     if (run.stacks.size() > stacks_limit) run.stacks.resize(stacks_limit);
     run.causes = causes_of_delay(recording, delay);
     run.waits_for_work = waits_for_work(run.causes);
     run.delay = std::move(delay);
+    run.of_runtime = in_java && is_java_service(run.delay.thread);
+    if (run.of_runtime) run.waits_for_work = is_nearly(run.split.blocked_ns, run.split.wall_ns);
     return run;
+}
+
+// A server or process that waits for its client or a signal of the system does so by design.
+bool may_be_in_work(const ThreadRun& run) {
+    if (!run.waits_for_work || run.of_runtime) return false;
+    const WaitKind wait = run.causes.causes.front().doing.wait;
+    return wait != WaitKind::Client && wait != WaitKind::UnixSignal;
+}
+
+// `places` belong to the runs.
+void find_waits_in_work(const Recording& recording, std::vector<ThreadRun>& runs, std::span<const WaitPlace> places) {
+    std::vector<WaitPlace> idle;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (runs[i].waits_for_work && std::find(idle.begin(), idle.end(), places[i]) == idle.end())
+            idle.push_back(places[i]);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!may_be_in_work(runs[i])) continue;
+        runs[i].in_work = is_in_work(recording, places[i], idle);
+        runs[i].waits_for_work = runs[i].in_work == InWork::No;
+    }
 }
 
 // Among equally informative threads, the main thread comes first, because people identify it with
 // the process.
 double rank_of(const ThreadRun& run) {
-    constexpr double favour_of_main = 0.15;
+    constexpr double favour_of_main = 0.15, part_of_service = 0.4;
+    if (run.of_runtime) return (run.waits_for_work ? -10 : 0) + weight_of(run.causes) * part_of_service;
     const bool main = run.delay.begin_tid == run.delay.begin_pid;
-    return (run.waits_for_work ? -10 : 0) + weight_of(run.causes) + (main ? favour_of_main : 0);
+    const double of_work = run.in_work == InWork::Likely ? 0.9 : run.in_work == InWork::Perhaps ? 0.5 : 0;
+    return (run.waits_for_work ? -10 : 0) + std::max(weight_of(run.causes), of_work) + (main ? favour_of_main : 0);
 }
 
-std::vector<ThreadRun> joined(std::vector<ThreadRun> runs) {
+// Short-lived threads count by the time that all with the same causes have lived.
+std::vector<ThreadRun> joined(std::vector<ThreadRun> runs, std::uint64_t length_ns) {
     std::vector<ThreadRun> kept;
+    std::vector<std::uint64_t> lived_ns;
     std::map<Likeness, std::size_t> known;
     for (ThreadRun& run : runs) {
         const auto [place, is_new] = known.try_emplace(likeness_of(run), kept.size());
+        if (is_new) lived_ns.push_back(0);
+        lived_ns[place->second] += run.split.wall_ns;
         if (is_new)
             kept.push_back(std::move(run));
         else
             kept[place->second].others.push_back(run.causes.who);
     }
-    return kept;
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const double share =
+            static_cast<double>(lived_ns[i]) / static_cast<double>(std::max<std::uint64_t>(length_ns, 1));
+        const double rank = rank_of(kept[i]);
+        order.emplace_back(rank > 0 ? rank * std::min(share, 1.0) : rank, i);
+    }
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<ThreadRun> sorted;
+    for (const auto& [rank, i] : order) sorted.push_back(std::move(kept[i]));
+    return sorted;
 }
 
 }  // namespace
@@ -144,21 +229,24 @@ trace::Delay run_of_thread(const Recording& recording, const Thread& thread) {
 }
 
 ProcessRuns runs_of_processes(const Recording& recording, const std::set<std::uint32_t>& pids) {
+    const std::set<std::uint32_t> in_java = java_processes(recording);
     ProcessRuns process;
     std::vector<ThreadRun> runs;
+    std::vector<WaitPlace> places;
     for (const Thread& thread : recording.threads) {
         if (!pids.contains(thread.pid)) continue;
         trace::Delay delay = run_of_thread(recording, thread);
         if (delay.duration_ns == 0) continue;
         ++process.threads;
         if (runs.size() < thread_runs_limit)
-            runs.push_back(look_at(recording, std::move(delay)));
+            runs.push_back(look_at(recording, std::move(delay), in_java.contains(thread.pid), places.emplace_back()));
         else
             ++process.left_out;
     }
+    find_waits_in_work(recording, runs, places);
     std::stable_sort(runs.begin(), runs.end(),
                      [](const ThreadRun& a, const ThreadRun& b) { return rank_of(a) > rank_of(b); });
-    process.runs = joined(std::move(runs));
+    process.runs = joined(std::move(runs), recording.end_ns - recording.begin_ns);
     return process;
 }
 

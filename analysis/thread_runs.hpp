@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/delay_cause.hpp"
+#include "analysis/idle_waits.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/stack_times.hpp"
 #include "analysis/time_split.hpp"
@@ -20,6 +21,8 @@ struct ThreadRun {
     DelayCauses causes;
     std::vector<StackTime> stacks;   // longest first; at most 3
     bool waits_for_work = false;     // nearly always blocked for events, a signal or a timer: probably by design
+    bool of_runtime = false;         // a service of Java, such as a garbage collector
+    InWork in_work = InWork::No;     // if it waits like that, but probably in the middle of work
     std::vector<ThreadName> others;  // threads of the process with the same causes
 };
 

@@ -110,5 +110,92 @@ TEST(ThreadRuns, of_no_process_are_none) {
     EXPECT_EQ(runs_of_processes(*recording, {20}).threads, 1U);
 }
 
+// The garbage collector computes more than the program's own threads do.
+TEST(ThreadRuns, of_a_runtime_come_after_those_of_the_program) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/java").thread(10, 10, "VM Thread").thread(10, 11, "GC Thread#0");
+    builder.thread(10, 12, "seller");
+    builder.off_cpu(0, 10, 10, in_event_loop);
+    builder.switched(0, 0, 0, 0, 11).samples(1 * ms, 399 * ms, 0, 10, 11, {"clone3", "start_thread", "mark"});
+    builder.switched(0, 1, 0, 0, 12).samples(1 * ms, 250 * ms, 1, 10, 12, {"clone3", "start_thread", "sell"});
+    builder.switched(250 * ms, 1, 12, 1, 0);
+    builder.off_cpu(250 * ms, 10, 12, in_thread("rest", {"nanosleep", "k:hrtimer_nanosleep", "k:schedule"}));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_processes(*recording, {10});
+    EXPECT_EQ(process.runs.front().delay.begin_tid, 12U);
+    EXPECT_EQ(process.runs.back().delay.begin_tid, 10U);
+}
+
+// A thread with number 10 + i waits in each of these stacks, and a last one computes.
+ProcessRuns runs_of_waits(const std::vector<TraceBuilder::Stack>& stacks) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app");
+    for (std::uint32_t i = 0; i < stacks.size(); ++i)
+        builder.thread(10, 10 + i, "worker").off_cpu(0, 10, 10 + i, stacks[i]);
+    builder.thread(10, 99, "busy").switched(0, 0, 0, 0, 99);
+    builder.samples(1 * ms, 399 * ms, 0, 10, 99, {"clone3", "start_thread", "pack"});
+    const auto recording = builder.decode();
+    EXPECT_TRUE(recording);
+    return runs_of_processes(*recording, {10});
+}
+
+TraceBuilder::Stack for_signal(std::vector<std::string> functions) {
+    functions.insert(functions.end(), {"pthread_cond_wait", "k:futex_wait", "k:schedule"});
+    return in_thread("run_worker", functions);
+}
+
+TEST(ThreadRuns, in_the_loop_of_workers_wait_for_work) {
+    const auto process =
+        runs_of_waits({for_signal({"take_job"}), for_signal({"Queue::take", "Queue::wait"}),
+                       in_thread("log_messages", {"get_next_connection", "nanosleep", "k:hrtimer_nanosleep"})});
+    for (const std::uint32_t tid : {10U, 11U, 12U})
+        if (const ThreadRun* run = run_of(process, tid)) EXPECT_TRUE(run->waits_for_work) << tid;
+    EXPECT_EQ(process.runs.front().delay.begin_tid, 99U);
+}
+
+// The other one is in the loop that has called handle_request.
+TEST(ThreadRuns, behind_the_loop_of_workers_are_in_the_middle_of_work) {
+    const auto process = runs_of_waits({for_signal({"take_job"}), for_signal({"handle_request", "wait_for_answer"})});
+    ASSERT_NE(run_of(process, 11), nullptr);
+    EXPECT_FALSE(run_of(process, 11)->waits_for_work);
+    EXPECT_EQ(run_of(process, 11)->in_work, InWork::Likely);
+    EXPECT_TRUE(run_of(process, 10)->waits_for_work);
+}
+
+TEST(ThreadRuns, that_wait_for_a_connection_of_a_pool_are_in_the_middle_of_work) {
+    for (const char* function :
+         {"get_connection", "ConnectionPool::get", "Pool<Connection>::acquire", "checkOut", "takeConn(int)"}) {
+        const auto process = runs_of_waits({for_signal({"handle_request", function})});
+        ASSERT_NE(run_of(process, 10), nullptr);
+        EXPECT_EQ(run_of(process, 10)->in_work, InWork::Likely) << function;
+    }
+}
+
+TEST(ThreadRuns, that_have_asked_others_are_in_the_middle_of_work) {
+    for (const char* function :
+         {"std::future<int>::get", "std::sync::mpsc::SyncSender<T>::send", "pthread_barrier_wait"}) {
+        const auto process = runs_of_waits({for_signal({function})});
+        ASSERT_NE(run_of(process, 10), nullptr);
+        EXPECT_FALSE(run_of(process, 10)->waits_for_work) << function;
+    }
+}
+
+TEST(ThreadRuns, deep_in_the_program_are_perhaps_in_the_middle_of_work) {
+    const auto process = runs_of_waits({for_signal({"handle_request", "render", "load_user"}),
+                                        in_thread("serve", {"a", "b", "c", "epoll_wait", "k:ep_poll", "k:schedule"}),
+                                        in_thread("serve", {"a", "b", "c", "poll", "k:do_sys_poll", "k:schedule"}),
+                                        for_signal({"tokio::a", "tokio::b", "tokio::c", "tokio::d"})});
+    ASSERT_NE(run_of(process, 10), nullptr);
+    EXPECT_EQ(run_of(process, 10)->in_work, InWork::Perhaps);
+    EXPECT_FALSE(run_of(process, 10)->waits_for_work);
+    ASSERT_NE(run_of(process, 11), nullptr);
+    EXPECT_TRUE(run_of(process, 11)->waits_for_work);
+    ASSERT_NE(run_of(process, 12), nullptr);
+    EXPECT_FALSE(run_of(process, 12)->waits_for_work);
+    ASSERT_NE(run_of(process, 13), nullptr);
+    EXPECT_TRUE(run_of(process, 13)->waits_for_work);
+}
+
 }  // namespace
 }  // namespace lagtrap::analysis::thread_runs_tests
