@@ -253,7 +253,8 @@ class Sentence {
 
     // Waits without a file of their own.
     static bool is_refused(const ThreadDoing& doing) {
-        return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events;
+        return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events ||
+               doing.wait == WaitKind::DatabaseLock;
     }
 
     static std::string refused_clause(const ThreadDoing& doing) {
@@ -293,6 +294,7 @@ class Sentence {
                 if (doing.interrupt == WakeCause::DelayedAck)
                     return ", until TCP's delayed ACK let the other side send what it had held back (without "
                            "TCP_NODELAY)";
+                if (doing.wait == WaitKind::DatabaseLock && doing.count > 1) return ", trying again each time";
                 return ends_by_device(doing.wait) ? "" : ", until " + words_of(doing.interrupt) + " ended the wait";
             case WaitEnd::Unknown: return ends_by_device(doing.wait) ? "" : "; what ended the wait is unknown";
             case WaitEnd::Thread: break;

@@ -18,6 +18,7 @@ bool belongs(WaitFileKind file, WaitKind wait) {
         case WaitKind::FrozenMapping:
         case WaitKind::PageFault: return file == WaitFileKind::OfFault;
         case WaitKind::FileLock: return file == WaitFileKind::Lock;
+        case WaitKind::DatabaseLock:
         case WaitKind::Sleep: return file == WaitFileKind::Refused;
         case WaitKind::Events: return file == WaitFileKind::Refused || is_socket(file);
         case WaitKind::Network:

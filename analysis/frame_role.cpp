@@ -26,12 +26,13 @@ constexpr auto runtime_modules = std::to_array<std::string_view>({"node*",      
 
 // Functions of runtimes linked into the program itself, and instances of library templates in it.
 constexpr auto plumbing_functions =
-    std::to_array<std::string_view>({"std::*",       "__gnu_cxx::*",  "__cxxabiv1::*",   "__lll_*",
-                                     "lll_*",        "futex_wait*",   "__futex_*",       "futex_abstimed_wait*",
-                                     "___pthread_*", "__gthread_*",   "__pthread_*",     "pthread_*",
-                                     "__GI_*",       "runtime.*",     "runtime/*",       "internal/runtime/*",
-                                     "core::*",      "alloc::*",      "<core::*",        "<alloc::*",
-                                     "<std::*",      "operator new*", "operator delete*"});
+    std::to_array<std::string_view>({"std::*",       "__gnu_cxx::*",  "__cxxabiv1::*",    "__lll_*",
+                                     "lll_*",        "futex_wait*",   "__futex_*",        "futex_abstimed_wait*",
+                                     "___pthread_*", "__gthread_*",   "__pthread_*",      "pthread_*",
+                                     "__GI_*",       "runtime.*",     "runtime/*",        "internal/runtime/*",
+                                     "core::*",      "alloc::*",      "<core::*",         "<alloc::*",
+                                     "<std::*",      "operator new*", "operator delete*", "rb_native_*",
+                                     "native_cond_*"});
 
 constexpr auto interpreter_functions = std::to_array<std::string_view>(
     {// CPython
@@ -57,11 +58,31 @@ constexpr auto interpreter_functions = std::to_array<std::string_view>(
      "Interpreter", "thread_entry", "JavaThread::*", "Thread::call_run", "thread_native_entry", "ThreadJavaMain",
      // Ruby, Perl, Lua, PHP
      "ruby_run_node", "ruby_exec*", "rb_ec_exec*", "rb_vm_exec*", "vm_exec*", "vm_call*", "vm_sendish*", "rb_vm_*",
-     "rb_vm_call*", "rb_call0", "rb_funcall*", "rb_yield*", "vm_yield*", "invoke_block*", "Perl_runops_*", "perl_run",
-     "Perl_call_sv", "luaV_execute*", "luaD_*", "lua_pcall*", "lua_call*", "luaV_finish*", "ccall", "execute_ex",
-     "zend_execute*", "zend_call_function", "php_execute*",
+     "rb_vm_call*", "rb_ensure", "rb_rescue", "rb_rescue2", "rb_vrescue2", "rb_protect", "rb_nogvl",
+     "rb_thread_io_blocking_region", "rb_thread_call_without_gvl*", "rb_call0", "rb_funcall*", "rb_yield*", "vm_yield*",
+     "invoke_block*", "Perl_runops_*", "perl_run", "Perl_call_sv", "luaV_execute*", "luaD_*", "lua_pcall*", "lua_call*",
+     "luaV_finish*", "ccall", "execute_ex", "zend_execute*", "zend_call_function", "php_execute*",
      // Go
      "runtime.main", "runtime.goexit*"});
+
+// Helpers of programs and libraries that wait for something on behalf of their callers, which know
+// for what. PostgreSQL 11 to 18, MariaDB 10.5 to 11.8, OpenJDK 11 to 25.
+constexpr auto wait_wrappers = std::to_array<std::string_view>(
+    {// PostgreSQL
+     "WaitEventSetWait*", "WaitLatch*", "PGSemaphoreLock", "ConditionVariableSleep", "ConditionVariableTimedSleep",
+     "LWLockAcquire*", "ProcWaitForSignal", "pg_usleep",
+     // MariaDB
+     "MDL_wait::timed_wait*", "inline_mysql_cond_*", "psi_cond_*", "safe_cond_*", "my_cond_*", "os_event::wait*",
+     "os_event_wait*", "vio_io_wait", "mysql_socket_poll*",
+     // OpenJDK
+     "os::PlatformEvent::park*", "os::PlatformMonitor::wait*", "Parker::park*", "PosixSemaphore::wait*",
+     "ObjectMonitor::*", "ObjectSynchronizer::*", "Monitor::wait*", "Unsafe_Park", "sqlite3InvokeBusyHandler",
+     "sqliteDefaultBusyCallback", "sqlite3OsSleep", "unixSleep", "sqlite3VfsSleep",
+     // GLib, libuv, Qt, Boost, Abseil, APR
+     "g_cond_wait*", "g_mutex_lock*", "g_poll", "uv_cond_*wait", "uv_sem_wait", "uv_mutex_lock", "uv__io_poll",
+     "QWaitCondition::wait*", "QMutex::lock*", "QSemaphore::acquire*", "QSemaphore::tryAcquire*",
+     "boost::condition_variable*", "boost::mutex::lock*", "absl::Mutex::*", "absl::CondVar::*", "apr_thread_cond_*",
+     "apr_thread_mutex_lock", "apr_poll"});
 
 template <std::size_t Count>
 bool matches_any(std::string_view text, const std::array<std::string_view, Count>& patterns) {
@@ -100,6 +121,8 @@ std::string_view module_name(std::string_view path) {
 }
 
 bool is_language_runtime(std::string_view path) { return matches_any(module_name(path), runtime_modules); }
+
+bool is_wait_wrapper(std::string_view function) { return matches_any(function, wait_wrappers); }
 
 std::string_view plain_function(std::string_view function) {
     std::string_view plain = function.substr(0, function.find('@'));

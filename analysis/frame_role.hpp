@@ -27,6 +27,9 @@ enum class FrameRole : std::uint8_t {
 // "libz" for "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13", "node" for "/usr/bin/node"; empty for an empty path.
 [[nodiscard]] std::string_view module_name(std::string_view path);
 
+// True for helpers that wait for their callers: "WaitEventSetWait", "g_cond_wait".
+[[nodiscard]] bool is_wait_wrapper(std::string_view function);
+
 // "pthread_mutex_lock" for "___pthread_mutex_lock", "__GI___clock_nanosleep@@GLIBC_2.17" and the
 // like: a C library function by the name that programs use.
 [[nodiscard]] std::string_view plain_function(std::string_view function);

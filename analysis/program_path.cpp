@@ -79,8 +79,22 @@ class PathMaker {
         path_.steps.push_back(place);
     }
 
+    // The innermost functions of the program that wait on behalf of their caller are not the place.
+    void fold_wait_wrappers() {
+        if (!path_.kernel) return;
+        std::size_t kept = path_.steps.size();
+        while (kept > 0 && is_wait_wrapper(recording_.name(recording_.frames[path_.steps[kept - 1]].label))) --kept;
+        if (kept == path_.steps.size()) return;
+        if (kept == 0) kept = 1;
+        nameless_.reset();
+        if (kept == path_.steps.size()) return;
+        path_.called = path_.steps[kept];
+        path_.steps.resize(kept);
+    }
+
     void end() {
         if (interpreter_) add(*interpreter_);
+        if (!interpreter_) fold_wait_wrappers();
         if (nameless_) {
             path_.nameless = true;
             const bool known = !path_.steps.empty() &&

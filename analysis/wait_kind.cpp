@@ -51,8 +51,10 @@ constexpr auto futex_callers = std::to_array<Entry>({{"pthread_mutex_*", WaitKin
                                                      {"parking_lot::condvar*", WaitKind::Signal}});
 
 // Functions of runtimes that say more than what they call. Python 3.9 to 3.14 (thread_pthread.h,
-// lock.c), OpenJDK 11 to 25 (objectMonitor.cpp, os_posix.cpp).
-constexpr auto runtime_functions = std::to_array<Entry>({{"PyThread_acquire_lock*", WaitKind::PythonLock},
+// lock.c), OpenJDK 11 to 25 (objectMonitor.cpp, os_posix.cpp), Ruby 2.7 to 3.3 (thread_sync.c).
+constexpr auto runtime_functions = std::to_array<Entry>({{"rb_mutex_lock*", WaitKind::Lock},
+                                                         {"rb_mutex_synchronize", WaitKind::Lock},
+                                                         {"PyThread_acquire_lock*", WaitKind::PythonLock},
                                                          {"PyMutex_Lock*", WaitKind::PythonLock},
                                                          {"ObjectMonitor::enter*", WaitKind::Lock},
                                                          {"ObjectMonitor::Enter*", WaitKind::Lock},
@@ -63,9 +65,12 @@ constexpr auto runtime_functions = std::to_array<Entry>({{"PyThread_acquire_lock
                                                          {"JavaThread::sleep*", WaitKind::Sleep},
                                                          {"os::sleep*", WaitKind::Sleep}});
 
-// Functions of servers, whatever they wait with. PostgreSQL 11 to 18, MariaDB 10.5 to 11.8.
+// Functions of databases, whatever they wait with. PostgreSQL 11 to 18, MariaDB 10.5 to 11.8, SQLite
+// 3, which retries until it gets a lock.
 constexpr auto server_functions = std::to_array<Entry>({{"ProcSleep", WaitKind::DatabaseLock},
                                                         {"MDL_wait::timed_wait*", WaitKind::DatabaseLock},
+                                                        {"sqlite3InvokeBusyHandler", WaitKind::DatabaseLock},
+                                                        {"sqliteDefaultBusyCallback", WaitKind::DatabaseLock},
                                                         {"LWLockAcquire*", WaitKind::ReadWriteLock},
                                                         {"secure_read", WaitKind::Client},
                                                         {"vio_io_wait", WaitKind::Client}});
@@ -115,7 +120,7 @@ bool is_interpreter_lock(const Recording& recording, StackId stack) {
 
 bool may_be_of_server(WaitKind kind) {
     return kind == WaitKind::Futex || kind == WaitKind::Semaphore || kind == WaitKind::Events ||
-           kind == WaitKind::Network || kind == WaitKind::LocalSocket;
+           kind == WaitKind::Network || kind == WaitKind::LocalSocket || kind == WaitKind::Sleep;
 }
 
 std::optional<WaitKind> server_wait_of(const Recording& recording, StackId stack) {
@@ -160,6 +165,8 @@ WaitKind wait_kind_of(const Recording& recording, StackId stack) {
     for (const std::uint32_t place : recording.stacks[stack]) {
         const Frame& frame = recording.frames[place];
         if (frame.kernel || !frame.named) continue;
+        // Code of the language that such a function has called waits for something else.
+        if (role_of(recording, frame) == FrameRole::Interpreter) of_runtime = kind;
         const std::string_view function = plain_function(recording.name(frame.label));
         if (const Entry* caller = find(function, futex_callers); caller != nullptr) found = caller->kind;
         if (const Entry* caller = find(function, runtime_functions); caller != nullptr) of_runtime = caller->kind;

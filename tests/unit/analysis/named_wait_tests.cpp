@@ -165,10 +165,11 @@ TEST(NamedWait, a_lock_of_a_database_is_held_by_a_transaction_whose_client_does_
     builder.process(30, "/usr/bin/psql").thread(30, 30, "psql");
     builder.switched(9 * ms, 1, 20, 1, 0).off_cpu(9 * ms, 20, 20, in_read);
     builder.waking(209 * ms, 2, 30, 20).switched(209 * ms, 1, 0, 0, 20);
-    EXPECT_THAT(first_sentence(builder),
-                AllOf(StartsWith("Waited 199 ms (99 %) for a lock of the database in WaitEventSetWait, which other "
-                                 "(20) held; meanwhile other (20) waited "),
-                      HasSubstr("for its client in WaitEventSetWait, until psql (30) woke it")));
+    EXPECT_THAT(
+        first_sentence(builder),
+        AllOf(StartsWith("Waited 199 ms (99 %) for a lock of the database in ProcSleep (WaitEventSetWait), which other "
+                         "(20) held; meanwhile other (20) waited "),
+              HasSubstr("for its client in secure_read (WaitEventSetWait), until psql (30) woke it")));
 }
 
 TEST(NamedWait, a_thread_for_signals_waits_for_no_other_thread) {
@@ -224,6 +225,19 @@ TEST(NamedWait, who_holds_a_mutex_when_the_recording_ends_is_not_blamed_for_earl
     const std::string sentence = cause_sentences(causes_of_delay(*recording, delay)).at(0);
     EXPECT_THAT(sentence, HasSubstr("for a lock in buy"));
     EXPECT_THAT(sentence, testing::Not(HasSubstr("(12)")));
+}
+
+TEST(NamedWait, sqlite_sleeps_until_it_gets_a_lock) {
+    EXPECT_THAT(sentence_of_wait({"main", "insert", "sqlite3_step", "sqlite3BtreeBeginTrans",
+                                  "sqlite3InvokeBusyHandler", "unixSleep", libc + "usleep", "k:hrtimer_nanosleep"}),
+                HasSubstr(" for a lock of the database in sqlite3BtreeBeginTrans (sqlite3InvokeBusyHandler)"));
+}
+
+// Helpers that wait for their callers are not the place.
+TEST(NamedWait, the_place_is_the_function_that_knows_for_what_it_waits) {
+    EXPECT_THAT(sentence_of_wait({"main", "PostgresMain", "pg_sleep", "WaitLatch", "WaitEventSetWait", "k:ep_poll"}),
+                HasSubstr(" in pg_sleep (WaitLatch)"));
+    EXPECT_THAT(sentence_of_wait({"WaitEventSetWait", "k:ep_poll"}), HasSubstr(" in WaitEventSetWait"));
 }
 
 }  // namespace
