@@ -1,6 +1,7 @@
 #include "analysis/lock_turns.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "analysis/block_reason.hpp"
@@ -51,14 +52,68 @@ void add_releases(std::span<const LockTurn> turns, const Interval& wait, Pieces 
     pieces.add(wait.end_ns, turn != turns.end() ? turn->from_tid : wait.waker_tid);
 }
 
+// A thread that had it until `until_ns`, from the end of the next piece on.
+struct BackwardPiece {
+    std::uint64_t until_ns;
+    std::uint32_t holder;
+};
+
+// Threads that wait for a monitor of Java sleep on a futex each. A thread that leaves it wakes the
+// next one, which then had it until it wakes another.
+class JavaMonitors {
+  public:
+    explicit JavaMonitors(const Recording& recording) : recording_(recording) {}
+
+    [[nodiscard]] bool is_wait(StackId stack) {
+        const auto [known, added] = known_.try_emplace(stack, false);
+        if (!added) return known->second;
+        const auto frames = recording_.stacks[stack];
+        known->second = std::any_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
+            const Frame& frame = recording_.frames[place];
+            return frame.named && recording_.name(frame.label).starts_with("ObjectMonitor::");
+        });
+        return known->second && wait_kind_of(recording_, stack) == WaitKind::Lock;
+    }
+
+    void add_holders(const Interval& wait, Pieces pieces) {
+        constexpr std::size_t turns_limit = 1000;
+        std::vector<BackwardPiece> backwards;
+        std::uint64_t until_ns = wait.end_ns;
+        std::uint32_t holder = wait.waker_tid;
+        while (backwards.size() < turns_limit) {
+            const StateChange* const end = end_of_last_wait(holder, until_ns);
+            if (end == nullptr || end->at_ns <= wait.begin_ns || end->waker_tid == wait.tid) break;
+            backwards.push_back({until_ns, holder});
+            until_ns = end->at_ns;
+            holder = end->waker_tid;
+        }
+        pieces.add(until_ns, holder);
+        for (auto piece = backwards.rbegin(); piece != backwards.rend(); ++piece)
+            pieces.add(piece->until_ns, piece->holder);
+    }
+
+  private:
+    // nullptr if the thread's last wait before that was for something else, or no thread ended it.
+    [[nodiscard]] const StateChange* end_of_last_wait(std::uint32_t tid, std::uint64_t before_ns) {
+        const Thread* const thread = recording_.find_thread(tid);
+        if (thread == nullptr) return nullptr;
+        auto change = std::lower_bound(thread->changes.begin(), thread->changes.end(), before_ns,
+                                       [](const StateChange& one, std::uint64_t at_ns) { return one.at_ns < at_ns; });
+        while (change != thread->changes.begin() && (change - 1)->state != ThreadState::Blocked) --change;
+        if (change == thread->changes.begin() || change == thread->changes.end() || change->at_ns >= before_ns)
+            return nullptr;
+        const bool by_thread = change->woken && !change->by_interrupt && change->waker_tid != 0;
+        return by_thread && is_wait((change - 1)->stack) ? &*change : nullptr;
+    }
+
+    const Recording& recording_;
+    std::map<StackId, bool> known_;
+};
+
 // For a signal or semaphore, only this is certain: a thread that received it and passed it on had
 // it in between.
 void add_hand_overs(std::span<const LockTurn> turns, const Interval& wait, Pieces pieces) {
-    struct Piece {
-        std::uint64_t until_ns;
-        std::uint32_t holder;
-    };
-    std::vector<Piece> backwards;
+    std::vector<BackwardPiece> backwards;
     std::uint64_t until_ns = wait.end_ns;
     std::uint32_t holder = wait.waker_tid;
     auto turn = std::lower_bound(turns.begin(), turns.end(), wait.end_ns, is_before);
@@ -133,8 +188,13 @@ void blame_owners(const Recording& recording, std::vector<Interval>& intervals) 
 std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals) {
     std::vector<Interval> pieces;
     pieces.reserve(intervals.size());
+    JavaMonitors monitors(recording);
     for (const Interval& wait : intervals) {
         const bool by_thread = wait.woken && !wait.by_interrupt && wait.waker_tid != 0;
+        if (wait.state == ThreadState::Blocked && by_thread && monitors.is_wait(wait.stack)) {
+            monitors.add_holders(wait, Pieces(wait, pieces));
+            continue;
+        }
         if (wait.state != ThreadState::Blocked || !by_thread || wait.lock >= recording.lock_turns.size()) {
             pieces.push_back(wait);
             continue;

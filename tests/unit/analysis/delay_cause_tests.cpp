@@ -275,6 +275,22 @@ TEST(DelayCause, threads_that_waited_for_the_same_lock_are_no_links) {
     EXPECT_EQ(report_delay(*recording, builder.system.delays[0]).wakers.at(0).tid, 13);
 }
 
+// Threads that wait for a monitor of Java sleep on a futex of their own.
+TEST(DelayCause, threads_that_waited_for_the_same_monitor_are_no_links) {
+    const TraceBuilder::Stack in_monitor{"clone3",
+                                         "thread_entry",
+                                         "InterpreterRuntime::monitorenter",
+                                         "ObjectMonitor::enter",
+                                         "os::PlatformEvent::park",
+                                         "pthread_cond_wait",
+                                         "k:futex_wait",
+                                         "k:schedule"};
+    EXPECT_THAT(
+        sentences_of(queue_for(in_monitor, 0)).at(0),
+        HasSubstr("for a lock in InterpreterRuntime::monitorenter (ObjectMonitor::enter), which holder (13) held "
+                  "for 180 ms; 2 other threads got it before this one; meanwhile holder (13) computed"));
+}
+
 // With a different lock each, the chain goes through all of them.
 TEST(DelayCause, threads_that_waited_for_other_locks_are_links) {
     EXPECT_THAT(sentences_of(queue_for(in_lock("look_up"), 0)).at(0), HasSubstr("until worker (12) released it"));
