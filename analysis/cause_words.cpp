@@ -253,8 +253,7 @@ class Sentence {
 
     // Waits without a file of their own.
     static bool is_refused(const ThreadDoing& doing) {
-        return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events ||
-               doing.wait == WaitKind::DatabaseLock;
+        return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events || doing.wait == WaitKind::DatabaseLock;
     }
 
     static std::string refused_clause(const ThreadDoing& doing) {
