@@ -16,9 +16,9 @@ namespace lagtrap::analysis {
 // The place of a thread's longest waits of one kind.
 struct WaitPlace {
     std::vector<FunctionKey>
-        path;              // functions of the program, outermost first; without those of runtimes and dispatchers
-    bool of_many = false;  // it waits for whichever of many files has an event, as event loops do
-    bool for_others = false;        // it waits for what it has asked others for: a result, room in a channel
+        path;                 // functions of the program, outermost first; without those of runtimes and dispatchers
+    bool of_many = false;     // it waits for whichever of many files has an event, as event loops do
+    bool for_others = false;  // it waits for what it has asked others for: a result, room in a channel
     friend bool operator==(const WaitPlace&, const WaitPlace&) = default;
 };
 
