@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
@@ -123,14 +124,30 @@ bool may_be_of_server(WaitKind kind) {
            kind == WaitKind::Network || kind == WaitKind::LocalSocket || kind == WaitKind::Sleep;
 }
 
-std::optional<WaitKind> server_wait_of(const Recording& recording, StackId stack) {
+std::optional<WaitKind> server_wait_of(std::span<const std::string_view> functions) {
+    for (const std::string_view function : functions)
+        if (const Entry* wait = find(plain_function(function), server_functions); wait != nullptr) return wait->kind;
+    return std::nullopt;
+}
+
+// The innermost counts: pthread_cond_wait, for example, waits for the mutex at its end.
+WaitKind futex_wait_of(std::span<const std::string_view> functions) {
+    WaitKind found = WaitKind::Futex, of_runtime = WaitKind::Futex;
+    for (const std::string_view name : functions) {
+        const std::string_view function = plain_function(name);
+        if (const Entry* caller = find(function, futex_callers); caller != nullptr) found = caller->kind;
+        if (const Entry* caller = find(function, runtime_functions); caller != nullptr) of_runtime = caller->kind;
+    }
+    return of_runtime != WaitKind::Futex ? of_runtime : found;
+}
+
+std::vector<std::string_view> functions_of(const Recording& recording, StackId stack) {
+    std::vector<std::string_view> functions;
     for (const std::uint32_t place : recording.stacks[stack]) {
         const Frame& frame = recording.frames[place];
-        if (frame.kernel || !frame.named) continue;
-        const std::string_view function = plain_function(recording.name(frame.label));
-        if (const Entry* wait = find(function, server_functions); wait != nullptr) return wait->kind;
+        if (!frame.kernel && frame.named) functions.push_back(recording.name(frame.label));
     }
-    return std::nullopt;
+    return functions;
 }
 
 // Words for waits without a kind of their own. Without an entry here, they are "blocked in
@@ -156,8 +173,9 @@ std::string words_of_reason(std::string_view reason) {
 
 WaitKind wait_kind_of(const Recording& recording, StackId stack) {
     const WaitKind kind = facts_of(block_reason_of(recording, stack)).kind;
-    if (may_be_of_server(kind))
-        if (const auto of_server = server_wait_of(recording, stack)) return *of_server;
+    if (!may_be_of_server(kind)) return kind;
+    const std::vector<std::string_view> functions = functions_of(recording, stack);
+    if (const auto of_server = server_wait_of(functions)) return *of_server;
     if (kind != WaitKind::Futex) return kind;
     if (is_interpreter_lock(recording, stack)) return WaitKind::InterpreterLock;
     // The innermost counts: pthread_cond_wait, for example, waits for the mutex at its end.
@@ -172,6 +190,13 @@ WaitKind wait_kind_of(const Recording& recording, StackId stack) {
         if (const Entry* caller = find(function, runtime_functions); caller != nullptr) of_runtime = caller->kind;
     }
     return of_runtime != kind ? of_runtime : found;
+}
+
+WaitKind wait_kind_of(std::string_view reason, std::span<const std::string_view> functions) {
+    const WaitKind kind = facts_of(find_block_reason(reason)).kind;
+    if (!may_be_of_server(kind)) return kind;
+    if (const auto of_server = server_wait_of(functions)) return *of_server;
+    return kind == WaitKind::Futex ? futex_wait_of(functions) : kind;
 }
 
 std::string words_of_wait(WaitKind kind, std::string_view reason) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,10 @@ enum class WaitKind : std::uint8_t {
     Stopped,  // by a signal or a debugger
     Other,
 };
+
+// Kind of a wait whose reason is `reason`, from the program's functions on its stack, outermost first.
+// Unlike wait_kind_of() of a recording, never InterpreterLock.
+[[nodiscard]] WaitKind wait_kind_of(std::string_view reason, std::span<const std::string_view> functions);
 
 // "for a lock", "for events", "on a pipe", ..., to follow "waited". For Other, "in" and the reason;
 // empty for Sleep.

@@ -64,14 +64,12 @@ Finding finding_of(std::string subject, Facts facts) {
 }
 
 Finding cause_finding(const CauseRecord& cause, bool came_back) {
-    const std::string reason = cause.reason.empty() ? cause.state : cause.state + ", " + cause.reason;
     const std::string extent = fmt::format("{} delay{} on {} host{}", cause.delays, cause.delays == 1 ? "" : "s",
                                            cause.hosts, cause.hosts == 1 ? "" : "s");
     Facts facts;
-    facts.title =
-        came_back
-            ? fmt::format("A cause of delays of {} came back: {} ({}); {}.", cause.event, cause.title, reason, extent)
-            : fmt::format("New cause of delays of {}: {} ({}); {}.", cause.event, cause.title, reason, extent);
+    facts.title = came_back
+                      ? fmt::format("A cause of delays of {} came back: {}; {}.", cause.event, cause.title, extent)
+                      : fmt::format("New cause of delays of {}: {}; {}.", cause.event, cause.title, extent);
     facts.event = cause.event;
     facts.cause = std::to_string(cause.id);
     facts.path = "/cause/" + facts.cause;

@@ -69,8 +69,22 @@ struct CauseTree::Mapping {
     std::vector<std::uint32_t> reasons;  // by text
     std::vector<bool> below_user;        // by node: has a frame of a program on its path
     std::vector<std::uint32_t> own;      // by node: for the run's own thread
-    std::unordered_map<std::uint64_t, std::uint32_t, Hash> others;  // by base and node: for threads waited for
+    std::unordered_map<std::uint64_t, std::uint32_t, Hash> others;      // by base and node: for threads waited for
+    std::unordered_map<std::uint64_t, analysis::WaitKind, Hash> waits;  // by reason and node
+
+    analysis::WaitKind kind_of(const analysis::ProfileLink& wait);
 };
+
+analysis::WaitKind CauseTree::Mapping::kind_of(const analysis::ProfileLink& wait) {
+    const auto [known, added] =
+        waits.try_emplace(static_cast<std::uint64_t>(wait.reason) << 32 | wait.node, analysis::WaitKind::Other);
+    if (!added) return known->second;
+    std::vector<std::string_view> functions;
+    for (const std::uint32_t frame : profile.stack_of(wait.node))
+        if (!profile.frames[frame].kernel) functions.push_back(profile.frames[frame].function);
+    known->second = analysis::wait_kind_of(profile.texts[wait.reason], functions);
+    return known->second;
+}
 
 CauseTree::CauseTree(std::size_t max_nodes, std::size_t max_entries)
     : max_nodes_(std::max<std::size_t>(max_nodes, 1)), max_entries_(max_entries) {
@@ -112,7 +126,9 @@ std::uint32_t CauseTree::name_of(const analysis::ProfileFrame& frame) {
     const std::string_view function = stable_function(frame.function);
     const std::string_view module = stable_module(frame.module);
     const bool hidden = frame.kernel ? analysis::is_kernel_plumbing(frame.function) : is_run_time(function, module);
-    if (!hidden) name = name_of(std::string(function), std::string(module), NameKind::Function);
+    if (hidden) return name;
+    name = name_of(std::string(function), std::string(module), NameKind::Function);
+    names_[name].of_kernel = frame.kernel;
     return name;
 }
 
@@ -130,7 +146,7 @@ std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
 }
 
 CauseTree::Mapping CauseTree::mapping_of(const analysis::RunProfile& profile) {
-    Mapping mapping{profile, {}, {}, {}, {}, {}};
+    Mapping mapping{profile, {}, {}, {}, {}, {}, {}};
     mapping.names.reserve(profile.frames.size());
     for (const analysis::ProfileFrame& frame : profile.frames) mapping.names.push_back(name_of(frame));
     mapping.below_user.assign(profile.nodes.size(), false);
@@ -186,7 +202,7 @@ std::uint32_t CauseTree::place_of(Mapping& mapping, std::uint32_t base, std::uin
     return child_of(place, name_of(owner_of(stable_function(outermost->function)), module, NameKind::Function));
 }
 
-std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& entry) {
+std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& entry, std::uint64_t noted_ns) {
     std::uint32_t at = 0;
     for (const analysis::ProfileLink& link : entry.links) {
         switch (link.kind) {
@@ -207,6 +223,9 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
                     reason = name_of("[" + mapping.profile.texts[link.reason] + "]", "", NameKind::Blocked);
                 }
                 at = child_of(at, reason);
+                if (noted_ns == 0) break;
+                const analysis::ProfileLink* awaited = &link == &entry.links.back() ? nullptr : &link + 1;
+                waits_.add(at, mapping.kind_of(link), awaited ? mapping.profile.texts[awaited->thread] : "", noted_ns);
             }
         }
     }
@@ -232,7 +251,7 @@ void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile)
     const std::vector<std::uint64_t> times = times_of(profile);
     for (std::size_t i = 0; i < times.size(); ++i) {
         if (times[i] == 0 || was_not_recorded(profile, profile.entries[i])) continue;
-        entries.push_back({end_of(mapping, profile.entries[i]), times[i]});
+        entries.push_back({end_of(mapping, profile.entries[i], run.delayed ? times[i] : 0), times[i]});
         added.recorded_ns += times[i];
     }
     if (added.recorded_ns == 0) return;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/reports/causes.hpp"
+#include "server/reports/wait_notes.hpp"
 
 namespace lagtrap::server::reports {
 
@@ -23,6 +24,7 @@ enum class NameKind : std::uint8_t {
 struct TreeName {
     CauseFrame frame;
     NameKind kind = NameKind::Function;
+    bool of_kernel = false;  // a function of the kernel, where no function of a program called it
 };
 
 // Node 0 is the root. Parents come before their children.
@@ -58,6 +60,7 @@ class CauseTree {
     [[nodiscard]] const std::vector<TreeRun>& runs() const { return runs_; }
     [[nodiscard]] const std::vector<TreeEntry>& entries() const { return entries_; }
     [[nodiscard]] const std::vector<std::string>& texts() const { return texts_; }  // 0 is empty
+    [[nodiscard]] const WaitNotes& waits() const { return waits_; }                 // of delayed runs
     [[nodiscard]] std::uint64_t runs_left_out() const { return runs_left_out_; }
     [[nodiscard]] std::uint64_t paths_cut() const { return paths_cut_; }
 
@@ -69,7 +72,8 @@ class CauseTree {
     std::uint32_t child_of(std::uint32_t node, std::uint32_t name);
     std::uint32_t node_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
     std::uint32_t place_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
-    std::uint32_t end_of(Mapping& mapping, const analysis::ProfileEntry& entry);
+    // Notes the entry's waits with `noted_ns`, unless it is 0.
+    std::uint32_t end_of(Mapping& mapping, const analysis::ProfileEntry& entry, std::uint64_t noted_ns);
     Mapping mapping_of(const analysis::RunProfile& profile);
 
     struct Hash {
@@ -85,6 +89,7 @@ class CauseTree {
     std::unordered_map<std::uint64_t, std::uint32_t, Hash> children_;
     std::vector<TreeRun> runs_;
     std::vector<TreeEntry> entries_;
+    WaitNotes waits_;
     std::vector<std::string> texts_{std::string()};
     std::unordered_map<std::string, std::uint32_t> text_ids_;
     std::size_t name_bytes_ = 0;

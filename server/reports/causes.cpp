@@ -6,9 +6,10 @@
 
 #include <fmt/core.h>
 
-#include "core/digest.hpp"
 #include "core/duration.hpp"
+#include "server/reports/cause_names.hpp"
 #include "server/reports/cause_search.hpp"
+#include "server/reports/cause_title.hpp"
 #include "server/reports/cause_tree.hpp"
 #include "server/reports/cause_weights.hpp"
 #include "server/reports/quantiles.hpp"
@@ -31,7 +32,6 @@ constexpr double one_caller_share = 0.6;  // part of a cause's extra time above 
 constexpr std::size_t min_hosts = 3;
 constexpr std::size_t max_delays = 1000;
 constexpr std::size_t min_affected = 3;  // runs
-constexpr std::size_t max_frames = 64;
 constexpr std::size_t max_builds = 100;
 constexpr std::size_t runs_tested_of_a_host = 20;
 // If this few hosts have delays, each may contribute more runs to the tests.
@@ -49,7 +49,7 @@ struct Candidate {
     std::vector<double> rest_growth;  // by run: growth of the rest of the run; empty if there is almost no rest
     bool one_place = false;           // a wait or a function's own time, not everything a function calls
     double p_value = 1, q_value = 1;
-    std::size_t name_size = 0;                // of the function, with which the title begins
+    CauseParts parts;                         // for the title
     double excess = 0;                        // of its suspects
     std::map<std::uint32_t, double> callers;  // the part under each caller, by its name; 0: several callers or none
     double rank = 0;
@@ -66,9 +66,7 @@ class CauseJudge {
     [[nodiscard]] std::optional<std::string> too_little_data() const;
     [[nodiscard]] std::optional<std::string> no_extra_time(const SearchResult& search) const;
     [[nodiscard]] std::vector<Candidate> candidates_of(const SearchResult& search);
-    std::size_t describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const;
-    void name_caller(Candidate& candidate) const;
-    [[nodiscard]] std::vector<std::uint32_t> first_waits() const;
+    void write_title(Candidate& candidate) const;
     [[nodiscard]] bool is_affected(const Excess& excess, std::uint32_t run) const {
         const double extra = excess.of(run);
         return tree_.runs()[run].delayed && run_extra_[run] > 0 && extra > excess.of_normal_runs() &&
@@ -122,78 +120,31 @@ std::optional<std::string> CauseJudge::no_extra_time(const SearchResult& search)
         cut, weights_.delayed);
 }
 
-// By node: the name of the own thread's wait that contains it; 0 if none does.
-std::vector<std::uint32_t> CauseJudge::first_waits() const {
-    std::vector<std::uint32_t> waits(tree_.nodes().size(), 0);
-    for (std::size_t i = 1; i < waits.size(); ++i) {
-        const TreeNode& node = tree_.nodes()[i];
-        waits[i] = waits[node.parent];
-        if (waits[i] == 0 && tree_.names()[node.name].kind != NameKind::Function) waits[i] = node.name;
-    }
-    return waits;
-}
-
-// Returns the size of the function's name at the start of the title; 0 if there is none.
-std::size_t CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const {
-    const CauseFrame* function = nullptr;
-    bool waited_for = false;  // there is a wait between the function and the run's thread
-    for (std::uint32_t at = suspect.node; at != 0; at = tree_.nodes()[at].parent) {
-        const TreeName& name = tree_.names()[tree_.nodes()[at].name];
-        if (name.kind == NameKind::OnCpu) continue;
-        if (cause.frames.size() < max_frames) cause.frames.push_back(name.frame);
-        if (name.kind != NameKind::Function) {
-            waited_for = function != nullptr;
-        } else if (function == nullptr) {
-            function = &name.frame;
-        }
-    }
-    const TreeName& state = tree_.names()[wait];
-    if (state.kind == NameKind::Blocked) {
-        cause.state = TimeKind::Blocked;
-        cause.reason = state.frame.function.substr(1, state.frame.function.size() - 2);
-    } else if (state.kind == NameKind::Runnable) {
-        cause.state = TimeKind::Runnable;
-    }
-    const std::string state_words = cause.state == TimeKind::Blocked    ? "blocked, " + cause.reason
-                                    : cause.state == TimeKind::Runnable ? "waits for a CPU"
-                                                                        : "on CPU";
-    const std::string name = function == nullptr ? std::string() : function->function;
-    if (name.empty()) {
-        cause.title = state_words;
-    } else if (waited_for) {
-        cause.title = name + ": what runs wait for (" + cause.reason + ")";
-    } else {
-        cause.title = name + ": " + state_words;
-    }
-    std::string identity = waited_for ? "waited for" : "own";
-    for (const std::string& part :
-         {std::string(words_of(cause.state)), cause.reason, name, function == nullptr ? name : function->module}) {
-        identity += '\0' + part;
-    }
-    cause.signature = sha256_of(identity).substr(0, 16);
-    return name.size();
-}
-
-// A helper's name says little if one caller has all its extra time: "spin in parse_page: on CPU".
-void CauseJudge::name_caller(Candidate& candidate) const {
+// A helper's name says little if one caller has all its extra time: "spin, called by parse_page".
+void CauseJudge::write_title(Candidate& candidate) const {
     for (const auto& [caller, excess] : candidate.callers) {
-        if (caller == 0 || candidate.name_size == 0 || excess < one_caller_share * candidate.excess) continue;
-        candidate.cause.title.insert(candidate.name_size, " in " + tree_.names()[caller].frame.function);
-        return;
+        if (caller == 0 || excess < one_caller_share * candidate.excess) continue;
+        candidate.parts.caller = tree_.names()[caller].frame.function;
+        break;
     }
+    candidate.cause.title = title_of(candidate.parts).value_or("");
 }
 
 std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
     // The largest part of a suspect's extra time determines its state.
-    const std::vector<std::uint32_t> waits = first_waits();
-    std::vector<std::map<std::uint32_t, double>> states(search.suspects.size());
+    const std::vector<std::uint32_t> waits = first_waits(tree_);
+    std::vector<std::map<std::uint32_t, double>> states(search.suspects.size());       // by name
+    std::vector<std::map<std::uint32_t, double>> state_nodes(search.suspects.size());  // by node
     for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
         const TreeRun& run = tree_.runs()[i];
         for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
             const TreeEntry& entry = tree_.entries()[at];
             const std::uint32_t suspect = search.suspect_of_node[entry.node];
-            if (suspect == no_suspect || tree_.names()[waits[entry.node]].kind == NameKind::Unknown) continue;
-            states[suspect][waits[entry.node]] += weights_.of_run[i] * static_cast<double>(entry.time_ns);
+            const std::uint32_t name = tree_.nodes()[waits[entry.node]].name;
+            if (suspect == no_suspect || tree_.names()[name].kind == NameKind::Unknown) continue;
+            const double weighted_ns = weights_.of_run[i] * static_cast<double>(entry.time_ns);
+            states[suspect][name] += weighted_ns;
+            state_nodes[suspect][waits[entry.node]] += weighted_ns;
         }
     }
     std::vector<Candidate> candidates;
@@ -201,11 +152,9 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
     std::vector<std::size_t> candidate_of(search.suspects.size());
     std::vector<double> most(search.suspects.size(), 0);
     for (std::uint32_t i = 0; i < search.suspects.size(); ++i) {
-        const auto largest = std::max_element(states[i].begin(), states[i].end(),
-                                              [](const auto& a, const auto& b) { return a.second < b.second; });
         Candidate candidate;
-        candidate.name_size =
-            describe(search.suspects[i], largest == states[i].end() ? 0 : largest->first, candidate.cause);
+        const std::uint32_t wait = largest_state(tree_, states[i], state_nodes[i]);
+        candidate.parts = describe(tree_, search.suspects[i], wait, candidate.cause);
         const auto [place, added] = by_signature.try_emplace(candidate.cause.signature, candidates.size());
         candidate_of[i] = place->second;
         if (added) {
@@ -214,6 +163,7 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
             candidates.push_back(std::move(candidate));
         } else if (search.suspects[i].excess > most[place->second]) {
             candidates[place->second].cause.frames = candidate.cause.frames;
+            candidates[place->second].parts = candidate.parts;
         }
         Candidate& whole = candidates[place->second];
         whole.by_share |= search.suspects[i].by_share;
@@ -222,7 +172,7 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
         whole.callers[tree_.nodes()[search.suspects[i].caller].name] += search.suspects[i].excess;
         most[place->second] = std::max(most[place->second], search.suspects[i].excess);
     }
-    for (Candidate& candidate : candidates) name_caller(candidate);
+    for (Candidate& candidate : candidates) write_title(candidate);
     // By suspect: the candidates that contain it, including its own.
     std::vector<std::set<std::size_t>> around(search.suspects.size());
     for (std::uint32_t i = 0; i < search.suspects.size(); ++i) {
@@ -565,12 +515,19 @@ CauseReport CauseJudge::report() {
     std::erase_if(candidates, [&](const Candidate& candidate) {
         return candidate.rank <= 0 || candidate.cause.affected_runs < std::min(min_affected, options_.min_runs);
     });
+    const std::size_t nameless =
+        std::erase_if(candidates, [](const Candidate& candidate) { return candidate.cause.title.empty(); });
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
     if (candidates.size() > options_.max_causes) candidates.resize(options_.max_causes);
     share_out(candidates, report);
     for (Candidate& candidate : candidates) report.causes.push_back(std::move(candidate.cause));
     if (!report.causes.empty()) return report;
+    if (nameless > 0) {
+        report.silent_because =
+            "Delayed runs were blocked longer than normal ones, but neither the reason nor the place is known.";
+        return report;
+    }
     report.silent_because =
         as_before.empty()
             ? "No function takes significantly more time in delayed runs than in normal ones."

@@ -119,7 +119,7 @@ def what_is_rare_is_no_cause():
     with recorded("20ms", "400ms", lambda host: [slow(kind) for kind in kinds[host]]) as told:
         check(told["delayed_runs"] >= 6 and told["normal_runs"] >= 50, f"{told['delayed_runs']}, {told['normal_runs']} runs")
         # A machine busy with other work is a true cause of all of them.
-        named = [cause["title"] for cause in told["causes"] if cause["title"] != "waits for a CPU"]
+        named = [cause["title"] for cause in told["causes"] if cause["title"] != "Waits for a CPU"]
         check(not named, f"{named}")
         check(told["unexplained_share"] > 0.5, f"{told['unexplained_share']} is unexplained")
 

@@ -24,7 +24,7 @@ class ProfileBuilder {
             const auto [frame, is_new] =
                 frames_.try_emplace(function, static_cast<std::uint32_t>(profile_.frames.size()));
             if (is_new) {
-                const bool library = function.starts_with("libc_");
+                const bool library = function.starts_with("libc_") || function.starts_with("pthread_");
                 profile_.frames.push_back({function, library ? "/usr/lib/libc.so.6" : "/usr/bin/app-2.1", false});
             }
             const auto [known, added] =
@@ -208,7 +208,7 @@ class Simulator {
     }
     void lock(ProfileBuilder& builder, double extra_ns) {
         Stack stack = in_handler();
-        stack.insert(stack.end(), {"take_lock", "libc_pthread_mutex_lock"});
+        stack.insert(stack.end(), {"take_lock", "pthread_mutex_lock"});
         const std::uint32_t thread = builder.text("worker-" + std::to_string(below(64)));
         builder.add(extra_ns, {{TimeKind::Blocked, builder.text("lock (futex)"), 0, builder.node(stack)},
                                {TimeKind::OnCpu, 0, thread, builder.node({"run_worker", "planted_compaction"})}});
@@ -251,8 +251,9 @@ bool tells_the_truth(const server::reports::CauseReport& report, Plant plant) {
     if (report.causes.size() < functions.size()) return false;
     return std::all_of(functions.begin(), functions.end(), [&](const std::string& function) {
         const auto named = report.causes.begin() + static_cast<std::ptrdiff_t>(functions.size());
-        return std::any_of(report.causes.begin(), named,
-                           [&](const server::reports::Cause& cause) { return cause.title.starts_with(function); });
+        return std::any_of(report.causes.begin(), named, [&](const server::reports::Cause& cause) {
+            return cause.title.find(" in " + function) != std::string::npos;
+        });
     });
 }
 
