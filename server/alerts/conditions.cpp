@@ -1,6 +1,7 @@
 #include "server/alerts/conditions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <boost/json.hpp>
@@ -107,6 +108,24 @@ Result<std::vector<Finding>> look_at_events(Store& store, const Rule& rule, std:
     return found;
 }
 
+std::string level_text(const reports::EventTrend& trend, reports::Figure figure, double value) {
+    if (figure != reports::Figure::Delays) return format_duration_ns(static_cast<std::uint64_t>(value));
+    return trend.runs_recorded ? fmt::format("{:.2g} %", value * 100) : fmt::format("{:.2g} per hour", value);
+}
+
+Result<std::vector<Finding>> look_at_trends(Store& store, const Rule& rule, std::uint64_t now_ns) {
+    Filter filter;
+    if (!rule.event.empty()) filter.event = rule.event;
+    TRY_ASSIGN(const reports::TrendSpan span, reports::trend_span(filter, now_ns));
+    std::vector<reports::EventTrend> trends;
+    TRY(store.activity(reports::activity_question(std::move(filter), span), [&](EventActivity&& activity) {
+        trends.push_back(reports::trend_of(activity, span));
+        return success();
+    }));
+    reports::judge_trends(trends);
+    return judge_worsening(trends, now_ns);
+}
+
 Result<std::vector<Finding>> look_at_losses(Store& store, const Rule& rule, std::uint64_t now_ns) {
     Filter filter;
     const std::uint64_t to_ns = (now_ns / hour_length_ns + 1) * hour_length_ns;
@@ -132,6 +151,7 @@ Result<std::vector<Finding>> look_everywhere(Store& store, const Rule& rule, std
             return judge_silence(rule, signs, now_ns);
         }
         case Condition::RunsLost: return look_at_losses(store, rule, now_ns);
+        case Condition::GotWorse: return look_at_trends(store, rule, now_ns);
     }
     return std::vector<Finding>();
 }
@@ -202,6 +222,26 @@ std::vector<Finding> judge_causes(const Rule& rule, const std::vector<CauseRecor
         if (cause.status != (back ? CauseStatus::Regressed : CauseStatus::New)) continue;
         if ((back ? cause.regressed_realtime_ns : cause.noticed_realtime_ns) < from_ns) continue;
         found.push_back(cause_finding(cause, back));
+    }
+    return found;
+}
+
+std::vector<Finding> judge_worsening(const std::vector<reports::EventTrend>& trends, std::uint64_t now_ns) {
+    constexpr std::array names{"p50", "p99", "delays"};  // by reports::Figure
+    std::vector<Finding> found;
+    for (const reports::EventTrend& trend : trends) {
+        if (trend.verdict != reports::Verdict::Worse || !trend.lasting) continue;
+        const reports::Step& step = trend.lasting->step;
+        if (step.from_ns + news_lasts_ns < now_ns) continue;
+        const std::string build = trend.lasting->build.empty() ? "" : ", with build " + trend.lasting->build;
+        Facts facts;
+        facts.title =
+            fmt::format("{} got worse at {} UTC{}: {} {}, before {}.", trend.event,
+                        format_utc(step.from_ns).substr(0, 16), build, names.at(static_cast<std::size_t>(step.figure)),
+                        level_text(trend, step.figure, step.after), level_text(trend, step.figure, step.before));
+        facts.event = trend.event;
+        facts.path = event_path(trend.event);
+        found.push_back(finding_of("worse " + trend.event, std::move(facts)));
     }
     return found;
 }

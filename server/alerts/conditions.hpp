@@ -8,6 +8,7 @@
 
 #include "core/result.hpp"
 #include "server/alerts/rule.hpp"
+#include "server/reports/event_trend.hpp"
 #include "server/store/store.hpp"
 
 namespace lagtrap::server {
@@ -46,6 +47,9 @@ struct Stretch {
 // Causes that are new, or came back, since the rule exists.
 [[nodiscard]] std::vector<Finding> judge_causes(const Rule& rule, const std::vector<CauseRecord>& causes,
                                                 std::uint64_t since_ns, std::uint64_t now_ns);
+// Events with a lasting change for the worse that is at most as old as `news_lasts_ns`.
+[[nodiscard]] std::vector<Finding> judge_worsening(const std::vector<reports::EventTrend>& trends,
+                                                   std::uint64_t now_ns);
 [[nodiscard]] std::vector<Finding> judge_silence(const Rule& rule, const std::vector<RuleStore::HostSign>& signs,
                                                  std::uint64_t now_ns);
 [[nodiscard]] std::vector<Finding> judge_losses(const Rule& rule, const Losses& losses);

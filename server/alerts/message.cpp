@@ -90,6 +90,7 @@ std::string alert_name(const Message& message) {
         case Condition::DelayShare: return "LagtrapDelayShare";
         case Condition::HostSilent: return "LagtrapHostSilent";
         case Condition::RunsLost: return "LagtrapRunsLost";
+        case Condition::GotWorse: return "LagtrapGotWorse";
     }
     return "Lagtrap";
 }

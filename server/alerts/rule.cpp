@@ -14,8 +14,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 6> condition_names{"new_cause",   "cause_came_back", "p99",
-                                                          "delay_share", "host_silent",     "runs_lost"};
+constexpr std::array<std::string_view, 7> condition_names{"new_cause",   "cause_came_back", "p99",      "delay_share",
+                                                          "host_silent", "runs_lost",       "got_worse"};
 constexpr std::array<std::string_view, 4> way_names{"webhook", "email", "slack", "alertmanager"};
 
 constexpr std::uint64_t minute_ns = 60ULL * 1'000'000'000ULL;
@@ -31,7 +31,7 @@ struct Member {
     std::string_view goes_with;
 };
 constexpr std::array members{
-    Member{"event", "new_cause cause_came_back p99 delay_share"},
+    Member{"event", "new_cause cause_came_back p99 delay_share got_worse"},
     Member{"host", "host_silent runs_lost"},
     Member{"over_ns", "p99"},
     Member{"over_share", "delay_share"},

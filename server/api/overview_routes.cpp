@@ -43,13 +43,7 @@ std::variant<Asked, Refusal> read_asked(const Route& route, const std::string& e
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return *wrong;
     auto span = reports::trend_span(std::get<Filter>(filter), ClockSnapshot::take().realtime_ns);
     if (!span) return Refusal{400, span.error().message};
-    Asked asked{{}, *span};
-    asked.question.filter = std::move(std::get<Filter>(filter));
-    asked.question.filter.from_ns = asked.span.before_ns;
-    asked.question.filter.to_ns = asked.span.to_ns;
-    asked.question.unit = asked.span.unit;
-    asked.question.hosts_from_ns = asked.span.from_ns;
-    asked.question.hourly_from_ns = asked.span.hours_from_ns;
+    Asked asked{reports::activity_question(std::move(std::get<Filter>(filter)), *span), *span};
     asked.question.search = std::string(route.parameter("search").value_or(""));
     return asked;
 }

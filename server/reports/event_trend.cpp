@@ -237,6 +237,17 @@ Result<TrendSpan> trend_span(const Filter& filter, std::uint64_t now_ns) {
     return span;
 }
 
+ActivityQuestion activity_question(Filter filter, const TrendSpan& span) {
+    ActivityQuestion question;
+    question.filter = std::move(filter);
+    question.filter.from_ns = span.before_ns;
+    question.filter.to_ns = span.to_ns;
+    question.unit = span.unit;
+    question.hosts_from_ns = span.from_ns;
+    question.hourly_from_ns = span.hours_from_ns;
+    return question;
+}
+
 EventTrend trend_of(const EventActivity& activity, const TrendSpan& span) {
     const TrendStretch before = stretch_of(activity, span.before_ns, span.from_ns);
     const TrendStretch now = stretch_of(activity, span.from_ns, span.to_ns);

@@ -32,6 +32,9 @@ struct TrendSpan {
 // 400 days.
 [[nodiscard]] Result<TrendSpan> trend_span(const Filter& filter, std::uint64_t now_ns);
 
+// What trend_of() needs of the events that `filter` selects; its times are ignored.
+[[nodiscard]] ActivityQuestion activity_question(Filter filter, const TrendSpan& span);
+
 struct TrendUnit {
     std::uint64_t from_ns = 0;
     std::uint64_t runs = 0, delays = 0;

@@ -126,10 +126,15 @@ test("who should fix it: the cause's owner, build and hosts in one click", async
   await done();
 });
 
-test("tell me: a rule's form is one click away", async () => {
-  const { page, click, done } = await begin();
-  await click(page.getByRole("link", { name: "Alerts", exact: true }));
-  await page.getByLabel("Condition").waitFor();
+test("tell me: a rule's form, filled in for the event, is one click away", async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(card(page).getByRole("link", { name: "Alert me" }));
+  const form = page.getByRole("form", { name: "Create rule" });
+  await form.waitFor();
+  await page.waitForFunction((event) => document.querySelector('select[name="event"]')?.value === event, world.worse.event);
+  assert.equal(await form.getByLabel("Condition").inputValue(), "got_worse");
+  assert.equal(await form.getByLabel("Name", { exact: true }).inputValue(), `${world.worse.event} got worse`);
+  assert.equal(clicks(), 1);
   await done();
 });
 

@@ -48,7 +48,7 @@ function Page({ session }: { session: Session }) {
     case "accounts": return <Accounts session={session} />;
     case "audit": return <Audit session={session} place={place} />;
     case "compare": return <ComparePage place={place} />;
-    case "rules": return <Rules session={session} />;
+    case "rules": return <Rules session={session} place={place} />;
     case "rule": return <RulePage key={route.id} id={route.id} session={session} />;
     case "missing":
       return (

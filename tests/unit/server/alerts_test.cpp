@@ -18,6 +18,7 @@ namespace json = boost::json;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
 
 constexpr std::uint64_t second_ns = 1'000'000'000ULL;
 constexpr std::uint64_t minute_ns = 60 * second_ns;
@@ -165,6 +166,32 @@ TEST(Judging, SharesOfDelays) {
     rule.factor = 2;
     EXPECT_FALSE(judge(rule, "e", stretch(1000, 20, 1), stretch(1000, 10, 1)).has_value());
     EXPECT_TRUE(judge(rule, "e", stretch(1000, 21, 1), stretch(1000, 10, 1)).has_value());
+}
+
+TEST(Judging, EventsThatGotWorseWithinAWeek) {
+    reports::EventTrend trend;
+    trend.event = "checkout";
+    trend.runs_recorded = true;
+    trend.verdict = reports::Verdict::Worse;
+    trend.lasting = reports::LastingChange{{reports::Figure::Delays, midnight_ns, 0.018, 0.036, 0}, "v1.1", true};
+    const std::uint64_t now_ns = midnight_ns + 5 * hour_ns;
+    const auto found = judge_worsening({trend}, now_ns);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].subject, "worse checkout");
+    const Facts facts = Facts::parse(found[0].facts);
+    EXPECT_THAT(facts.title, StartsWith("checkout got worse at "));
+    EXPECT_THAT(facts.title, HasSubstr(" UTC, with build v1.1: delays 3.6 %, before 1.8 %."));
+    EXPECT_EQ(facts.path, "/event/checkout?span=24h");
+    EXPECT_THAT(judge_worsening({trend}, now_ns + 7 * 24 * hour_ns), SizeIs(0)) << "a week later it is no news";
+    reports::EventTrend slower = trend;
+    slower.lasting = reports::LastingChange{{reports::Figure::P99, midnight_ns, 2e6, 5e6, 0}, "", false};
+    EXPECT_THAT(Facts::parse(judge_worsening({slower}, now_ns).at(0).facts).title,
+                HasSubstr(" UTC: p99 5.00 ms, before 2.00 ms."));
+    trend.verdict = reports::Verdict::Better;
+    EXPECT_THAT(judge_worsening({trend}, now_ns), SizeIs(0));
+    trend.verdict = reports::Verdict::Worse;
+    trend.lasting.reset();
+    EXPECT_THAT(judge_worsening({trend}, now_ns), SizeIs(0)) << "not a change of level";
 }
 
 CauseRecord cause_of(std::uint64_t id, CauseStatus status, std::uint64_t noticed_ns) {

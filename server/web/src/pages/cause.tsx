@@ -10,6 +10,7 @@ import { HandOver } from "../hand_over";
 import { useGet } from "../load";
 import { stateName } from "../names";
 import { CauseStatusTag, CauseTitle, Empty, Failure, Figure, FunctionName, Ready, Scroll, Section, Time, Title } from "../parts";
+import { causeRuleAddress } from "./rule_form";
 import type { CauseCount, CauseLife, CauseRecord, Choices, Session } from "../types";
 
 interface CauseRecords {
@@ -72,6 +73,7 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
       <div class="title-row">
         <Title text={cause.title}><CauseTitle title={cause.title} /></Title>
         <div class="title-links">
+          {session.role === "admin" && <a href={causeRuleAddress(cause.event)} title="When it is resolved and comes back">Alert me</a>}
           <HandOver />
         </div>
       </div>

@@ -15,6 +15,7 @@ import { ChangeSection, changeAround, newCauses, useChange } from "./event_chang
 import { DelaysOnly } from "./event_delays";
 import { Runs } from "./event_runs";
 import { SplitSection } from "./event_split";
+import { worseRuleAddress } from "./rule_form";
 import { TrendSection, TrendVerdict, useTrend } from "./event_trend";
 import { TimeShiftSection } from "./time_shift";
 
@@ -55,6 +56,7 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
         <Title text={event} />
         <div class="title-links">
           {around ? <CompareChange event={event} change={around} filters={filters} /> : <a href={compareAddress(event, filters)}>Compare two sets</a>}
+          {session.role === "admin" && <a href={worseRuleAddress(event)}>Alert me</a>}
           <HandOver />
           <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>Bundles of this event</a>
         </div>

@@ -42,7 +42,7 @@ export function Overview({ place, session }: { place: Place; session: Session })
         {(data) => (
           <>
             <Lost losses={data.lost} />
-            {data.events.length === 0 ? <NothingHere filters={filters} session={session} /> : <Ranking data={data} filters={filters} order={order} />}
+            {data.events.length === 0 ? <NothingHere filters={filters} session={session} /> : <Ranking data={data} filters={filters} order={order} session={session} />}
           </>
         )}
       </Ready>
@@ -62,7 +62,7 @@ function NothingHere({ filters, session }: { filters: Filters; session: Session 
 
 const cards_shown = 12;
 
-function Ranking({ data, filters, order }: { data: OverviewAnswer; filters: Filters; order: string }) {
+function Ranking({ data, filters, order, session }: { data: OverviewAnswer; filters: Filters; order: string; session: Session }) {
   const all_worse = data.events.filter((event) => event.verdict === "worse");
   const worse = [...all_worse].sort((a, b) => (b.factor ?? Infinity) - (a.factor ?? Infinity)).slice(0, cards_shown);
   const others = data.events.filter((event) => !worse.includes(event));
@@ -75,7 +75,7 @@ function Ranking({ data, filters, order }: { data: OverviewAnswer; filters: Filt
           {formatMoment(data.from_ns)} to {formatMoment(data.to_ns)}, compared with the {periodWords(data)} before; bold = significant.
         </span>
       </p>
-      {worse.length > 0 && <Regressions events={worse} split={split} filters={filters} />}
+      {worse.length > 0 && <Regressions events={worse} split={split} filters={filters} session={session} />}
       {others.length > 0 && (
         <table class="list ranking">
           <thead>

@@ -4,20 +4,21 @@ import { type Filters, eventAddress } from "../filters";
 import { formatMoment, formatShare } from "../format";
 import { useGet } from "../load";
 import { CauseTitle } from "../parts";
-import type { CauseLife, CauseRecord, Change, DelayList, OverviewAnswer } from "../types";
+import type { CauseLife, CauseRecord, Change, DelayList, OverviewAnswer, Session } from "../types";
 import { VerdictSentence, VerdictTag, levelChangeText, partsText } from "../verdict";
 import { BuildName } from "../builds";
 import { exampleAddress } from "./causes";
 import { CompareChange } from "./compare_sets";
 import { changeAround, useChange } from "./event_change";
+import { worseRuleAddress } from "./rule_form";
 
 type OverviewEvent = OverviewAnswer["events"][number];
 
-export function Regressions({ events, split, filters }: { events: OverviewEvent[]; split: number; filters: Filters }) {
-  return <div class="regressions">{events.map((event) => <Regression key={event.event} trend={event} split={split} filters={filters} />)}</div>;
+export function Regressions({ events, split, filters, session }: { events: OverviewEvent[]; split: number; filters: Filters; session: Session }) {
+  return <div class="regressions">{events.map((event) => <Regression key={event.event} trend={event} split={split} filters={filters} session={session} />)}</div>;
 }
 
-function Regression({ trend, split, filters }: { trend: OverviewEvent; split: number; filters: Filters }) {
+function Regression({ trend, split, filters, session }: { trend: OverviewEvent; split: number; filters: Filters; session: Session }) {
   const { lasting, units } = trend;
   const change = useChange(trend.event, filters);
   const around = changeAround(change);
@@ -34,6 +35,7 @@ function Regression({ trend, split, filters }: { trend: OverviewEvent; split: nu
       <p class="regression-links">
         {around && <CompareChange event={trend.event} change={around} filters={filters} />}
         <TypicalDelay event={trend.event} cause={causeOf(trend, change)} from_ns={lasting?.from_ns ?? null} />
+        {session.role === "admin" && <a href={worseRuleAddress(trend.event)}>Alert me</a>}
       </p>
     </article>
   );

@@ -9,6 +9,7 @@ import type { Choices, EventList, NewRule, Rule, RuleCondition, RuleWay } from "
 export const way_names: Record<RuleWay, string> = { webhook: "webhook", email: "e-mail", slack: "Slack", alertmanager: "Alertmanager" };
 
 const conditions: [RuleCondition, string][] = [
+  ["got_worse", "An event got worse"],
   ["new_cause", "A new cause of delays is found"],
   ["cause_came_back", "A resolved cause comes back"],
   ["p99", "The p99 of an event is too high"],
@@ -16,6 +17,7 @@ const conditions: [RuleCondition, string][] = [
   ["host_silent", "A host stops sending"],
   ["runs_lost", "Runs are lost on a host"],
 ];
+const longest_rule_name = 64;
 const addresses: Record<RuleWay, [label: string, placeholder: string]> = {
   webhook: ["Address", "https://example.org/hook"],
   email: ["SMTP server", "smtp://mail.example.org:587"],
@@ -69,8 +71,32 @@ function ruleOf(fields: Fields, enabled: boolean, tell_ends: boolean): NewRule {
   return { ...rule, tell_ends };
 }
 
-export function RuleForm({ rule, button, onSend }: { rule?: Rule; button: string; onSend: (rule: NewRule) => Promise<void> }) {
-  const [fields, setFields] = useState(() => fieldsOf(rule));
+// Addresses that open the form of a new rule with some of its fields filled in.
+export function worseRuleAddress(event: string): string {
+  return newRuleAddress({ name: `${event} got worse`, condition: "got_worse", event });
+}
+export function causeRuleAddress(event: string): string {
+  return newRuleAddress({ name: `A cause of ${event} came back`, condition: "cause_came_back", event });
+}
+function newRuleAddress(fields: Filled): string {
+  return `/rules?${new URLSearchParams({ ...fields, name: fields.name.slice(0, longest_rule_name) })}`;
+}
+
+interface Filled {
+  name: string;
+  condition: RuleCondition;
+  event: string;
+}
+
+// Ignores conditions that do not exist, because an address is untrusted text.
+export function filledFields(query: URLSearchParams): Filled | null {
+  const condition = conditions.find(([name]) => name === query.get("condition"));
+  if (!condition) return null;
+  return { name: (query.get("name") ?? "").slice(0, longest_rule_name), condition: condition[0], event: (query.get("event") ?? "").slice(0, 256) };
+}
+
+export function RuleForm({ rule, filled, button, onSend }: { rule?: Rule; filled?: Filled | null; button: string; onSend: (rule: NewRule) => Promise<void> }) {
+  const [fields, setFields] = useState(() => ({ ...fieldsOf(rule), ...filled }));
   const [enabled, setEnabled] = useState(rule?.enabled ?? true);
   const [ends, setEnds] = useState(rule?.tell_ends ?? false);
   const [problem, setProblem] = useState<ApiError | null>(null);
@@ -100,7 +126,7 @@ export function RuleForm({ rule, button, onSend }: { rule?: Rule; button: string
     <form onSubmit={(event) => void submit(event)} aria-label={button}>
       {problem && <Failure error={problem} />}
       <Group title="Condition">
-        <label class="field"><span>Name</span><input name="name" required maxLength={64} value={fields.name} onInput={change("name")} /></label>
+        <label class="field"><span>Name</span><input name="name" required maxLength={longest_rule_name} value={fields.name} onInput={change("name")} /></label>
         <label class="field"><span>Condition</span>
           <select name="condition" value={fields.condition} onChange={change("condition")}>{conditions.map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
         </label>

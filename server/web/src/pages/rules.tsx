@@ -4,9 +4,9 @@ import { ApiError, send } from "../api";
 import { formatCount, formatDuration, formatShare, plural } from "../format";
 import { useGet } from "../load";
 import { Confirm, Empty, Failure, Ready, Scroll, Section, Time, Title } from "../parts";
-import { navigate } from "../router";
+import { type Place, navigate } from "../router";
 import type { MadeRule, Rule, RuleDetail, RuleMessage, Session } from "../types";
-import { RuleForm, way_names } from "./rule_form";
+import { RuleForm, filledFields, way_names } from "./rule_form";
 
 function OnlyAdmins({ session }: { session: Session }) {
   return <Empty title="Only admins may see alerts."><p>You are signed in as {session.account} (role: {session.role}). Ask an admin of this server.</p></Empty>;
@@ -18,6 +18,7 @@ export function conditionText(rule: Rule): string {
   const host = rule.host === null ? "any host" : rule.host;
   const hours = plural(rule.hours ?? 2, "hour");
   switch (rule.condition) {
+    case "got_worse": return `${event} got worse`;
     case "new_cause": return `a new cause of delays of ${event}`;
     case "cause_came_back": return `a resolved cause of delays of ${event} came back`;
     case "p99": return `p99 of ${event} over ${hours} above ${rule.over_ns != null ? formatDuration(rule.over_ns) : `${rule.factor} times that of the week before`}`;
@@ -36,10 +37,22 @@ function RuleState({ rule }: { rule: Rule }) {
   return <><span class="state">on</span> checked <Time ns={state.looked_ns} age /></>;
 }
 
-export function Rules({ session }: { session: Session }) {
+export function Rules({ session, place }: { session: Session; place: Place }) {
   const admin = session.role === "admin";
+  const filled = filledFields(place.query);
   const list = useGet<{ rules: Rule[] }>(admin ? "/api/v1/rules" : null);
   const [made, setMade] = useState<MadeRule | null>(null);
+  const form = (
+    <Section title="New rule">
+      <RuleForm
+        key={place.key} filled={filled} button="Create rule"
+        onSend={async (rule) => {
+          setMade(await send<MadeRule>("POST", "/api/v1/rules", rule));
+          list.reload();
+        }}
+      />
+    </Section>
+  );
   return (
     <main id="main">
       <Title text="Alerts" />
@@ -52,10 +65,11 @@ export function Rules({ session }: { session: Session }) {
               <p>Next, <a href={`/rule/${made.id}`}>send a test</a>. <button type="button" onClick={() => setMade(null)}>I copied it</button></p>
             </div>
           )}
+          {filled && form}
           <Section title="Alert rules">
             <Ready of={list}>
               {(data) => data.rules.length === 0 ? (
-                <Empty title="No alert rules yet."><p>Create one below. The server then notifies you by webhook, e-mail, Slack or Alertmanager.</p></Empty>
+                <Empty title="No alert rules yet."><p>Create one with the form. The server then notifies you by webhook, e-mail, Slack or Alertmanager.</p></Empty>
               ) : (
                 <Scroll label="List of rules">
                   <table class="list" data-testid="rules">
@@ -77,15 +91,7 @@ export function Rules({ session }: { session: Session }) {
               )}
             </Ready>
           </Section>
-          <Section title="New rule">
-            <RuleForm
-              button="Create rule"
-              onSend={async (rule) => {
-                setMade(await send<MadeRule>("POST", "/api/v1/rules", rule));
-                list.reload();
-              }}
-            />
-          </Section>
+          {!filled && form}
         </>
       )}
     </main>
