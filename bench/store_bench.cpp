@@ -70,7 +70,7 @@ trace::RunBatch make_batch(std::uint64_t number, std::uint64_t begin_ns, std::ui
 
 void add(Store& store, std::uint64_t number, const trace::RunBatch& batch) {
     const Receipt receipt{sha256_of("batch " + std::to_string(number)), 500'000, first_ns + days * day_ns, "bench"};
-    must(store.add_batch(receipt, batch));
+    must(store.batches().add_batch(receipt, batch));
 }
 
 int write(const std::string& where, std::uint64_t runs, unsigned threads) {
@@ -78,7 +78,7 @@ int write(const std::string& where, std::uint64_t runs, unsigned threads) {
     const std::uint64_t batches = std::max<std::uint64_t>(runs / runs_a_batch, threads);
     std::vector<trace::RunBatch> made;
     for (std::uint64_t i = 0; i < batches; ++i) made.push_back(make_batch(i, first_ns + i * 60'000 * ms, 60'000 * ms));
-    if (const auto ready = store->maintain(first_ns); !ready) return 1;
+    if (const auto ready = store->upkeep().maintain(first_ns); !ready) return 1;
     std::atomic<std::uint64_t> next{0};
     const auto begin = Clock::now();
     std::vector<std::thread> writers;
@@ -111,7 +111,7 @@ int page(const std::string& where, std::uint64_t runs) {
     auto store = must(open_store(where));
     const std::uint64_t batches = runs / runs_a_batch, span_ns = days * day_ns / batches;
     const auto begin = Clock::now();
-    for (std::uint64_t i = must(store->size()).runs / runs_a_batch; i < batches; ++i)
+    for (std::uint64_t i = must(store->upkeep().size()).runs / runs_a_batch; i < batches; ++i)
         add(*store, i, make_batch(i, first_ns + i * span_ns, span_ns));
     std::fprintf(stderr, "filled in %.0f s\n", seconds_since(begin));
     store.reset();
@@ -124,8 +124,8 @@ int page(const std::string& where, std::uint64_t runs) {
     range.from_ns = first_ns + 3 * day_ns + 12'345 * ms;
     range.to_ns = first_ns + 17 * day_ns + 777 * ms;
     const auto first = Clock::now();
-    const auto summary = must(store->summary(filter));
-    const auto newest = must(store->runs(filter, RunOrder::Newest, 1000, {}));
+    const auto summary = must(store->everything().summaries().summary(filter));
+    const auto newest = must(store->everything().runs().list(filter, RunOrder::Newest, 1000, {}));
     const double first_answer_ms = seconds_since(first) * 1000;
     if (summary.counts.records == 0 || newest.runs.size() != 1000) return 1;
     std::printf("{\"runs\": %llu, \"first_answer_ms\": %.1f,", static_cast<unsigned long long>(runs), first_answer_ms);
@@ -133,17 +133,17 @@ int page(const std::string& where, std::uint64_t runs) {
         std::fprintf(stderr, "%s:\n", name);
         std::printf(" \"%s_ms\": %.1f%s", name, milliseconds(ask), last ? "}\n" : ",");
     };
-    measure("summary", [&] { must(store->summary(filter)); });
-    measure("newest", [&] { must(store->runs(filter, RunOrder::Newest, 1000, {})); });
-    measure("slowest", [&] { must(store->runs(filter, RunOrder::Slowest, 1000, {})); });
-    measure("range_summary", [&] { must(store->summary(range)); });
-    measure("range_slowest", [&] { must(store->runs(range, RunOrder::Slowest, 1000, {})); });
-    measure("host_summary", [&] { must(store->summary(host)); });
-    measure("host_newest", [&] { must(store->runs(host, RunOrder::Newest, 1000, {})); });
-    measure("events", [&] { must(store->events({}, "", 1000, {})); });
-    measure("choices", [&] { must(store->choices("event 3")); });
+    measure("summary", [&] { must(store->everything().summaries().summary(filter)); });
+    measure("newest", [&] { must(store->everything().runs().list(filter, RunOrder::Newest, 1000, {})); });
+    measure("slowest", [&] { must(store->everything().runs().list(filter, RunOrder::Slowest, 1000, {})); });
+    measure("range_summary", [&] { must(store->everything().summaries().summary(range)); });
+    measure("range_slowest", [&] { must(store->everything().runs().list(range, RunOrder::Slowest, 1000, {})); });
+    measure("host_summary", [&] { must(store->everything().summaries().summary(host)); });
+    measure("host_newest", [&] { must(store->everything().runs().list(host, RunOrder::Newest, 1000, {})); });
+    measure("events", [&] { must(store->everything().events().list({}, "", 1000, {})); });
+    measure("choices", [&] { must(store->everything().choices().of_event("event 3")); });
     measure(
-        "stage_stacks", [&] { must(store->stage_stacks(filter, "stage 2", 20'000)); }, true);
+        "stage_stacks", [&] { must(store->everything().runs().stage_stacks(filter, "stage 2", 20'000)); }, true);
     return 0;
 }
 

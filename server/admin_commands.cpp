@@ -77,14 +77,14 @@ Result<std::string> ask_hash(const std::string& name) {
 }
 
 Result<Account> account_of(Store& store, const std::string& name) {
-    TRY_ASSIGN(auto account, store.find_account(name));
+    TRY_ASSIGN(auto account, store.accounts().find_account(name));
     if (!account) return make_error(ErrorKind::NotFound, "no account \"" + printable(name) + "\"");
     return std::move(*account);
 }
 
 Status keep_an_admin(Store& store, const Account& account) {
     if (account.role != Role::Admin) return success();
-    TRY_ASSIGN(const auto accounts, store.accounts());
+    TRY_ASSIGN(const auto accounts, store.accounts().list());
     const auto admins = std::count_if(accounts.begin(), accounts.end(),
                                       [](const Account& a) { return a.role == Role::Admin && !a.disabled; });
     if (admins > 1) return success();
@@ -99,7 +99,7 @@ Status note(Store& store, const char* action, const std::string& object, const s
     entry.action = action;
     entry.object = object;
     entry.detail = detail;
-    return store.add_audit(entry);
+    return store.audit().add_audit(entry);
 }
 
 std::string time_or(std::optional<std::uint64_t> realtime_ns, const char* otherwise) {
@@ -107,7 +107,7 @@ std::string time_or(std::optional<std::uint64_t> realtime_ns, const char* otherw
 }
 
 Result<std::string> find_build(Store& store, const std::string& beginning) {
-    TRY_ASSIGN(const Choices choices, store.choices({}));
+    TRY_ASSIGN(const Choices choices, store.everything().choices().of_event({}));
     std::vector<std::string> found;
     for (const std::string& build : choices.builds) {
         if (build == beginning) return build;
@@ -135,7 +135,7 @@ std::string patterns_of(const Team& team) {
 }
 
 Status warn_without_accounts(Store& store) {
-    TRY_ASSIGN(const auto accounts, store.accounts());
+    TRY_ASSIGN(const auto accounts, store.accounts().list());
     if (accounts.empty())
         fmt::print(stderr,
                    "With a token, pages and API require signing in, and there are no accounts yet. Create one with:\n"
@@ -150,14 +150,14 @@ Status add_user(Store& store, const std::string& name, const std::string& role) 
     TRY_ASSIGN(const Role parsed, parse_role(role));
     TRY_ASSIGN(const std::string hash, ask_hash(name));
     const Account account{name, parsed, hash, ClockSnapshot::take().realtime_ns, false};
-    TRY_ASSIGN(const AddOutcome added, store.add_account(account));
+    TRY_ASSIGN(const AddOutcome added, store.accounts().add_account(account));
     if (added == AddOutcome::Already) return make_error(ErrorKind::Invalid, "account \"" + name + "\" already exists");
     fmt::print("added {} as {}\n", name, role_name(parsed));
     return note(store, "add account", name, role_name(parsed));
 }
 
 Status list_users(Store& store) {
-    TRY_ASSIGN(const auto accounts, store.accounts());
+    TRY_ASSIGN(const auto accounts, store.accounts().list());
     for (const Account& account : accounts)
         fmt::print("{:<24} {:<9} since {}{}\n", account.name, role_name(account.role),
                    time_or(account.created_realtime_ns, ""), account.disabled ? ", disabled" : "");
@@ -168,7 +168,7 @@ Status list_users(Store& store) {
 Status remove_user(Store& store, const std::string& name) {
     TRY_ASSIGN(const Account account, account_of(store, name));
     TRY(keep_an_admin(store, account));
-    TRY(store.remove_account(name));
+    TRY(store.accounts().remove_account(name));
     fmt::print("removed {}\n", name);
     return note(store, "delete account", name);
 }
@@ -176,7 +176,7 @@ Status remove_user(Store& store, const std::string& name) {
 Status change_password(Store& store, const std::string& name) {
     TRY_ASSIGN(Account account, account_of(store, name));
     TRY_ASSIGN(account.password_hash, ask_hash(name));
-    TRY_ASSIGN(const bool changed, store.change_account(account, {}));
+    TRY_ASSIGN(const bool changed, store.accounts().change_account(account, {}));
     if (!changed) return make_error(ErrorKind::NotFound, "the account no longer exists");
     fmt::print("changed the password of {}; its sessions have ended\n", name);
     return note(store, "change password", name);
@@ -187,7 +187,7 @@ Status change_role(Store& store, const std::string& name, const std::string& rol
     TRY_ASSIGN(const Role parsed, parse_role(role));
     if (parsed != Role::Admin) TRY(keep_an_admin(store, account));
     account.role = parsed;
-    TRY_ASSIGN(const bool changed, store.change_account(account, {}));
+    TRY_ASSIGN(const bool changed, store.accounts().change_account(account, {}));
     if (!changed) return make_error(ErrorKind::NotFound, "the account no longer exists");
     fmt::print("{} is {} now; its sessions have ended\n", name, role_name(parsed));
     return note(store, "change role", name, role_name(parsed));
@@ -207,14 +207,14 @@ Status add_token(Store& store, const NewToken& wanted) {
         if (!life) return life.error().within("--expires");
         token.expires_realtime_ns = token.created_realtime_ns + static_cast<std::uint64_t>(life->count());
     }
-    TRY_ASSIGN(const auto tokens, store.tokens());
+    TRY_ASSIGN(const auto tokens, store.tokens().list());
     for (const Token& other : tokens)
         if (other.name == token.name)
             return make_error(ErrorKind::Invalid, "token \"" + token.name + "\" already exists");
     const MachineToken fresh = MachineToken::make();
     token.id = fresh.id;
     token.secret_sha256 = sha256_of(fresh.secret);
-    TRY(store.add_token(token));
+    TRY(store.tokens().add_token(token));
     if (!wanted.quiet) fmt::print("token, for its owner's token file (shown once):\n");
     fmt::print("{}\n", fresh.text());
     TRY(warn_without_accounts(store));
@@ -222,7 +222,7 @@ Status add_token(Store& store, const NewToken& wanted) {
 }
 
 Status list_tokens(Store& store) {
-    TRY_ASSIGN(const auto tokens, store.tokens());
+    TRY_ASSIGN(const auto tokens, store.tokens().list());
     for (const Token& token : tokens)
         fmt::print("{} {:<24} {:<6} host {} group {} expires {} last used {}\n", token.id, token.name,
                    token_scope_name(token.scopes), token.host.empty() ? "any" : token.host,
@@ -233,31 +233,31 @@ Status list_tokens(Store& store) {
 }
 
 Status revoke_token(Store& store, const std::string& id_or_name) {
-    TRY_ASSIGN(const auto tokens, store.tokens());
+    TRY_ASSIGN(const auto tokens, store.tokens().list());
     std::set<std::string> ids;
     for (const Token& token : tokens)
         if (token.id == id_or_name || token.name == id_or_name) ids.insert(token.id);
     if (ids.empty()) return make_error(ErrorKind::NotFound, "no token \"" + printable(id_or_name) + "\"");
     if (ids.size() > 1)
         return make_error(ErrorKind::Invalid, "several tokens have this name; give the id (see token list)");
-    TRY(store.remove_token(*ids.begin()));
+    TRY(store.tokens().remove_token(*ids.begin()));
     fmt::print("revoked {}\n", id_or_name);
     return note(store, "revoke token", id_or_name);
 }
 
 Status set_team(Store& store, const Team& team) {
     TRY(check_team(team));
-    TRY_ASSIGN(const AddOutcome set, store.set_team(team));
+    TRY_ASSIGN(const AddOutcome set, store.teams().set_team(team));
     const bool fresh = set == AddOutcome::New;
     fmt::print("{} team {}: {}\n", fresh ? "made" : "changed", team.name, patterns_of(team));
-    TRY_ASSIGN(const auto teams, store.teams());
+    TRY_ASSIGN(const auto teams, store.teams().list());
     if (fresh && teams.size() == 1)
         fmt::print("this is the first team: from now on, accounts without a team see nothing, except admins\n");
     return note(store, fresh ? "add team" : "change team", team.name, patterns_of(team));
 }
 
 Status list_teams(Store& store) {
-    TRY_ASSIGN(const auto teams, store.teams());
+    TRY_ASSIGN(const auto teams, store.teams().list());
     for (const Team& team : teams) {
         fmt::print("{:<24} {}\n", team.name, patterns_of(team));
         for (const Team::Member& member : team.members)
@@ -271,21 +271,21 @@ Status list_teams(Store& store) {
 }
 
 Status remove_team(Store& store, const std::string& name) {
-    const auto removed = store.remove_team(name);
+    const auto removed = store.teams().remove_team(name);
     if (!removed && removed.error().kind == ErrorKind::Busy)
         return make_error(ErrorKind::Invalid,
                           removed.error().message + "; add them to another team, or remove them from this one, first");
     if (!removed) return removed.error();
     if (!*removed) return make_error(ErrorKind::NotFound, "no team \"" + printable(name) + "\"");
     fmt::print("removed team {}\n", name);
-    TRY_ASSIGN(const bool others, store.has_teams());
+    TRY_ASSIGN(const bool others, store.teams().has_teams());
     if (!others) fmt::print("no teams left: everybody sees everything\n");
     return note(store, "delete team", name);
 }
 
 Status join_team(Store& store, const std::string& team, const std::string& account) {
     TRY_ASSIGN(const Account found, account_of(store, account));
-    TRY_ASSIGN(const bool joined, store.join_team(team, account));
+    TRY_ASSIGN(const bool joined, store.teams().join_team(team, account));
     if (!joined) return make_error(ErrorKind::NotFound, "no team \"" + printable(team) + "\"");
     if (found.role == Role::Admin) {
         fmt::print("{} is in team {}; as an admin, it sees everything\n", account, team);
@@ -296,12 +296,12 @@ Status join_team(Store& store, const std::string& team, const std::string& accou
 }
 
 Status leave_team(Store& store, const std::string& team, const std::string& account) {
-    TRY_ASSIGN(const bool left, store.leave_team(team, account));
+    TRY_ASSIGN(const bool left, store.teams().leave_team(team, account));
     if (!left)
         return make_error(ErrorKind::NotFound,
                           "\"" + printable(account) + "\" is not in a team \"" + printable(team) + "\"");
-    TRY_ASSIGN(const auto others, store.teams_of(account));
-    TRY_ASSIGN(const auto found, store.find_account(account));
+    TRY_ASSIGN(const auto others, store.teams().teams_of(account));
+    TRY_ASSIGN(const auto found, store.accounts().find_account(account));
     const bool sees_nothing = others.empty() && found && found->role != Role::Admin;
     fmt::print("{} left team {}{}\n", account, team, sees_nothing ? "; it is in no other team, and sees nothing" : "");
     return note(store, "leave team", team, account);
@@ -312,7 +312,7 @@ Status label_build(Store& store, const std::string& build, const std::string& na
     if (name.size() > build_name_limit_bytes || printable(name) != name)
         return make_error(ErrorKind::Invalid, "expected a name of at most 64 bytes without control characters");
     TRY_ASSIGN(const std::string found, find_build(store, build));
-    TRY(store.label_build({found, name, "command line", ClockSnapshot::take().realtime_ns}));
+    TRY(store.everything().builds().label_build({found, name, "command line", ClockSnapshot::take().realtime_ns}));
     if (name.empty()) {
         fmt::print("build {} no longer has a name\n", found);
     } else {
@@ -322,7 +322,7 @@ Status label_build(Store& store, const std::string& build, const std::string& na
 }
 
 Status list_build_labels(Store& store) {
-    TRY_ASSIGN(const auto labels, store.build_labels());
+    TRY_ASSIGN(const auto labels, store.everything().builds().build_labels());
     for (const BuildLabel& label : labels)
         fmt::print("{:<40} {:<20} {} by {}\n", label.build, label.name, time_or(label.at_realtime_ns, ""), label.by);
     if (labels.empty()) fmt::print("no build has a name; name one with: lagtrap-server label BUILD NAME\n");
@@ -330,14 +330,14 @@ Status list_build_labels(Store& store) {
 }
 
 Status make_backup(Store& store, const std::string& file) {
-    TRY(store.backup(file));
+    TRY(store.upkeep().backup(file));
     fmt::print("wrote {}\n", file);
     return success();
 }
 
 Status check_all(Store& store, Blobs& blobs) {
-    TRY_ASSIGN(std::vector<std::string> complaints, store.check());
-    TRY_ASSIGN(const auto rows, store.digests());
+    TRY_ASSIGN(std::vector<std::string> complaints, store.upkeep().check());
+    TRY_ASSIGN(const auto rows, store.inventory().digests());
     std::set<std::string> listed(rows.begin(), rows.end());
     std::uint64_t unlisted = 0;
     TRY(blobs.each([&](const std::string& digest) {

@@ -75,7 +75,7 @@ Status check_openness(const Options& options, Application& application) {
 }
 
 void maintain(Running& parts) {
-    if (const auto status = parts.store->maintain(ClockSnapshot::take().realtime_ns); !status)
+    if (const auto status = parts.store->upkeep().maintain(ClockSnapshot::take().realtime_ns); !status)
         spdlog::warn("the store's upkeep: {}", status.error().message);
     parts.jobs->close_failed_jobs();
 }

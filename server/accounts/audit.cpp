@@ -13,7 +13,7 @@ constexpr Rate all_often_rate{1, 60};
 
 }  // namespace
 
-Audit::Audit(AccountStore& store, Log log)
+Audit::Audit(AuditStore store, Log log)
     : store_(store), log_(std::move(log)), often_(often_rate), all_often_(all_often_rate) {}
 
 void Audit::note(const std::string& who, const char* action, const std::string& object, const std::string& detail) {

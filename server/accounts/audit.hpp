@@ -9,7 +9,7 @@
 
 #include "server/accounts/principal.hpp"
 #include "server/accounts/rate_limit.hpp"
-#include "server/store/account_store.hpp"
+#include "server/store/audit_store.hpp"
 
 namespace lagtrap::server {
 
@@ -20,7 +20,7 @@ inline constexpr const char* refused_sign_in = "refuse sign-in";
 class Audit {
   public:
     using Log = std::function<void(const std::string&)>;
-    Audit(AccountStore& store, Log log);
+    Audit(AuditStore store, Log log);
 
     // `action` is an imperative: "add account". If the store does not take the entry, the action is
     // not undone; the failure is logged and counted.
@@ -38,7 +38,7 @@ class Audit {
     [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
   private:
-    AccountStore& store_;
+    const AuditStore store_;
     Log log_;
     RateLimit often_;      // per action and sender
     RateLimit all_often_;  // all senders together

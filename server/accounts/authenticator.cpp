@@ -28,10 +28,10 @@ void give_rights(Role role, Principal& principal) {
 Result<std::optional<Principal>> Authenticator::of_token(std::string_view text, std::uint64_t now_ns) {
     const auto parsed = MachineToken::parse(text);
     if (!parsed) return std::optional<Principal>();
-    TRY_ASSIGN(const auto token, store_.find_token(parsed->id));
+    TRY_ASSIGN(const auto token, tokens_.find_token(parsed->id));
     if (!token || !equal_secrets(token->secret_sha256, sha256_of(parsed->secret))) return std::optional<Principal>();
     if (token->expires_realtime_ns && *token->expires_realtime_ns <= now_ns) return std::optional<Principal>();
-    if (now_ns > token->used_realtime_ns.value_or(0) + touch_interval_ns) TRY(store_.touch_token(token->id, now_ns));
+    if (now_ns > token->used_realtime_ns.value_or(0) + touch_interval_ns) TRY(tokens_.touch_token(token->id, now_ns));
     Principal principal;
     principal.kind = Principal::Kind::Token;
     principal.name = token->name;
@@ -45,16 +45,16 @@ Result<std::optional<Principal>> Authenticator::of_token(std::string_view text, 
 Result<std::optional<Principal>> Authenticator::of_session(std::string_view secret, std::uint64_t now_ns) {
     if (secret.empty()) return std::optional<Principal>();
     const std::string digest = sha256_of(secret);
-    TRY_ASSIGN(const auto session, store_.find_session(digest));
+    TRY_ASSIGN(const auto session, accounts_.find_session(digest));
     if (!session) return std::optional<Principal>();
     const bool unused = now_ns > session->used_realtime_ns + nanoseconds(session_idle_limit);
     if (unused || now_ns >= session->expires_realtime_ns) {
-        TRY(store_.remove_session(digest));
+        TRY(accounts_.remove_session(digest));
         return std::optional<Principal>();
     }
-    TRY_ASSIGN(const auto account, store_.find_account(session->account));
+    TRY_ASSIGN(const auto account, accounts_.find_account(session->account));
     if (!account || account->disabled) return std::optional<Principal>();
-    if (now_ns > session->used_realtime_ns + touch_interval_ns) TRY(store_.touch_session(digest, now_ns));
+    if (now_ns > session->used_realtime_ns + touch_interval_ns) TRY(accounts_.touch_session(digest, now_ns));
     Principal principal;
     principal.kind = Principal::Kind::Session;
     principal.name = account->name;
@@ -67,9 +67,9 @@ Result<std::optional<Principal>> Authenticator::of_session(std::string_view secr
 }
 
 Status Authenticator::limit_to_teams(Principal& principal) {
-    TRY_ASSIGN(const auto teams, store_.teams_of(principal.name));
+    TRY_ASSIGN(const auto teams, teams_.teams_of(principal.name));
     if (teams.empty()) {
-        TRY_ASSIGN(const bool any, store_.has_teams());
+        TRY_ASSIGN(const bool any, teams_.has_teams());
         if (!any) return success();
     }
     auto sight = std::make_shared<Sight>();
@@ -85,14 +85,14 @@ Status Authenticator::limit_to_teams(Principal& principal) {
 Result<std::optional<SignedIn>> Authenticator::sign_in(const std::string& name, std::string_view password,
                                                        const std::string& address, std::uint64_t now_ns) {
     if (name.empty() || password.size() > password_longest_bytes) return std::optional<SignedIn>();
-    TRY_ASSIGN(auto account, store_.find_account(name));
+    TRY_ASSIGN(auto account, accounts_.find_account(name));
     const bool usable = account && !account->disabled;
     const PasswordMatch match = match_password(usable ? account->password_hash : std::string(), password);
     if (match == PasswordMatch::No) return std::optional<SignedIn>();
     if (match == PasswordMatch::YesRehash) {
         if (auto hash = hash_password(password)) {
             account->password_hash = std::move(hash).value();
-            TRY(store_.change_account(*account, {}));
+            TRY(accounts_.change_account(*account, {}));
         }
     }
     TRY_ASSIGN(SignedIn signed_in, open_session(name, address, now_ns));
@@ -109,7 +109,7 @@ Result<SignedIn> Authenticator::open_session(const std::string& name, const std:
     session.used_realtime_ns = now_ns;
     session.expires_realtime_ns = signed_in.expires_realtime_ns;
     session.address = address;
-    TRY(store_.add_session(session));
+    TRY(accounts_.add_session(session));
     return signed_in;
 }
 
@@ -117,9 +117,9 @@ Result<SignedIn> Authenticator::open_session(const std::string& name, const std:
 // hand.
 Status Authenticator::follow_groups(const std::string& name, const std::vector<std::string>& groups,
                                     std::vector<AccountChange>& changes) {
-    TRY_ASSIGN(const auto before, store_.teams_of(name));
-    TRY(store_.set_teams_by_groups(name, groups));
-    TRY_ASSIGN(const auto after, store_.teams_of(name));
+    TRY_ASSIGN(const auto before, teams_.teams_of(name));
+    TRY(teams_.set_teams_by_groups(name, groups));
+    TRY_ASSIGN(const auto after, teams_.teams_of(name));
     const auto note_missing = [&](const auto& of, const auto& in, const char* action) {
         for (const Team& team : of)
             if (std::ranges::find(in, team.name, &Team::name) == in.end())
@@ -137,15 +137,15 @@ Result<std::optional<SignedInByProvider>> Authenticator::sign_in_known(const std
                                                                        std::uint64_t now_ns) {
     SignedInByProvider signed_in;
     // An account without a password can sign in through the provider only.
-    TRY_ASSIGN(const AddOutcome added, store_.add_account({name, role, {}, now_ns, false, subject}));
+    TRY_ASSIGN(const AddOutcome added, accounts_.add_account({name, role, {}, now_ns, false, subject}));
     if (added == AddOutcome::New) signed_in.changes.push_back({"add account", name, role_name(role)});
-    TRY_ASSIGN(auto account, store_.find_account(name));
+    TRY_ASSIGN(auto account, accounts_.find_account(name));
     if (!account || account->disabled || account->subject != subject) return std::optional<SignedInByProvider>();
     if (account->role != role) {
         signed_in.changes.push_back(
             {"change role", name, std::string(role_name(role)) + ", was " + role_name(account->role)});
         account->role = role;
-        TRY(store_.change_account(*account, {}));
+        TRY(accounts_.change_account(*account, {}));
     }
     TRY(follow_groups(name, groups, signed_in.changes));
     TRY_ASSIGN(signed_in.session, open_session(name, address, now_ns));
@@ -153,21 +153,21 @@ Result<std::optional<SignedInByProvider>> Authenticator::sign_in_known(const std
 }
 
 Result<bool> Authenticator::change_password(const Principal& principal, std::string_view old, std::string_view fresh) {
-    TRY_ASSIGN(auto account, store_.find_account(principal.name));
+    TRY_ASSIGN(auto account, accounts_.find_account(principal.name));
     if (!account || match_password(account->password_hash, old) == PasswordMatch::No) return false;
     TRY_ASSIGN(account->password_hash, hash_password(fresh));
-    return store_.change_account(*account, principal.session_digest);
+    return accounts_.change_account(*account, principal.session_digest);
 }
 
 Status Authenticator::sign_out(const Principal& principal) {
     if (principal.session_digest.empty()) return success();
-    return store_.remove_session(principal.session_digest);
+    return accounts_.remove_session(principal.session_digest);
 }
 
 Result<bool> Authenticator::knows_nobody() {
-    TRY_ASSIGN(const auto accounts, store_.accounts());
+    TRY_ASSIGN(const auto accounts, accounts_.list());
     if (!accounts.empty()) return false;
-    TRY_ASSIGN(const auto tokens, store_.tokens());
+    TRY_ASSIGN(const auto tokens, tokens_.list());
     return tokens.empty();
 }
 

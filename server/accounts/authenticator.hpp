@@ -10,7 +10,7 @@
 
 #include "core/result.hpp"
 #include "server/accounts/principal.hpp"
-#include "server/store/account_store.hpp"
+#include "server/store/store.hpp"
 
 namespace lagtrap::server {
 
@@ -39,7 +39,8 @@ struct SignedInByProvider {
 // clock. An error means that the store did not answer.
 class Authenticator {
   public:
-    explicit Authenticator(AccountStore& store) : store_(store) {}
+    explicit Authenticator(const Store& store)
+        : accounts_(store.accounts()), tokens_(store.tokens()), teams_(store.teams()) {}
 
     // nullopt if the token is unknown or expired.
     [[nodiscard]] Result<std::optional<Principal>> of_token(std::string_view text, std::uint64_t now_ns);
@@ -76,7 +77,9 @@ class Authenticator {
     [[nodiscard]] Result<SignedIn> open_session(const std::string& name, const std::string& address,
                                                 std::uint64_t now_ns);
 
-    AccountStore& store_;
+    const AccountStore accounts_;
+    const TokenStore tokens_;
+    const TeamStore teams_;
 };
 
 // The value of a cookie in a Cookie header; empty if it is not there.

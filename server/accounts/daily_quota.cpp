@@ -8,7 +8,7 @@ constexpr std::uint64_t utc_day_ns = 86'400ULL * 1'000'000'000ULL;
 }  // namespace
 
 DailyQuota::Share::~Share() {
-    if (store_ != nullptr) static_cast<void>(store_->give_back_quota(sender_, day_, bytes_));
+    if (store_) static_cast<void>(store_->give_back_quota(sender_, day_, bytes_));
 }
 
 Result<std::optional<DailyQuota::Share>> DailyQuota::take(const std::string& sender, std::uint64_t bytes,

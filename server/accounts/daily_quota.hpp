@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/result.hpp"
-#include "server/store/account_store.hpp"
+#include "server/store/quota_store.hpp"
 
 namespace lagtrap::server {
 
@@ -29,12 +29,12 @@ class DailyQuota {
         }
         ~Share();
 
-        void keep() { store_ = nullptr; }
+        void keep() { store_.reset(); }
 
       private:
         friend class DailyQuota;
-        Share(AccountStore& store, std::string sender, std::uint64_t day, std::uint64_t bytes)
-            : store_(&store), sender_(std::move(sender)), day_(day), bytes_(bytes) {}
+        Share(QuotaStore store, std::string sender, std::uint64_t day, std::uint64_t bytes)
+            : store_(store), sender_(std::move(sender)), day_(day), bytes_(bytes) {}
         void swap(Share& other) noexcept {
             std::swap(store_, other.store_);
             sender_.swap(other.sender_);
@@ -42,7 +42,7 @@ class DailyQuota {
             std::swap(bytes_, other.bytes_);
         }
 
-        AccountStore* store_ = nullptr;
+        std::optional<QuotaStore> store_;
         std::string sender_;
         std::uint64_t day_ = 0;
         std::uint64_t bytes_ = 0;
@@ -50,7 +50,7 @@ class DailyQuota {
 
     // A `limit_bytes` of 0 means no limit and no counting. The store must outlive this and all
     // shares.
-    DailyQuota(AccountStore& store, std::uint64_t limit_bytes) : store_(store), limit_bytes_(limit_bytes) {}
+    DailyQuota(QuotaStore store, std::uint64_t limit_bytes) : store_(store), limit_bytes_(limit_bytes) {}
 
     // nullopt, without a charge, if the upload would exceed the sender's limit. Blocks on the
     // store.
@@ -63,7 +63,7 @@ class DailyQuota {
     [[nodiscard]] static std::chrono::seconds until_next_day(std::uint64_t realtime_ns);
 
   private:
-    AccountStore& store_;
+    const QuotaStore store_;
     const std::uint64_t limit_bytes_;
 };
 

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "server/store/account_store.hpp"
 #include "server/store/sight.hpp"
+#include "server/store/token_store.hpp"
 
 namespace lagtrap::server {
 

@@ -3,6 +3,7 @@
 
 #include "core/result.hpp"
 #include "server/store/account_store.hpp"
+#include "server/store/team_store.hpp"
 
 namespace lagtrap::server {
 

@@ -81,13 +81,13 @@ void AlertSender::work(Result<bool> (AlertSender::*step)(std::uint64_t)) {
 }
 
 Result<bool> AlertSender::look_once(std::uint64_t now_realtime_ns) {
-    TRY_ASSIGN(const auto stored, store_.take_rule(now_realtime_ns, options_.interval));
+    TRY_ASSIGN(const auto stored, store_.rules().take_rule(now_realtime_ns, options_.interval));
     if (!stored) return false;
     const Status looked = look_at(*stored, now_realtime_ns);
     if (looked) return true;
     ++figures_.look_failures;
     log_(fmt::format("rule \"{}\" cannot be evaluated: {}", stored->name, looked.error().message));
-    TRY(store_.note_look_failure(stored->id, looked.error().message));
+    TRY(store_.rules().note_look_failure(stored->id, looked.error().message));
     return true;
 }
 
@@ -95,7 +95,7 @@ Status AlertSender::look_at(const StoredRule& stored, std::uint64_t now_ns) {
     TRY_ASSIGN(const Rule rule, parse_rule(stored.definition));
     TRY_ASSIGN(RuleLook noted, look_of(stored, rule, now_ns));
     TRY_ASSIGN(noted.found, look(store_, rule, stored.since_realtime_ns, now_ns));
-    const auto made = store_.note_findings(noted, [&](const auto& news, std::uint64_t left_out) {
+    const auto made = store_.rules().note_findings(noted, [&](const auto& news, std::uint64_t left_out) {
         return message_of(stored, rule, news, left_out, now_ns, options_.public_url).json_text();
     });
     if (!made) return made.error();
@@ -104,7 +104,7 @@ Status AlertSender::look_at(const StoredRule& stored, std::uint64_t now_ns) {
 }
 
 Result<bool> AlertSender::send_once(std::uint64_t now_realtime_ns) {
-    TRY_ASSIGN(auto message, store_.take_message(now_realtime_ns, lease));
+    TRY_ASSIGN(auto message, store_.messages().take_message(now_realtime_ns, lease));
     if (!message) return false;
     const Status sent = send(*message, now_realtime_ns);
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
@@ -127,12 +127,12 @@ Result<bool> AlertSender::send_once(std::uint64_t now_realtime_ns) {
                          next_ns ? "retry in " + format_duration(std::chrono::nanoseconds(*next_ns - now_ns))
                                  : std::string("given up")));
     }
-    TRY(store_.settle_message(*message, now_ns));
+    TRY(store_.messages().settle_message(*message, now_ns));
     return true;
 }
 
 Status AlertSender::send(const StoredMessage& message, std::uint64_t now_ns) {
-    TRY_ASSIGN(const auto stored, store_.find_rule(message.rule));
+    TRY_ASSIGN(const auto stored, store_.rules().find_rule(message.rule));
     if (!stored) return make_error(ErrorKind::NotFound, "its rule is gone");
     TRY_ASSIGN(const Rule rule, parse_rule(stored->definition));
     TRY_ASSIGN(const Outgoing outgoing, outgoing_of(message, rule, stored->secret, now_ns));

@@ -87,7 +87,7 @@ Result<std::map<std::string, Stretch>> read_stretches(Store& store, const Rule& 
     question.filter.to_ns = to_ns;
     question.hosts_from_ns = to_ns;
     std::map<std::string, Stretch> stretches;
-    const Status read = store.activity(question, [&](EventActivity&& activity) {
+    const Status read = store.everything().activity().visit(question, [&](EventActivity&& activity) {
         stretches[activity.event].add(activity);
         return success();
     });
@@ -118,10 +118,11 @@ Result<std::vector<Finding>> look_at_trends(Store& store, const Rule& rule, std:
     if (!rule.event.empty()) filter.event = rule.event;
     TRY_ASSIGN(const reports::TrendSpan span, reports::trend_span(filter, now_ns));
     std::vector<reports::EventTrend> trends;
-    TRY(store.activity(reports::activity_question(std::move(filter), span), [&](EventActivity&& activity) {
-        trends.push_back(reports::trend_of(activity, span));
-        return success();
-    }));
+    TRY(store.everything().activity().visit(reports::activity_question(std::move(filter), span),
+                                            [&](EventActivity&& activity) {
+                                                trends.push_back(reports::trend_of(activity, span));
+                                                return success();
+                                            }));
     reports::judge_trends(trends);
     return judge_worsening(trends, now_ns);
 }
@@ -131,7 +132,7 @@ Result<std::vector<Finding>> look_at_losses(Store& store, const Rule& rule, std:
     const std::uint64_t to_ns = (now_ns / hour_length_ns + 1) * hour_length_ns;
     filter.from_ns = to_ns - std::min(to_ns, rule.hours * hour_length_ns);
     if (!rule.host.empty()) filter.host = {rule.host};
-    TRY_ASSIGN(const Losses losses, store.losses(filter));
+    TRY_ASSIGN(const Losses losses, store.everything().events().losses(filter));
     return judge_losses(rule, losses);
 }
 
@@ -141,13 +142,13 @@ Result<std::vector<Finding>> look_everywhere(Store& store, const Rule& rule, std
         case Condition::NewCause:
         case Condition::CauseCameBack: {
             const auto event = rule.event.empty() ? std::nullopt : std::optional(rule.event);
-            TRY_ASSIGN(const auto causes, store.causes(event, causes_read));
+            TRY_ASSIGN(const auto causes, store.everything().causes().list(event, causes_read));
             return judge_causes(rule, causes, since_ns, now_ns);
         }
         case Condition::P99:
         case Condition::DelayShare: return look_at_events(store, rule, now_ns);
         case Condition::HostSilent: {
-            TRY_ASSIGN(const auto signs, store.signs_of_hosts(now_ns));
+            TRY_ASSIGN(const auto signs, store.batches().signs_of_hosts(now_ns));
             return judge_silence(rule, signs, now_ns);
         }
         case Condition::RunsLost: return look_at_losses(store, rule, now_ns);
@@ -246,8 +247,7 @@ std::vector<Finding> judge_worsening(const std::vector<reports::EventTrend>& tre
     return found;
 }
 
-std::vector<Finding> judge_silence(const Rule& rule, const std::vector<RuleStore::HostSign>& signs,
-                                   std::uint64_t now_ns) {
+std::vector<Finding> judge_silence(const Rule& rule, const std::vector<HostSign>& signs, std::uint64_t now_ns) {
     std::vector<Finding> found;
     for (const auto& sign : signs) {
         if (!rule.host.empty() && sign.host != rule.host) continue;

@@ -50,7 +50,7 @@ struct Stretch {
 // Events with a lasting change for the worse that is at most as old as `news_lasts_ns`.
 [[nodiscard]] std::vector<Finding> judge_worsening(const std::vector<reports::EventTrend>& trends,
                                                    std::uint64_t now_ns);
-[[nodiscard]] std::vector<Finding> judge_silence(const Rule& rule, const std::vector<RuleStore::HostSign>& signs,
+[[nodiscard]] std::vector<Finding> judge_silence(const Rule& rule, const std::vector<HostSign>& signs,
                                                  std::uint64_t now_ns);
 [[nodiscard]] std::vector<Finding> judge_losses(const Rule& rule, const Losses& losses);
 

@@ -8,6 +8,7 @@
 #include "core/result.hpp"
 #include "server/alerts/rule.hpp"
 #include "server/alerts/sender.hpp"
+#include "server/store/message_store.hpp"
 #include "server/store/rule_store.hpp"
 
 namespace lagtrap::server {

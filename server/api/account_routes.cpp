@@ -26,7 +26,7 @@ Refusal https_alone() { return {403, "passwords are taken over HTTPS alone", "us
 std::string from(const Request& request) { return "from " + request.sender; }
 
 // Whether the account has a session that was started from this sender.
-bool has_session_from(AccountStore& store, const std::string& account, const std::string& sender) {
+bool has_session_from(const AccountStore& store, const std::string& account, const std::string& sender) {
     const auto sessions = store.sessions(account);
     return sessions && std::ranges::any_of(*sessions, [&](const Session& session) {
                return network_of_sender(session.address) == sender;
@@ -46,7 +46,7 @@ void note_refusal(const SignInParts& parts, const std::string& name, const Reque
                      "account and password do not fit, " + from(request));
 }
 
-std::optional<std::uint64_t> last_sign_in(AccountStore& store, const std::string& account) {
+std::optional<std::uint64_t> last_sign_in(const AccountStore& store, const std::string& account) {
     const auto sessions = store.sessions(account);
     std::optional<std::uint64_t> last;
     if (sessions)
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> last_sign_in(AccountStore& store, const std::string
     return last;
 }
 
-json::object account_json(AccountStore& store, const Account& account) {
+json::object account_json(const AccountStore& store, const Account& account) {
     return {{"account", account.name},
             {"role", role_name(account.role)},
             {"created_ns", json_digits(account.created_realtime_ns)},
@@ -180,15 +180,15 @@ Reply change_own_password(const SignInParts& parts, const std::string& sender, c
     return empty_reply();
 }
 
-Reply list_accounts(AccountStore& store) {
-    const auto accounts = store.accounts();
+Reply list_accounts(const AccountStore& store) {
+    const auto accounts = store.list();
     if (!accounts) return failure(accounts.error());
     json::array rows;
     for (const Account& account : *accounts) rows.push_back(account_json(store, account));
     return json_reply(json::object{{"accounts", std::move(rows)}});
 }
 
-Reply add_account(AccountStore& store, Audit& audit, const Principal& principal, const Request& request) {
+Reply add_account(const AccountStore& store, Audit& audit, const Principal& principal, const Request& request) {
     const auto body = read_object(request, {"account", "password", "role"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);
@@ -217,10 +217,10 @@ Reply add_account(AccountStore& store, Audit& audit, const Principal& principal,
     return json_reply(account_json(store, account), 201);
 }
 
-Reply delete_account(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
+Reply delete_account(const AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
                      const Request& request) {
     const std::string& name = route.arguments[0];
-    const auto accounts = store.accounts();
+    const auto accounts = store.list();
     if (!accounts) return failure(accounts.error());
     const auto found =
         std::find_if(accounts->begin(), accounts->end(), [&](const Account& a) { return a.name == name; });
@@ -234,8 +234,8 @@ Reply delete_account(AccountStore& store, Audit& audit, const Principal& princip
     return empty_reply();
 }
 
-Reply list_tokens(AccountStore& store) {
-    auto tokens = store.tokens();
+Reply list_tokens(const TokenStore& store) {
+    auto tokens = store.list();
     if (!tokens) return failure(tokens.error());
     std::stable_sort(tokens->begin(), tokens->end(), [](const Token& a, const Token& b) { return a.name < b.name; });
     json::array rows;
@@ -251,7 +251,7 @@ Reply list_tokens(AccountStore& store) {
     return json_reply(json::object{{"tokens", std::move(rows)}});
 }
 
-Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, const Request& request) {
+Reply add_token(const TokenStore& store, Audit& audit, const Principal& principal, const Request& request) {
     // With the first token, everybody must authenticate. Without an account, nobody could.
     if (principal.kind == Principal::Kind::Local)
         return reply_of(
@@ -283,7 +283,7 @@ Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, c
         if (!token.expires_realtime_ns || *token.expires_realtime_ns <= token.created_realtime_ns)
             return reply_of({400, "\"expires_ns\": expected a time to come, nanoseconds since 1970 as digits"});
     }
-    const auto tokens = store.tokens();
+    const auto tokens = store.list();
     if (!tokens) return failure(tokens.error());
     for (const Token& other : *tokens)
         if (other.name == token.name) return reply_of({409, "there is a token of that name already"});
@@ -296,7 +296,7 @@ Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, c
     return json_reply(json::object{{"id", fresh.id}, {"token", fresh.text()}}, 201);
 }
 
-Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
+Reply delete_token(const TokenStore& store, Audit& audit, const Principal& principal, const Route& route,
                    const Request& request) {
     const std::string& id = route.arguments[0];
     const auto token = store.find_token(id);
@@ -308,28 +308,28 @@ Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal
     return empty_reply();
 }
 
-Reply list_audit(AccountStore& store, const Route& route) {
+Reply list_audit(const AuditStore& store, const Route& route) {
     const auto page = read_page(route, audit_default);
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     const auto part = read_audit_part(route);
     if (const auto* wrong = std::get_if<Refusal>(&part)) return reply_of(*wrong);
     const auto& [limit, after] = std::get<PageQuestion>(page);
-    const auto entries = store.audit(limit, after ? std::optional(after->id) : std::nullopt, std::get<AuditPart>(part));
+    const auto entries = store.list(limit, after ? std::optional(after->id) : std::nullopt, std::get<AuditPart>(part));
     if (!entries) return failure(entries.error());
     json::array rows;
     for (const AuditEntry& entry : *entries) rows.push_back(audit_json(entry));
     return json_reply(json::object{{"entries", std::move(rows)}, {"next", next_of(next_entry(*entries, limit))}});
 }
 
-Reply export_audit(AccountStore& store, const Route& route) {
+Reply export_audit(const AuditStore& store, const Route& route) {
     const auto format = read_list_format(route);
     if (const auto* wrong = std::get_if<Refusal>(&format)) return reply_of(*wrong);
     const auto part = read_audit_part(route);
     if (const auto* wrong = std::get_if<Refusal>(&part)) return reply_of(*wrong);
     const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
-    auto next = [&store, only = std::get<AuditPart>(part), csv](std::optional<PageKey> after,
-                                                                std::string& text) -> Result<std::optional<PageKey>> {
-        TRY_ASSIGN(const auto entries, store.audit(page_limit, after ? std::optional(after->id) : std::nullopt, only));
+    auto next = [store, only = std::get<AuditPart>(part), csv](std::optional<PageKey> after,
+                                                               std::string& text) -> Result<std::optional<PageKey>> {
+        TRY_ASSIGN(const auto entries, store.list(page_limit, after ? std::optional(after->id) : std::nullopt, only));
         for (const AuditEntry& entry : entries) {
             if (csv) {
                 add_audit_line(text, entry);

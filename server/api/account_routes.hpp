@@ -14,7 +14,7 @@ namespace lagtrap::server {
 [[nodiscard]] Reply get_session(const Principal& principal);
 struct SignInParts {
     Authenticator& authenticator;
-    AccountStore& store;
+    AccountStore store;
     Audit& audit;
     SignInLimits& limits;
     const SessionCookie& cookie;
@@ -26,17 +26,19 @@ struct SignInParts {
 [[nodiscard]] Reply change_own_password(const SignInParts& parts, const std::string& sender, const Principal& principal,
                                         const Request& request);
 
-[[nodiscard]] Reply list_accounts(AccountStore& store);
-[[nodiscard]] Reply add_account(AccountStore& store, Audit& audit, const Principal& principal, const Request& request);
-[[nodiscard]] Reply delete_account(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
-                                   const Request& request);
-[[nodiscard]] Reply list_tokens(AccountStore& store);
-[[nodiscard]] Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, const Request& request);
-[[nodiscard]] Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
+[[nodiscard]] Reply list_accounts(const AccountStore& store);
+[[nodiscard]] Reply add_account(const AccountStore& store, Audit& audit, const Principal& principal,
+                                const Request& request);
+[[nodiscard]] Reply delete_account(const AccountStore& store, Audit& audit, const Principal& principal,
+                                   const Route& route, const Request& request);
+[[nodiscard]] Reply list_tokens(const TokenStore& store);
+[[nodiscard]] Reply add_token(const TokenStore& store, Audit& audit, const Principal& principal,
+                              const Request& request);
+[[nodiscard]] Reply delete_token(const TokenStore& store, Audit& audit, const Principal& principal, const Route& route,
                                  const Request& request);
 // Newest first.
-[[nodiscard]] Reply list_audit(AccountStore& store, const Route& route);
+[[nodiscard]] Reply list_audit(const AuditStore& store, const Route& route);
 // The whole log, as a file.
-[[nodiscard]] Reply export_audit(AccountStore& store, const Route& route);
+[[nodiscard]] Reply export_audit(const AuditStore& store, const Route& route);
 
 }  // namespace lagtrap::server

@@ -15,7 +15,6 @@
 #include "server/api/page_files.hpp"
 #include "server/api/route_call.hpp"
 #include "server/api/upload.hpp"
-#include "server/store/sighted_store.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -45,18 +44,6 @@ Refusal too_many(const char* what, std::chrono::milliseconds wait) {
     return {429, what, "try again later", std::chrono::ceil<std::chrono::seconds>(wait)};
 }
 
-// Keeps the store alive while a reply is read from it.
-class KeepingSource final : public BodySource {
-  public:
-    KeepingSource(std::shared_ptr<BodySource> source, std::shared_ptr<EvidenceStore> kept)
-        : kept_(std::move(kept)), source_(std::move(source)) {}
-    Result<std::size_t> read(char* into, std::size_t size) override { return source_->read(into, size); }
-
-  private:
-    std::shared_ptr<EvidenceStore> kept_;
-    std::shared_ptr<BodySource> source_;  // declared last, so that it is destroyed before the store
-};
-
 // Redirects people who type only the host, or omit the last slash.
 Plan plan_to_base(const BasePath& base) {
     Plan plan;
@@ -85,14 +72,14 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
       pending_cookie_(base_, "-oidc"),
       pages_(base_, parts.trace_viewer),
       authenticator_(parts.store),
-      audit_(parts.store, parts.log),
+      audit_(parts.store.audit(), parts.log),
       requests_(limits.requests),
       upload_bytes_(limits.upload_bytes),
-      daily_(parts.store, limits.daily_upload_bytes),
+      daily_(parts.store.quotas(), limits.daily_upload_bytes),
       failed_tokens_(failed_token_rate),
       sign_in_places_(sign_ins_of_sender),
       download_places_(downloads_of_sender, downloads_at_once),
-      health_([this] { return static_cast<bool>(parts_.store.job_counts()); }, health_timeout) {
+      health_([this] { return static_cast<bool>(parts_.store.jobs().job_counts()); }, health_timeout) {
     if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
 }
 
@@ -240,7 +227,9 @@ std::variant<Plan, Refusal> Application::plan_with_place(const Request& request,
     return plan;
 }
 
-SignInParts Application::sign_in_parts() { return {authenticator_, parts_.store, audit_, sign_ins_, cookie_}; }
+SignInParts Application::sign_in_parts() {
+    return {authenticator_, parts_.store.accounts(), audit_, sign_ins_, cookie_};
+}
 
 OidcParts Application::oidc_parts() {
     return {sign_in_parts(),
@@ -254,7 +243,7 @@ OidcParts Application::oidc_parts() {
 // The first account ends open access from this machine. It takes effect at once, so that its
 // creator is asked to sign in.
 Reply Application::add_first_or_further_account(const Principal& principal, const Request& request) {
-    Reply reply = add_account(parts_.store, audit_, principal, request);
+    Reply reply = add_account(parts_.store.accounts(), audit_, principal, request);
     const std::lock_guard lock(open_mutex_);
     open_asked_ns_ = 0;
     return reply;
@@ -323,16 +312,16 @@ std::variant<Plan, Refusal> Application::plan_upload(const Request& request, con
     return plan;
 }
 
-Reply Application::metrics(EvidenceStore& evidence, const Sight* sight) {
-    const auto totals = parts_.store.totals();
+Reply Application::metrics(const Evidence& evidence, const Sight* sight) {
+    const auto totals = parts_.store.inventory().totals();
     if (!totals) return failure(totals.error());
-    const auto size = parts_.store.size();
+    const auto size = parts_.store.upkeep().size();
     if (!size) return failure(size.error());
-    const auto jobs = parts_.store.job_counts();
+    const auto jobs = parts_.store.jobs().job_counts();
     if (!jobs) return failure(jobs.error());
-    const auto causes = evidence.cause_totals(cause_metrics_limit);
+    const auto causes = evidence.causes().cause_totals(cause_metrics_limit);
     if (!causes) return failure(causes.error());
-    const auto messages = parts_.store.message_counts();
+    const auto messages = parts_.store.messages().message_counts();
     if (!messages) return failure(messages.error());
     const auto quota = daily_.use(ClockSnapshot::take().realtime_ns);
     if (!quota) return failure(quota.error());
@@ -353,23 +342,15 @@ Reply Application::health() {
 }
 
 Reply Application::answer(const Route& route, const Principal& principal, const Request& request) {
-    if (!principal.sight) return answer_from(parts_.store, route, principal, request);
-    if (route.row->handling == Handling::WholeMachine)
+    if (principal.sight && route.row->handling == Handling::WholeMachine)
         return reply_of({403, "this holds more than the events of your teams, and those are what you see",
                          "the page of a delay shows and exports what belongs to it, objects too; for the rest ask an "
                          "administrator"});
-    const auto seen = std::make_shared<SightedStore>(parts_.store, principal.sight);
-    Reply reply = answer_from(*seen, route, principal, request);
-    if (reply.source) reply.source = std::make_shared<KeepingSource>(std::move(reply.source), seen);
-    return reply;
-}
-
-Reply Application::answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
-                               const Request& request) {
     const std::string sender = network_of_sender(request.sender);
     const std::string limited_as = sender_key(principal, request);
-    return route.row->answer({*this, parts_.store, evidence, parts_.ingest.blobs(), audit_, watch_summaries_,
-                              parts_.alert_sender, route, principal, request, sender, limited_as, download_places_});
+    return route.row->answer({*this, parts_.store, parts_.store.evidence(Visibility(principal.sight)),
+                              parts_.ingest.blobs(), audit_, watch_summaries_, parts_.alert_sender, route, principal,
+                              request, sender, limited_as, download_places_});
 }
 
 void Application::remove_old_bundles() {

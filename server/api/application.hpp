@@ -79,7 +79,7 @@ class Application final : public Service {
     [[nodiscard]] Reply add_first_or_further_account(const Principal& principal, const Request& request);
     [[nodiscard]] Reply health();
     // Limited to what `sight` shows; nullptr: everything.
-    [[nodiscard]] Reply metrics(EvidenceStore& evidence, const Sight* sight);
+    [[nodiscard]] Reply metrics(const Evidence& evidence, const Sight* sight);
 
   private:
     [[nodiscard]] std::variant<Principal, Refusal> identify(const Request& request, std::uint64_t now_ns);
@@ -94,9 +94,6 @@ class Application final : public Service {
     [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, Route route, Principal principal);
     [[nodiscard]] Plan plan_answer(Route route, Principal principal);
     [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
-    // Reads from `evidence`, the store as the principal sees it.
-    [[nodiscard]] Reply answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
-                                    const Request& request);
 
     Parts parts_;
     const SenderLimits limits_;

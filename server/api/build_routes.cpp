@@ -14,7 +14,7 @@ json::object label_json(const BuildLabel& label) {
 
 }  // namespace
 
-Reply list_build_labels(RunStore& store) {
+Reply list_build_labels(const BuildStore& store) {
     const auto labels = store.build_labels();
     if (!labels) return failure(labels.error());
     json::array list;
@@ -22,7 +22,7 @@ Reply list_build_labels(RunStore& store) {
     return json_reply(json::object{{"labels", std::move(list)}});
 }
 
-Reply label_build(RunStore& store, Audit& audit, const Route& route, const Principal& principal,
+Reply label_build(const BuildStore& store, Audit& audit, const Route& route, const Principal& principal,
                   const Request& request) {
     const auto body = read_object(request, {"name"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);

@@ -11,8 +11,8 @@ namespace lagtrap::server {
 
 inline constexpr std::size_t build_id_limit_bytes = 256;
 
-[[nodiscard]] Reply list_build_labels(RunStore& store);
-[[nodiscard]] Reply label_build(RunStore& store, Audit& audit, const Route& route, const Principal& principal,
+[[nodiscard]] Reply list_build_labels(const BuildStore& store);
+[[nodiscard]] Reply label_build(const BuildStore& store, Audit& audit, const Route& route, const Principal& principal,
                                 const Request& request);
 
 }  // namespace lagtrap::server

@@ -60,7 +60,7 @@ json::object bundle_json(const BundleRow& row) {
 }
 
 // The row of a readable bundle, or the error reply.
-std::variant<BundleRow, Reply> readable_bundle(BundleStore& store, const Route& route) {
+std::variant<BundleRow, Reply> readable_bundle(const BundleStore& store, const Route& route) {
     auto row = store.find(route.arguments[0]);
     if (!row) return failure(row.error());
     if (!*row) return no_such_bundle();
@@ -72,7 +72,7 @@ std::variant<BundleRow, Reply> readable_bundle(BundleStore& store, const Route& 
 }
 
 // The error reply if the bundle has no such delay.
-std::optional<Reply> unless_there(BundleStore& store, const BundleRow& row, std::uint64_t number) {
+std::optional<Reply> unless_there(const DelayStore& store, const BundleRow& row, std::uint64_t number) {
     const auto delay = store.find_delay(row.digest, static_cast<std::uint32_t>(number));
     if (!delay) return failure(delay.error());
     if (!*delay) return reply_of({404, "there is no such delay"});
@@ -159,7 +159,7 @@ Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task, s
 
 }  // namespace
 
-Reply list_bundles(BundleStore& store, const Route& route) {
+Reply list_bundles(const BundleStore& store, const Route& route) {
     const auto filter = read_filter(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto page = read_page(route, bundles_default);
@@ -172,7 +172,7 @@ Reply list_bundles(BundleStore& store, const Route& route) {
     return json_reply(json::object{{"bundles", std::move(rows)}, {"next", next_of(bundles->next)}});
 }
 
-Reply has_bundle(BundleStore& store, const Route& route) {
+Reply has_bundle(const BundleStore& store, const Route& route) {
     const auto row = store.find(route.arguments[0]);
     if (!row) return failure(row.error());
     if (!*row) return no_such_bundle();
@@ -184,8 +184,8 @@ Reply has_bundle(BundleStore& store, const Route& route) {
     return reply;
 }
 
-Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts) {
-    Reply reply = has_bundle(store, route);
+Reply get_bundle(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts) {
+    Reply reply = has_bundle(evidence.bundles(), route);
     if (reply.status != 200) return reply;
     auto reader = blobs.open(route.arguments[0]);
     if (!reader && reader.error().kind == ErrorKind::NotFound) return no_such_bundle();
@@ -196,8 +196,8 @@ Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route, const Dow
     return reply;
 }
 
-Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbours neighbours) {
-    const auto found = readable_bundle(store, route);
+Reply list_delays(const Evidence& evidence, Blobs& blobs, const Route& route, Neighbours neighbours) {
+    const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     const auto& row = std::get<BundleRow>(found);
     const auto question = read_delay_question(route, bundle_delays_default);
@@ -205,11 +205,11 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbou
     const auto& [number, order, part] = std::get<DelayQuestion>(question);
     DelayPage page;
     if (number) {
-        auto one = store.find_delay(row.digest, *number);
+        auto one = evidence.delays().find_delay(row.digest, *number);
         if (!one) return failure(one.error());
         if (*one) page.delays.push_back(std::move(**one));
     } else {
-        auto asked = store.list_delays({}, row.digest, order, part.limit, part.after);
+        auto asked = evidence.delays().list_delays({}, row.digest, order, part.limit, part.after);
         if (!asked) return failure(asked.error());
         page = std::move(asked).value();
     }
@@ -235,8 +235,8 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbou
                                    {"quality", std::move(quality)}});
 }
 
-Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts) {
-    const auto found = readable_bundle(store, route);
+Reply get_system_file(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts) {
+    const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     auto xml = ask_worker(blobs, route.arguments[0], ParseTask{ParseTask::Kind::SystemFile}, system_file_limit_bytes);
     if (!xml) return worker_failure(xml.error());
@@ -248,8 +248,8 @@ Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route, cons
     return reply;
 }
 
-Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts) {
-    const auto found = readable_bundle(store, route);
+Reply get_trace(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts) {
+    const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     Reply reply = streamed(blobs, route.arguments[0], ParseTask{ParseTask::Kind::Trace}, "its trace is empty", parts);
     if (reply.status != 200) return reply;
@@ -258,7 +258,7 @@ Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route, const Down
     return reply;
 }
 
-Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts) {
+Reply export_delay(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts) {
     const formats::Format* format = formats::find_format(route.parameter("format").value_or(""));
     if (format == nullptr || format->encode == nullptr)
         return reply_of({400, "\"format\": expected one of those that /api/v1/formats lists"});
@@ -266,10 +266,10 @@ Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route, const D
     if (!time) return reply_of({400, "\"state\": expected all, on-cpu or off-cpu"});
     const auto number = read_digits(route.arguments[1]);
     if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
-    const auto found = readable_bundle(store, route);
+    const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     const auto& row = std::get<BundleRow>(found);
-    if (auto reply = unless_there(store, row, *number)) return *reply;
+    if (auto reply = unless_there(evidence.delays(), row, *number)) return *reply;
     ParseTask task{ParseTask::Kind::Export};
     task.delay = static_cast<std::uint32_t>(*number);
     task.format = format->name;
@@ -296,12 +296,12 @@ Reply list_formats() {
 namespace {
 
 // The worker's description of one delay, as JSON.
-Reply describe_delay(BundleStore& store, Blobs& blobs, const Route& route, ParseTask task) {
+Reply describe_delay(const Evidence& evidence, Blobs& blobs, const Route& route, ParseTask task) {
     const auto number = read_digits(route.arguments[1]);
     if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
-    const auto found = readable_bundle(store, route);
+    const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
-    if (auto reply = unless_there(store, std::get<BundleRow>(found), *number)) return *reply;
+    if (auto reply = unless_there(evidence.delays(), std::get<BundleRow>(found), *number)) return *reply;
     task.delay = static_cast<std::uint32_t>(*number);
     auto text = ask_worker(blobs, route.arguments[0], task, timeline_limit_bytes);
     if (!text) return worker_failure(text.error());
@@ -325,11 +325,11 @@ bool read_window(const Route& route, analysis::MachineWindow& window) {
 
 }  // namespace
 
-Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route) {
-    return describe_delay(store, blobs, route, ParseTask{ParseTask::Kind::Timeline});
+Reply get_timeline(const Evidence& evidence, Blobs& blobs, const Route& route) {
+    return describe_delay(evidence, blobs, route, ParseTask{ParseTask::Kind::Timeline});
 }
 
-Reply get_machine(BundleStore& store, Blobs& blobs, const Route& route) {
+Reply get_machine(const Evidence& evidence, Blobs& blobs, const Route& route) {
     ParseTask task{ParseTask::Kind::Machine};
     // By default, everything there is.
     task.window = {-machine_reach_ns, machine_reach_ns, 1000};
@@ -339,7 +339,7 @@ Reply get_machine(BundleStore& store, Blobs& blobs, const Route& route) {
             {400, "\"from_ns\", \"to_ns\": expected nanoseconds after the delay's begin, the second larger"});
     if (task.window.columns < 10 || task.window.columns > 4000)
         return reply_of({400, "\"columns\": expected 10 to 4000"});
-    return describe_delay(store, blobs, route, task);
+    return describe_delay(evidence, blobs, route, task);
 }
 
 }  // namespace lagtrap::server

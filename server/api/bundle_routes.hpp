@@ -20,24 +20,26 @@ struct DownloadParts {
     const Request& request;
 };
 
-[[nodiscard]] Reply list_bundles(BundleStore& store, const Route& route);
+[[nodiscard]] Reply list_bundles(const BundleStore& store, const Route& route);
 // HEAD and GET.
-[[nodiscard]] Reply has_bundle(BundleStore& store, const Route& route);
+[[nodiscard]] Reply has_bundle(const BundleStore& store, const Route& route);
 // Recorded in the audit log, like downloads of the system file and the trace: they contain the
 // whole machine.
-[[nodiscard]] Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
+[[nodiscard]] Reply get_bundle(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts);
 // Whether a reply includes the machine's other processes around a delay, with their command lines,
 // and which other events were not watched. Hidden from people who may see only some events.
 enum class Neighbours { Shown, Hidden };
-[[nodiscard]] Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbours neighbours);
+[[nodiscard]] Reply list_delays(const Evidence& evidence, Blobs& blobs, const Route& route, Neighbours neighbours);
 // Each of these five starts a sandboxed process that reads the bundle. Traces and exports are
 // streamed: 429 if the sender, or all senders together, already have as many in progress as
 // allowed.
-[[nodiscard]] Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
-[[nodiscard]] Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
-[[nodiscard]] Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route);
-[[nodiscard]] Reply get_machine(BundleStore& store, Blobs& blobs, const Route& route);
-[[nodiscard]] Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route, const DownloadParts& parts);
+[[nodiscard]] Reply get_system_file(const Evidence& evidence, Blobs& blobs, const Route& route,
+                                    const DownloadParts& parts);
+[[nodiscard]] Reply get_trace(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts);
+[[nodiscard]] Reply get_timeline(const Evidence& evidence, Blobs& blobs, const Route& route);
+[[nodiscard]] Reply get_machine(const Evidence& evidence, Blobs& blobs, const Route& route);
+[[nodiscard]] Reply export_delay(const Evidence& evidence, Blobs& blobs, const Route& route,
+                                 const DownloadParts& parts);
 // Lists the export formats.
 [[nodiscard]] Reply list_formats();
 

@@ -41,7 +41,7 @@ struct BuildTotal {
 using BuildTotals = std::map<std::string, BuildTotal>;
 
 // The runs of each build, most of which are not recorded.
-Result<BuildTotals> build_totals(EvidenceStore& store, const Filter& filter) {
+Result<BuildTotals> build_totals(const SummaryStore& store, const Filter& filter) {
     TRY_ASSIGN(const auto points, store.trend(filter));
     BuildTotals totals;
     for (const TrendPoint& point : points) {
@@ -202,15 +202,15 @@ json::object cause_record_json(const CauseRecord& cause) {
             {"hosts", json_number(cause.hosts)}};
 }
 
-Reply get_causes(EvidenceStore& store, const Route& route) {
+Reply get_causes(const Evidence& evidence, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     reports::CauseFinder finder;
-    if (const auto status = add_profiles(store, std::get<Filter>(filter), profiles_limit, finder); !status)
+    if (const auto status = add_profiles(evidence.delays(), std::get<Filter>(filter), profiles_limit, finder); !status)
         return failure(status.error());
-    const auto records = store.causes(route.arguments[0], known_causes_limit);
+    const auto records = evidence.causes().list(route.arguments[0], known_causes_limit);
     if (!records) return failure(records.error());
-    const auto totals = build_totals(store, std::get<Filter>(filter));
+    const auto totals = build_totals(evidence.summaries(), std::get<Filter>(filter));
     if (!totals) return failure(totals.error());
     const reports::CauseReport report = finder.find();
     json::array causes;
@@ -236,19 +236,19 @@ std::string cause_metrics(const std::vector<CauseTotal>& totals) {
     return text;
 }
 
-Reply list_causes(CauseStore& store, const Route& route) {
+Reply list_causes(const CauseStore& store, const Route& route) {
     const auto page = read_page(route, causes_default);
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     std::optional<std::string> event;
     if (const auto named = route.parameter("event"); named && !named->empty()) event = std::string(*named);
-    const auto found = store.causes(event, std::get<PageQuestion>(page).limit);
+    const auto found = store.list(event, std::get<PageQuestion>(page).limit);
     if (!found) return failure(found.error());
     json::array list;
     for (const CauseRecord& cause : *found) list.push_back(cause_record_json(cause));
     return json_reply(json::object{{"causes", std::move(list)}});
 }
 
-Reply get_cause(CauseStore& store, const Route& route) {
+Reply get_cause(const CauseStore& store, const Route& route) {
     const auto id = read_digits(route.arguments[0]);
     if (!id) return no_such_cause();
     const auto found = store.find_cause(*id);
@@ -256,7 +256,7 @@ Reply get_cause(CauseStore& store, const Route& route) {
     return *found ? json_reply(life_json(**found)) : no_such_cause();
 }
 
-Reply change_cause(CauseStore& store, Audit& audit, const Route& route, const Principal& principal,
+Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route, const Principal& principal,
                    const Request& request) {
     const auto body =
         read_object(request, {"(status)", "(resolved_build)", "(owner)", "(note)", "(link)", "(part_of)"});
@@ -268,12 +268,12 @@ Reply change_cause(CauseStore& store, Audit& audit, const Route& route, const Pr
     change.at_realtime_ns = ClockSnapshot::take().realtime_ns;
     const auto id = read_digits(route.arguments[0]);
     if (!id) return no_such_cause();
-    const auto changed = store.change_cause(*id, change);
+    const auto changed = evidence.causes().change_cause(*id, change);
     if (!changed && changed.error().kind == ErrorKind::Invalid) return reply_of({400, changed.error().message});
     if (!changed) return failure(changed.error());
     if (!*changed) return no_such_cause();
     audit.note(change.by, "change cause", route.arguments[0], printable(request.body).substr(0, 200));
-    return get_cause(store, route);
+    return get_cause(evidence.causes(), route);
 }
 
 }  // namespace lagtrap::server

@@ -14,10 +14,10 @@ namespace lagtrap::server {
 // Most known causes read for one event.
 inline constexpr std::uint32_t known_causes_limit = 10'000;
 
-[[nodiscard]] Reply get_causes(EvidenceStore& store, const Route& route);
-[[nodiscard]] Reply list_causes(CauseStore& store, const Route& route);
-[[nodiscard]] Reply get_cause(CauseStore& store, const Route& route);
-[[nodiscard]] Reply change_cause(CauseStore& store, Audit& audit, const Route& route, const Principal& principal,
+[[nodiscard]] Reply get_causes(const Evidence& evidence, const Route& route);
+[[nodiscard]] Reply list_causes(const CauseStore& store, const Route& route);
+[[nodiscard]] Reply get_cause(const CauseStore& store, const Route& route);
+[[nodiscard]] Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route, const Principal& principal,
                                  const Request& request);
 
 // In Prometheus' text format.

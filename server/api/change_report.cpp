@@ -14,7 +14,7 @@ struct ChangeSide {
     SplitPoint whole;
 };
 
-Result<ChangeSide> read_side(EvidenceStore& store, Filter filter, std::uint64_t from_ns, std::uint64_t to_ns,
+Result<ChangeSide> read_side(const SplitStore& store, Filter filter, std::uint64_t from_ns, std::uint64_t to_ns,
                              bool runs_recorded, std::uint32_t run_limit) {
     ChangeSide side;
     side.filter = std::move(filter);
@@ -78,7 +78,7 @@ reports::DelayCounts counts_of(const ChangeSide& side, const SearchedDelays& sea
             static_cast<double>(side.whole.delays), static_cast<double>(searched.delays)};
 }
 
-Result<std::vector<reports::CauseShift>> shifts_of(EvidenceStore& store, const ChangeSide& before,
+Result<std::vector<reports::CauseShift>> shifts_of(const DelayStore& store, const ChangeSide& before,
                                                    const ChangeSide& after, bool runs_recorded) {
     TRY_ASSIGN(const SearchedDelays searched_before, store.searched_delays(before.filter));
     TRY_ASSIGN(const SearchedDelays searched_after, store.searched_delays(after.filter));
@@ -96,22 +96,23 @@ Result<std::vector<reports::CauseShift>> shifts_of(EvidenceStore& store, const C
 
 }  // namespace
 
-Result<ChangeReport> report_change(EvidenceStore& store, Filter filter, const reports::LastingChange& change,
+Result<ChangeReport> report_change(const Evidence& evidence, Filter filter, const reports::LastingChange& change,
                                    bool runs_recorded, std::uint64_t to_ns, std::uint32_t run_limit) {
     const std::uint64_t at_ns = change.step.from_ns;
     ChangeReport report;
-    TRY_ASSIGN(const ChangeSide before, read_side(store, filter, at_ns > compared_ns ? at_ns - compared_ns : 0, at_ns,
-                                                  runs_recorded, run_limit));
-    TRY_ASSIGN(const ChangeSide after,
-               read_side(store, filter, at_ns, std::max(std::min(to_ns, at_ns + compared_ns), at_ns + 1), runs_recorded,
+    TRY_ASSIGN(const ChangeSide before,
+               read_side(evidence.splits(), filter, at_ns > compared_ns ? at_ns - compared_ns : 0, at_ns, runs_recorded,
                          run_limit));
+    TRY_ASSIGN(const ChangeSide after,
+               read_side(evidence.splits(), filter, at_ns, std::max(std::min(to_ns, at_ns + compared_ns), at_ns + 1),
+                         runs_recorded, run_limit));
     report.before_ns = *before.filter.from_ns;
     report.to_ns = *after.filter.to_ns;
     const SlowRule rule(change.step.figure, before.whole.durations);
     report.hosts = split_by(&RunGroup::host, before, after, rule, runs_recorded);
     report.builds = split_by(&RunGroup::build, before, after, rule, runs_recorded);
     report.units = split_by(&RunGroup::unit, before, after, rule, runs_recorded);
-    TRY_ASSIGN(report.causes, shifts_of(store, before, after, runs_recorded));
+    TRY_ASSIGN(report.causes, shifts_of(evidence.delays(), before, after, runs_recorded));
     return report;
 }
 

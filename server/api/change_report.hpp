@@ -29,7 +29,7 @@ struct ChangeReport {
 
 // `filter` names the event; its times are ignored. Reads at most `run_limit` runs, the newest, of the
 // week before the change and of the time after it, up to `to_ns` or a week.
-[[nodiscard]] Result<ChangeReport> report_change(EvidenceStore& store, Filter filter,
+[[nodiscard]] Result<ChangeReport> report_change(const Evidence& evidence, Filter filter,
                                                  const reports::LastingChange& change, bool runs_recorded,
                                                  std::uint64_t to_ns, std::uint32_t run_limit);
 

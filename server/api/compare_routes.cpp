@@ -96,9 +96,9 @@ json::array histogram_json(const Sketch& a, const Sketch& b) {
     return histogram;
 }
 
-Status add_stages(RunStore& store, const Sets& sets, json::object& answer) {
-    TRY_ASSIGN(const RunPage a, store.runs(sets.a, RunOrder::Newest, runs_with_stages, {}));
-    TRY_ASSIGN(const RunPage b, store.runs(sets.b, RunOrder::Newest, runs_with_stages, {}));
+Status add_stages(const RunStore& store, const Sets& sets, json::object& answer) {
+    TRY_ASSIGN(const RunPage a, store.list(sets.a, RunOrder::Newest, runs_with_stages, {}));
+    TRY_ASSIGN(const RunPage b, store.list(sets.b, RunOrder::Newest, runs_with_stages, {}));
     const auto result = reports::compare_runs(compared(a.runs), compared(b.runs));
     json::array stages;
     for (const reports::StageDifference& stage : result.stages) {
@@ -113,16 +113,16 @@ Status add_stages(RunStore& store, const Sets& sets, json::object& answer) {
     return success();
 }
 
-Result<std::vector<reports::TimedDuration>> timed_runs(RunStore& store, const Filter& filter) {
+Result<std::vector<reports::TimedDuration>> timed_runs(const RunStore& store, const Filter& filter) {
     TRY_ASSIGN(const TimedRuns timed, store.run_times(filter, runs_with_times));
     std::vector<reports::TimedDuration> runs;
     for (const TimedRun& run : timed.runs) runs.push_back({run.duration_ns, run.weight, run.times});
     return runs;
 }
 
-Status add_times(RunStore& store, const Sets& sets, json::object& answer) {
-    TRY_ASSIGN(const auto a, timed_runs(store, sets.a));
-    TRY_ASSIGN(const auto b, timed_runs(store, sets.b));
+Status add_times(const Evidence& evidence, const Sets& sets, json::object& answer) {
+    TRY_ASSIGN(const auto a, timed_runs(evidence.runs(), sets.a));
+    TRY_ASSIGN(const auto b, timed_runs(evidence.runs(), sets.b));
     json::array parts;
     for (const reports::PartDifference& part : reports::part_differences(a, b)) {
         json::object entry = figure_json(part.mean_ns, true);
@@ -135,9 +135,9 @@ Status add_times(RunStore& store, const Sets& sets, json::object& answer) {
     return success();
 }
 
-Result<reports::CauseReport> causes_of(BundleStore& store, const Filter& filter) {
+Result<reports::CauseReport> causes_of(const Evidence& evidence, const Filter& filter) {
     reports::CauseFinder finder;
-    TRY(add_profiles(store, filter, profiles_of_causes, finder));
+    TRY(add_profiles(evidence.delays(), filter, profiles_of_causes, finder));
     return finder.find();
 }
 
@@ -156,10 +156,10 @@ json::value cause_side_json(const reports::Cause* cause) {
                         {"share", std::clamp(cause->share, 0.0, 1.0)}};
 }
 
-Status add_causes(EvidenceStore& store, const Sets& sets, json::object& answer) {
-    TRY_ASSIGN(const auto a, causes_of(store, sets.a));
-    TRY_ASSIGN(const auto b, causes_of(store, sets.b));
-    TRY_ASSIGN(const auto known, store.causes(sets.a.event, known_causes_limit));
+Status add_causes(const Evidence& evidence, const Sets& sets, json::object& answer) {
+    TRY_ASSIGN(const auto a, causes_of(evidence, sets.a));
+    TRY_ASSIGN(const auto b, causes_of(evidence, sets.b));
+    TRY_ASSIGN(const auto known, evidence.causes().list(sets.a.event, known_causes_limit));
     struct Pair {
         const reports::Cause* a = nullptr;
         const reports::Cause* b = nullptr;
@@ -186,7 +186,7 @@ Status add_causes(EvidenceStore& store, const Sets& sets, json::object& answer) 
     return success();
 }
 
-Result<std::vector<analysis::RunProfile>> delayed_profiles(BundleStore& store, const Filter& filter) {
+Result<std::vector<analysis::RunProfile>> delayed_profiles(const DelayStore& store, const Filter& filter) {
     std::vector<analysis::RunProfile> profiles;
     TRY(store.profiles(filter, true, profiles_of_flame, [&](StoredDelay&& stored) {
         if (auto profile = analysis::read_run_profile(stored.delay.profile))
@@ -198,11 +198,11 @@ Result<std::vector<analysis::RunProfile>> delayed_profiles(BundleStore& store, c
 
 }  // namespace
 
-Reply compare_sets(EvidenceStore& store, const Route& route) {
+Reply compare_sets(const Evidence& evidence, const Route& route) {
     const auto read = read_sets(route);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const Sets& sets = std::get<Sets>(read);
-    const auto a = store.summary(sets.a), b = store.summary(sets.b);
+    const auto a = evidence.summaries().summary(sets.a), b = evidence.summaries().summary(sets.b);
     if (!a || !b) return failure(a ? b.error() : a.error());
     json::object answer{{"a", set_json(*a)}, {"b", set_json(*b)}, {"confidence", 0.95}};
     json::array quantiles;
@@ -219,19 +219,20 @@ Reply compare_sets(EvidenceStore& store, const Route& route) {
                                               {b->counts.runs, b->counts.delays, b->counts.records}),
                     false);
     answer["histogram"] = histogram_json(a->durations, b->durations);
-    for (const Status& status :
-         {add_stages(store, sets, answer), add_times(store, sets, answer), add_causes(store, sets, answer)})
+    for (const Status& status : {add_stages(evidence.runs(), sets, answer), add_times(evidence, sets, answer),
+                                 add_causes(evidence, sets, answer)})
         if (!status) return failure(status.error());
     return json_reply(answer);
 }
 
-Reply get_set_flame(EvidenceStore& store, const Route& route) {
+Reply get_set_flame(const Evidence& evidence, const Route& route) {
     const auto read = read_sets(route);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const auto state = route.parameter("state").value_or("all");
     if (state != "all" && state != "on-cpu" && state != "off-cpu")
         return reply_of({400, "\"state\": expected all, on-cpu or off-cpu"});
-    const auto a = delayed_profiles(store, std::get<Sets>(read).a), b = delayed_profiles(store, std::get<Sets>(read).b);
+    const auto a = delayed_profiles(evidence.delays(), std::get<Sets>(read).a),
+               b = delayed_profiles(evidence.delays(), std::get<Sets>(read).b);
     if (!a || !b) return failure(a ? b.error() : a.error());
     const analysis::FlameTime time = state == "on-cpu"    ? analysis::FlameTime::OnCpu
                                      : state == "off-cpu" ? analysis::FlameTime::OffCpu

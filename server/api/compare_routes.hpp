@@ -7,8 +7,8 @@
 
 namespace lagtrap::server {
 
-[[nodiscard]] Reply compare_sets(EvidenceStore& store, const Route& route);
+[[nodiscard]] Reply compare_sets(const Evidence& evidence, const Route& route);
 // The mean of B's recorded delays beside the mean of A's.
-[[nodiscard]] Reply get_set_flame(EvidenceStore& store, const Route& route);
+[[nodiscard]] Reply get_set_flame(const Evidence& evidence, const Route& route);
 
 }  // namespace lagtrap::server

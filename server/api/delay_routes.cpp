@@ -106,7 +106,7 @@ json::object placed_delay_json(const StoredDelay& stored) {
     return row;
 }
 
-Reply list_all_delays(BundleStore& store, const Route& route) {
+Reply list_all_delays(const DelayStore& store, const Route& route) {
     const auto filter = read_filter(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto question = read_delay_question(route, delays_default);
@@ -119,7 +119,7 @@ Reply list_all_delays(BundleStore& store, const Route& route) {
     return json_reply(json::object{{"delays", std::move(rows)}, {"next", next_of(page->next)}});
 }
 
-Reply get_delay_summary(BundleStore& store, const Route& route) {
+Reply get_delay_summary(const DelayStore& store, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto found = store.summarise_delays(std::get<Filter>(filter));

@@ -31,7 +31,7 @@ void leave_out_other_events(boost::json::value& quality);
 // Also with its bundle, host, user and build.
 [[nodiscard]] json::object placed_delay_json(const StoredDelay& stored);
 
-[[nodiscard]] Reply list_all_delays(BundleStore& store, const Route& route);
-[[nodiscard]] Reply get_delay_summary(BundleStore& store, const Route& route);
+[[nodiscard]] Reply list_all_delays(const DelayStore& store, const Route& route);
+[[nodiscard]] Reply get_delay_summary(const DelayStore& store, const Route& route);
 
 }  // namespace lagtrap::server

@@ -96,17 +96,17 @@ Reply export_list(const Route& route, const std::string& event, const char* name
 
 }  // namespace
 
-Reply export_runs(EvidenceStore& store, const Route& route) {
-    const auto page_of = [&store](const Filter& wanted, const std::optional<PageKey>& after) {
-        return store.runs(wanted, RunOrder::Newest, page_limit, after);
+Reply export_runs(const RunStore& store, const Route& route) {
+    const auto page_of = [store](const Filter& wanted, const std::optional<PageKey>& after) {
+        return store.list(wanted, RunOrder::Newest, page_limit, after);
     };
     const auto rows_of = [](const RunPage& page) -> const auto& { return page.runs; };
     const auto json_of = [](const StoredRun& run) { return run_json(run); };
     return export_list(route, route.arguments[0], "runs", run_columns, page_of, rows_of, add_run, json_of);
 }
 
-Reply export_delays(EvidenceStore& store, const Route& route) {
-    const auto page_of = [&store](const Filter& wanted, const std::optional<PageKey>& after) {
+Reply export_delays(const DelayStore& store, const Route& route) {
+    const auto page_of = [store](const Filter& wanted, const std::optional<PageKey>& after) {
         return store.list_delays(wanted, {}, RunOrder::Newest, page_limit, after);
     };
     const auto rows_of = [](const DelayPage& page) -> const auto& { return page.delays; };

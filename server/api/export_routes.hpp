@@ -8,7 +8,7 @@
 namespace lagtrap::server {
 
 // The store must outlive the reply.
-[[nodiscard]] Reply export_runs(EvidenceStore& store, const Route& route);
-[[nodiscard]] Reply export_delays(EvidenceStore& store, const Route& route);
+[[nodiscard]] Reply export_runs(const RunStore& store, const Route& route);
+[[nodiscard]] Reply export_delays(const DelayStore& store, const Route& route);
 
 }  // namespace lagtrap::server

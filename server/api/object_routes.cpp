@@ -65,7 +65,7 @@ json::array notes_of(const calls::ObjectsStarted& started) {
 
 }  // namespace
 
-Reply list_object_watches(ObjectStore& store, const Route&) {
+Reply list_object_watches(const ObjectStore& store, const Route&) {
     const auto watches = store.object_watches(watches_shown);
     if (!watches) return failure(watches.error());
     json::array rows;
@@ -73,7 +73,7 @@ Reply list_object_watches(ObjectStore& store, const Route&) {
     return json_reply(json::object{{"watches", std::move(rows)}});
 }
 
-Reply get_object_parts(ObjectStore& store, const Route& route) {
+Reply get_object_parts(const ObjectStore& store, const Route& route) {
     if (!trace::is_session_id(route.arguments[0])) return no_such_watch();
     std::uint64_t after = 0;
     if (const auto text = route.parameter("after")) {
@@ -97,12 +97,15 @@ Reply get_object_parts(ObjectStore& store, const Route& route) {
     return json_reply(json::object{{"parts", std::move(rows)}});
 }
 
-Reply get_object_watch(ObjectStore& store, WatchSummaries& summaries, const Route& route) {
+Reply get_object_watch(const ObjectStore& store, WatchSummaries& summaries, const Route& route) {
     if (!trace::is_session_id(route.arguments[0])) return no_such_watch();
     const auto watch = store.object_watch(route.arguments[0]);
     if (!watch) return failure(watch.error());
     if (!*watch) return no_such_watch();
-    auto read = summaries.read(store, **watch);
+    auto read =
+        summaries.read([&](std::uint32_t after,
+                           std::uint64_t limit_bytes) { return store.objects_parts((*watch)->id, after, limit_bytes); },
+                       **watch);
     if (!read) return failure(read.error());
     reports::WatchedObjects& objects = *read;
     objects.end_here();

@@ -235,12 +235,12 @@ json::object split_report_json(const SplitReport& report) {
 }
 
 // A regression in short: where, and the cause that came with it.
-Result<json::value> extent_of_change(EvidenceStore& store, const Filter& asked, const EventTrend& trend,
+Result<json::value> extent_of_change(const Evidence& evidence, const Filter& asked, const EventTrend& trend,
                                      std::uint64_t to_ns, const CausesById& causes) {
     Filter filter = asked;
     filter.event = trend.event;
-    TRY_ASSIGN(const ChangeReport report, report_change(store, std::move(filter), *trend.lasting, trend.runs_recorded,
-                                                        to_ns, change_runs_glanced_at));
+    TRY_ASSIGN(const ChangeReport report, report_change(evidence, std::move(filter), *trend.lasting,
+                                                        trend.runs_recorded, to_ns, change_runs_glanced_at));
     json::value cause = nullptr;
     if (!report.causes.empty() && report.causes.front().came) cause = cause_of(report.causes.front(), causes);
     return json::value{{"hosts", extent_json(report.hosts.split)},
@@ -299,7 +299,7 @@ json::array builds_json(const EventActivity& activity) {
 
 }  // namespace
 
-Reply get_overview(EvidenceStore& store, const Route& route) {
+Reply get_overview(const Evidence& evidence, const Route& route) {
     auto read = read_asked(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const ActivityQuestion& question = std::get<Asked>(read).question;
@@ -310,7 +310,7 @@ Reply get_overview(EvidenceStore& store, const Route& route) {
     const auto page = read_page(route, events_default);
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     std::vector<EventTrend> trends;
-    const Status looked = store.activity(question, [&](EventActivity&& activity) {
+    const Status looked = evidence.activity().visit(question, [&](EventActivity&& activity) {
         trends.push_back(reports::trend_of(activity, span));
         return success();
     });
@@ -320,9 +320,9 @@ Reply get_overview(EvidenceStore& store, const Route& route) {
                      [&](const EventTrend& a, const EventTrend& b) { return stands_before(a, b, order); });
     Filter of_losses = question.filter;
     of_losses.from_ns = span.from_ns;
-    const auto losses = store.losses(of_losses);
+    const auto losses = evidence.events().losses(of_losses);
     if (!losses) return failure(losses.error());
-    const auto causes = store.causes(question.filter.event, causes_read);
+    const auto causes = evidence.causes().list(question.filter.event, causes_read);
     if (!causes) return failure(causes.error());
     const auto newest = newest_causes(*causes);
     json::object answer = span_json(span);
@@ -335,7 +335,7 @@ Reply get_overview(EvidenceStore& store, const Route& route) {
         json::object event = trend_json(trend);
         event["extent"] = nullptr;
         if (trend.lasting && trend.verdict == Verdict::Worse && explained++ < changes_explained) {
-            auto extent = extent_of_change(store, question.filter, trend, span.now_ns, known);
+            auto extent = extent_of_change(evidence, question.filter, trend, span.now_ns, known);
             if (!extent) return failure(extent.error());
             event["extent"] = std::move(*extent);
         }
@@ -348,7 +348,7 @@ Reply get_overview(EvidenceStore& store, const Route& route) {
     return json_reply(answer);
 }
 
-Reply get_split(EvidenceStore& store, const Route& route) {
+Reply get_split(const SplitStore& store, const Route& route) {
     auto asked = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&asked)) return reply_of(*wrong);
     auto& filter = std::get<Filter>(asked);
@@ -386,13 +386,13 @@ Reply get_split(EvidenceStore& store, const Route& route) {
         {"other_names", json_number(other_names)}});
 }
 
-Reply get_change(EvidenceStore& store, const Route& route) {
+Reply get_change(const Evidence& evidence, const Route& route) {
     auto read = read_asked(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const ActivityQuestion& question = std::get<Asked>(read).question;
     const TrendSpan& span = std::get<Asked>(read).span;
     std::optional<EventTrend> trend;
-    const Status looked = store.activity(question, [&](EventActivity&& activity) {
+    const Status looked = evidence.activity().visit(question, [&](EventActivity&& activity) {
         trend = reports::trend_of(activity, span);
         return success();
     });
@@ -400,9 +400,9 @@ Reply get_change(EvidenceStore& store, const Route& route) {
     json::object answer{{"change", nullptr}};
     if (!trend || !trend->lasting) return json_reply(answer);
     const auto report =
-        report_change(store, question.filter, *trend->lasting, trend->runs_recorded, span.now_ns, change_runs_read);
+        report_change(evidence, question.filter, *trend->lasting, trend->runs_recorded, span.now_ns, change_runs_read);
     if (!report) return failure(report.error());
-    const auto causes = store.causes(question.filter.event, causes_read);
+    const auto causes = evidence.causes().list(question.filter.event, causes_read);
     if (!causes) return failure(causes.error());
     answer["change"] = change_json(*trend->lasting);
     answer["runs_recorded"] = trend->runs_recorded;
@@ -415,7 +415,7 @@ Reply get_change(EvidenceStore& store, const Route& route) {
     return json_reply(answer);
 }
 
-Reply get_trend(EvidenceStore& store, const Route& route) {
+Reply get_trend(const ActivityStore& store, const Route& route) {
     auto read = read_asked(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const ActivityQuestion& question = std::get<Asked>(read).question;
@@ -424,7 +424,7 @@ Reply get_trend(EvidenceStore& store, const Route& route) {
     json::array builds;
     EventActivity nothing;
     nothing.event = route.arguments[0];
-    const Status looked = store.activity(question, [&](EventActivity&& activity) {
+    const Status looked = store.visit(question, [&](EventActivity&& activity) {
         trends.push_back(reports::trend_of(activity, span));
         builds = builds_json(activity);
         return success();

@@ -39,7 +39,7 @@ json::object set_json(std::uint64_t runs, std::uint64_t median_ns) {
     return {{"runs", json_number(runs)}, {"median_ns", json_number(median_ns)}};
 }
 
-Result<std::vector<analysis::RunProfile>> normal_profiles(BundleStore& store, const std::string& event) {
+Result<std::vector<analysis::RunProfile>> normal_profiles(const DelayStore& store, const std::string& event) {
     std::vector<analysis::RunProfile> profiles;
     Filter filter;
     filter.event = event;
@@ -97,7 +97,7 @@ json::object flame_json(const analysis::Flame& flame) {
             {"dropped", json_number(flame.dropped)}};
 }
 
-Reply compare_listed_runs(RunStore& store, const Request& request) {
+Reply compare_listed_runs(const RunStore& store, const Request& request) {
     const auto body = read_object(request, {"a", "b"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);
@@ -123,7 +123,7 @@ Reply compare_listed_runs(RunStore& store, const Request& request) {
     return json_reply(reply);
 }
 
-Reply get_time_shift(RunStore& store, const Route& route) {
+Reply get_time_shift(const RunStore& store, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto timed = store.run_times(std::get<Filter>(filter), timed_runs_read);
@@ -149,20 +149,20 @@ Reply get_time_shift(RunStore& store, const Route& route) {
     return json_reply(answer);
 }
 
-Reply get_profile(BundleStore& store, const Route& route) {
+Reply get_profile(const Evidence& evidence, const Route& route) {
     const auto state = route.parameter("state").value_or("all");
     const auto against = route.parameter("against");
     if (state != "all" && state != "on-cpu" && state != "off-cpu")
         return reply_of({400, "\"state\": expected all, on-cpu or off-cpu"});
     if (against && *against != "normal") return reply_of({400, "\"against\": expected normal"});
-    const auto row = store.find(route.arguments[0]);
+    const auto row = evidence.bundles().find(route.arguments[0]);
     if (!row) return failure(row.error());
     if (!*row) return reply_of({404, "there is no such bundle"});
     if (!(*row)->bad_reason.empty())
         return reply_of({422, "the bundle is kept but cannot be read: " + (*row)->bad_reason});
     const auto number = read_digits(route.arguments[1]);
     if (!number || *number > UINT32_MAX) return reply_of({404, "there is no such delay"});
-    const auto stored = store.find_delay(route.arguments[0], static_cast<std::uint32_t>(*number));
+    const auto stored = evidence.delays().find_delay(route.arguments[0], static_cast<std::uint32_t>(*number));
     if (!stored) return failure(stored.error());
     if (!*stored) return reply_of({404, "there is no such delay"});
     const std::optional<StoredDelay>& found = *stored;
@@ -172,7 +172,7 @@ Reply get_profile(BundleStore& store, const Route& route) {
     if (!profile) return reply_of({422, "the profile cannot be read: " + profile.error().message});
     std::vector<analysis::RunProfile> baseline;
     if (against) {
-        auto normal = normal_profiles(store, found->delay.event);
+        auto normal = normal_profiles(evidence.delays(), found->delay.event);
         if (!normal) return failure(normal.error());
         baseline = std::move(normal).value();
     }

@@ -11,9 +11,9 @@
 
 namespace lagtrap::server {
 
-[[nodiscard]] Reply compare_listed_runs(RunStore& store, const Request& request);
-[[nodiscard]] Reply get_time_shift(RunStore& store, const Route& route);
-[[nodiscard]] Reply get_profile(BundleStore& store, const Route& route);
+[[nodiscard]] Reply compare_listed_runs(const RunStore& store, const Request& request);
+[[nodiscard]] Reply get_time_shift(const RunStore& store, const Route& route);
+[[nodiscard]] Reply get_profile(const Evidence& evidence, const Route& route);
 
 // Runs and their stages, converted for comparisons.
 [[nodiscard]] std::vector<reports::ComparedRun> compared(const std::vector<StoredRun>& runs);

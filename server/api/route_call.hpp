@@ -24,7 +24,7 @@ class Application;
 struct RouteCall {
     Application& application;
     Store& store;
-    EvidenceStore& evidence;  // the store as the principal sees it
+    Evidence evidence;  // limited to what the principal may see
     Blobs& blobs;
     Audit& audit;
     WatchSummaries& watch_summaries;
@@ -37,7 +37,8 @@ struct RouteCall {
     PlacesOfSenders& download_places;
 };
 
-// The member for a parameter of this type. Evidence is limited to what the principal may see.
+// The argument for a parameter of this type. Stores of evidence show only what the principal may
+// see.
 template <typename Parameter>
 decltype(auto) part_of(const RouteCall& call) {
     using Part = std::remove_cvref_t<Parameter>;
@@ -56,13 +57,17 @@ decltype(auto) part_of(const RouteCall& call) {
     else if constexpr (std::is_same_v<Part, DownloadParts>)
         return DownloadParts{call.download_places, call.limited_as, call.audit, call.principal, call.request};
     else if constexpr (std::is_same_v<Part, TeamParts>)
-        return TeamParts{call.store, call.audit, call.principal};
+        return TeamParts{call.store.teams(), call.audit, call.principal};
     else if constexpr (std::is_same_v<Part, RuleParts>)
-        return RuleParts{call.store, call.audit, call.alert_sender, call.principal};
-    else if constexpr (std::is_base_of_v<Part, EvidenceStore>)
-        return static_cast<Part&>(call.evidence);
+        return RuleParts{call.store.rules(), call.store.messages(), call.audit, call.alert_sender, call.principal};
+    else if constexpr (std::is_same_v<Part, Evidence>)
+        return (call.evidence);
+    else if constexpr (std::is_same_v<Part, BatchStore>)
+        return call.store.batches();
+    else if constexpr (requires { call.evidence.template get<Part>(); })
+        return call.evidence.template get<Part>();
     else
-        return static_cast<Part&>(call.store);
+        return call.store.template get<Part>();
 }
 
 template <typename... Parameters>

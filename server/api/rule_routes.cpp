@@ -151,7 +151,7 @@ std::variant<AskedRule, Refusal> read_asked(const RuleParts& parts, const Reques
     return asked;
 }
 
-Result<std::optional<StoredRule>> find(RuleStore& store, const Route& route) {
+Result<std::optional<StoredRule>> find(const RuleStore& store, const Route& route) {
     const auto id = read_digits(route.arguments[0]);
     if (!id) return std::optional<StoredRule>();
     return store.find_rule(*id);
@@ -164,19 +164,19 @@ std::string detail_of(const AskedRule& asked) {
 
 }  // namespace
 
-Reply list_rules(RuleStore& store) {
-    const auto rules = store.rules();
+Reply list_rules(const RuleStore& store) {
+    const auto rules = store.list();
     if (!rules) return failure(rules.error());
     json::array list;
     for (const StoredRule& rule : *rules) list.push_back(stored_rule_json(rule));
     return json_reply(json::object{{"rules", std::move(list)}});
 }
 
-Reply get_rule(RuleStore& store, const Route& route) {
+Reply get_rule(const RuleStore& store, const MessageStore& message_store, const Route& route) {
     const auto rule = find(store, route);
     if (!rule) return failure(rule.error());
     if (!*rule) return no_such_rule();
-    const auto messages = store.messages((*rule)->id);
+    const auto messages = message_store.of_rule((*rule)->id);
     if (!messages) return failure(messages.error());
     const auto findings = store.findings((*rule)->id);
     if (!findings) return failure(findings.error());
@@ -193,7 +193,7 @@ Reply add_rule(const RuleParts& parts, const Request& request) {
     auto read = read_asked(parts, request, std::nullopt);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     AskedRule& asked = std::get<AskedRule>(read);
-    const auto id = parts.store.add_rule(asked.stored);
+    const auto id = parts.rules.add_rule(asked.stored);
     if (!id && id.error().kind == ErrorKind::TooLarge) return reply_of({409, id.error().message});
     if (!id) return failure(id.error());
     if (!*id) return reply_of({409, "there is a rule of that name already"});
@@ -207,7 +207,7 @@ Reply add_rule(const RuleParts& parts, const Request& request) {
 }
 
 Reply change_rule(const RuleParts& parts, const Route& route, const Request& request) {
-    const auto stored = find(parts.store, route);
+    const auto stored = find(parts.rules, route);
     if (!stored) return failure(stored.error());
     if (!*stored) return no_such_rule();
     const auto rule_before = parse_rule((*stored)->definition);
@@ -217,20 +217,20 @@ Reply change_rule(const RuleParts& parts, const Route& route, const Request& req
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     AskedRule& asked = std::get<AskedRule>(read);
     asked.stored.id = (*stored)->id;
-    const auto changed = parts.store.change_rule(asked.stored, !same_condition(asked.rule, before->rule));
+    const auto changed = parts.rules.change_rule(asked.stored, !same_condition(asked.rule, before->rule));
     if (!changed) return failure(changed.error());
     if (*changed == RuleStore::RuleChange::NoSuchRule) return no_such_rule();
     if (*changed == RuleStore::RuleChange::NameTaken) return reply_of({409, "there is a rule of that name already"});
     parts.audit.note(asked.stored.changed_by, "change rule", asked.stored.name, detail_of(asked));
     parts.alert_sender.wake();
-    return get_rule(parts.store, route);
+    return get_rule(parts.rules, parts.messages, route);
 }
 
 Reply delete_rule(const RuleParts& parts, const Route& route, const Request& request) {
-    const auto stored = find(parts.store, route);
+    const auto stored = find(parts.rules, route);
     if (!stored) return failure(stored.error());
     if (!*stored) return no_such_rule();
-    const auto removed = parts.store.remove_rule((*stored)->id);
+    const auto removed = parts.rules.remove_rule((*stored)->id);
     if (!removed) return failure(removed.error());
     if (!*removed) return no_such_rule();
     parts.audit.note(who_of(parts.principal), "delete rule", (*stored)->name, "from " + request.sender);
@@ -238,7 +238,7 @@ Reply delete_rule(const RuleParts& parts, const Route& route, const Request& req
 }
 
 Reply test_rule(const RuleParts& parts, const Route& route) {
-    const auto stored = find(parts.store, route);
+    const auto stored = find(parts.rules, route);
     if (!stored) return failure(stored.error());
     if (!*stored) return no_such_rule();
     const auto rule = parse_rule((*stored)->definition);
@@ -249,7 +249,7 @@ Reply test_rule(const RuleParts& parts, const Route& route) {
     message.made_realtime_ns = ClockSnapshot::take().realtime_ns;
     message.body =
         test_message_of(**stored, *rule, message.made_realtime_ns, parts.alert_sender.options().public_url).json_text();
-    const auto added = parts.store.add_test_message(message);
+    const auto added = parts.messages.add_test_message(message);
     if (!added) return failure(added.error());
     if (!*added) return reply_of({409, "a test of this rule is under way already"});
     parts.audit.note(who_of(parts.principal), "test rule", (*stored)->name, message.id);

@@ -11,14 +11,15 @@ namespace lagtrap::server {
 
 // Dependencies of these routes.
 struct RuleParts {
-    RuleStore& store;
+    RuleStore rules;
+    MessageStore messages;
     Audit& audit;
     AlertSender& alert_sender;
     const Principal& principal;
 };
 
-[[nodiscard]] Reply list_rules(RuleStore& store);
-[[nodiscard]] Reply get_rule(RuleStore& store, const Route& route);
+[[nodiscard]] Reply list_rules(const RuleStore& store);
+[[nodiscard]] Reply get_rule(const RuleStore& store, const MessageStore& message_store, const Route& route);
 [[nodiscard]] Reply add_rule(const RuleParts& parts, const Request& request);
 [[nodiscard]] Reply change_rule(const RuleParts& parts, const Route& route, const Request& request);
 [[nodiscard]] Reply delete_rule(const RuleParts& parts, const Route& route, const Request& request);

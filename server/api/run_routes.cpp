@@ -28,10 +28,10 @@ json::array texts(const std::vector<std::string>& values, const std::string& par
 }
 
 // Why runs are hidden, according to the newest of them.
-json::array hidden_because(RunStore& store, Filter filter) {
+json::array hidden_because(const RunStore& store, Filter filter) {
     filter.with_dirty = true;
     json::array rules;
-    const auto page = store.runs(filter, RunOrder::Newest, page_limit, std::nullopt);
+    const auto page = store.list(filter, RunOrder::Newest, page_limit, std::nullopt);
     if (!page) return rules;
     std::map<std::string, std::pair<std::uint64_t, std::string>> counts;
     for (const StoredRun& run : page->runs)
@@ -53,14 +53,14 @@ Reply no_such_run() { return reply_of({404, "there is no such run", "it may have
 
 }  // namespace
 
-Reply list_events(RunStore& store, const Route& route) {
+Reply list_events(const EventStore& store, const Route& route) {
     const auto filter = read_filter(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto page = read_page(route, events_default);
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     const auto& [limit, after] = std::get<PageQuestion>(page);
     const auto events =
-        store.events(std::get<Filter>(filter), std::string(route.parameter("search").value_or("")), limit, after);
+        store.list(std::get<Filter>(filter), std::string(route.parameter("search").value_or("")), limit, after);
     if (!events) return failure(events.error());
     const auto losses = store.losses(std::get<Filter>(filter));
     if (!losses) return failure(losses.error());
@@ -76,8 +76,8 @@ Reply list_events(RunStore& store, const Route& route) {
         json::object{{"events", std::move(rows)}, {"next", next_of(events->next)}, {"lost", losses_json(*losses)}});
 }
 
-Reply get_choices(RunStore& store, const Route& route) {
-    const auto choices = store.choices(std::string(route.parameter("event").value_or("")));
+Reply get_choices(const ChoiceStore& store, const Route& route) {
+    const auto choices = store.of_event(std::string(route.parameter("event").value_or("")));
     if (!choices) return failure(choices.error());
     const bool any = choices->to_realtime_ns > 0;
     const std::string part = search_text(route.parameter("search").value_or(""));
@@ -91,18 +91,18 @@ Reply get_choices(RunStore& store, const Route& route) {
                      {"to", digits_or_null(any ? std::optional(choices->to_realtime_ns) : std::nullopt)}});
 }
 
-Reply get_summary(RunStore& store, const Route& route) {
+Reply get_summary(const Evidence& evidence, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
-    const auto summary = store.summary(std::get<Filter>(filter));
+    const auto summary = evidence.summaries().summary(std::get<Filter>(filter));
     if (!summary) return failure(summary.error());
-    const auto last = store.runs(std::get<Filter>(filter), RunOrder::Newest, 1, std::nullopt);
+    const auto last = evidence.runs().list(std::get<Filter>(filter), RunOrder::Newest, 1, std::nullopt);
     std::optional<std::uint64_t> threshold_ns;
     if (last && !last->runs.empty()) threshold_ns = last->runs.front().threshold_ns;
     return json_reply(summary_json(*summary, threshold_ns));
 }
 
-Reply list_runs(RunStore& store, const Route& route) {
+Reply list_runs(const Evidence& evidence, const Route& route) {
     const auto read = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const auto& filter = std::get<Filter>(read);
@@ -111,22 +111,24 @@ Reply list_runs(RunStore& store, const Route& route) {
     const auto& [limit, after] = std::get<PageQuestion>(page);
     const auto order = route.parameter("order").value_or("newest");
     if (order != "newest" && order != "slowest") return reply_of({400, "\"order\": expected newest or slowest"});
-    const auto runs = store.runs(filter, order == "newest" ? RunOrder::Newest : RunOrder::Slowest, limit, after);
+    const auto runs =
+        evidence.runs().list(filter, order == "newest" ? RunOrder::Newest : RunOrder::Slowest, limit, after);
     if (!runs) return failure(runs.error());
-    const auto counts = store.count_runs(filter);
+    const auto counts = evidence.summaries().count_runs(filter);
     if (!counts) return failure(counts.error());
     json::array rows;
     for (const StoredRun& run : runs->runs) rows.push_back(run_json(run));
     const std::uint64_t hidden = filter.with_dirty ? 0 : counts->hidden;
-    return json_reply(json::object{{"runs", std::move(rows)},
-                                   {"hidden", json_number(hidden)},
-                                   {"hidden_because", hidden > 0 ? hidden_because(store, filter) : json::array{}},
-                                   {"outliers", json_number(counts->outliers)},
-                                   {"total", json_number(counts->records + hidden)},
-                                   {"next", next_of(runs->next)}});
+    return json_reply(
+        json::object{{"runs", std::move(rows)},
+                     {"hidden", json_number(hidden)},
+                     {"hidden_because", hidden > 0 ? hidden_because(evidence.runs(), filter) : json::array{}},
+                     {"outliers", json_number(counts->outliers)},
+                     {"total", json_number(counts->records + hidden)},
+                     {"next", next_of(runs->next)}});
 }
 
-Reply get_stage_stacks(RunStore& store, const Route& route) {
+Reply get_stage_stacks(const RunStore& store, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto stage = route.parameter("stage");
@@ -145,7 +147,7 @@ Reply get_stage_stacks(RunStore& store, const Route& route) {
                                    {"runs_read_most", stage_runs_read}});
 }
 
-Reply get_run(RunStore& store, const Route& route) {
+Reply get_run(const RunStore& store, const Route& route) {
     const auto id = read_digits(route.arguments[0]);
     if (!id) return no_such_run();
     const auto found = store.find_run(*id);
@@ -162,7 +164,7 @@ Reply get_run(RunStore& store, const Route& route) {
     return json_reply(run);
 }
 
-Reply set_dirty(RunStore& store, const Route& route, const Principal& principal, const Request& request) {
+Reply set_dirty(const Evidence& evidence, const Route& route, const Principal& principal, const Request& request) {
     constexpr std::size_t reason_limit_bytes = 500;
     const auto body = read_object(request, {"dirty", "reason"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
@@ -173,7 +175,7 @@ Reply set_dirty(RunStore& store, const Route& route, const Principal& principal,
     if (const auto* wrong = std::get_if<Refusal>(&reason)) return reply_of(*wrong);
     const auto id = read_digits(route.arguments[0]);
     if (!id) return no_such_run();
-    const auto before = store.find_runs({*id});
+    const auto before = evidence.runs().find_runs({*id});
     if (!before) return failure(before.error());
     if (before->empty()) return no_such_run();
     const DirtyMark mark{*id,
@@ -182,8 +184,8 @@ Reply set_dirty(RunStore& store, const Route& route, const Principal& principal,
                          std::get<std::string>(reason),
                          principal.name,
                          ClockSnapshot::take().realtime_ns};
-    if (const auto marked = store.mark_dirty({mark}); !marked) return failure(marked.error());
-    const auto after = store.find_runs({*id});
+    if (const auto marked = evidence.marks().mark_dirty({mark}); !marked) return failure(marked.error());
+    const auto after = evidence.runs().find_runs({*id});
     if (!after) return failure(after.error());
     if (after->empty()) return no_such_run();
     return json_reply(run_json(after->front()));

@@ -8,12 +8,13 @@
 
 namespace lagtrap::server {
 
-[[nodiscard]] Reply list_events(RunStore& store, const Route& route);
-[[nodiscard]] Reply get_choices(RunStore& store, const Route& route);
-[[nodiscard]] Reply get_summary(RunStore& store, const Route& route);
-[[nodiscard]] Reply list_runs(RunStore& store, const Route& route);
-[[nodiscard]] Reply get_stage_stacks(RunStore& store, const Route& route);
-[[nodiscard]] Reply get_run(RunStore& store, const Route& route);
-[[nodiscard]] Reply set_dirty(RunStore& store, const Route& route, const Principal& principal, const Request& request);
+[[nodiscard]] Reply list_events(const EventStore& store, const Route& route);
+[[nodiscard]] Reply get_choices(const ChoiceStore& store, const Route& route);
+[[nodiscard]] Reply get_summary(const Evidence& evidence, const Route& route);
+[[nodiscard]] Reply list_runs(const Evidence& evidence, const Route& route);
+[[nodiscard]] Reply get_stage_stacks(const RunStore& store, const Route& route);
+[[nodiscard]] Reply get_run(const RunStore& store, const Route& route);
+[[nodiscard]] Reply set_dirty(const Evidence& evidence, const Route& route, const Principal& principal,
+                              const Request& request);
 
 }  // namespace lagtrap::server

@@ -6,7 +6,9 @@
 
 #include <boost/json.hpp>
 
+#include "server/store/event_store.hpp"
 #include "server/store/run_store.hpp"
+#include "server/store/summary_store.hpp"
 
 namespace lagtrap::server {
 

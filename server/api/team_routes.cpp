@@ -52,8 +52,8 @@ Reply no_such_team() { return reply_of({404, "there is no such team, or no such 
 
 }  // namespace
 
-Reply list_teams(AccountStore& store) {
-    const auto teams = store.teams();
+Reply list_teams(const TeamStore& store) {
+    const auto teams = store.list();
     if (!teams) return failure(teams.error());
     json::array rows;
     for (const Team& team : *teams) rows.push_back(team_json(team));
@@ -76,7 +76,7 @@ Reply set_team(const TeamParts& parts, const Route& route, const Request& reques
     const bool fresh = *set == AddOutcome::New;
     parts.audit.note(who_of(parts.principal), fresh ? "add team" : "change team", team.name,
                      listed(team) + from(request));
-    const auto teams = parts.store.teams();
+    const auto teams = parts.store.list();
     if (!teams) return failure(teams.error());
     const auto kept = std::ranges::find(*teams, team.name, &Team::name);
     return json_reply(team_json(kept == teams->end() ? team : *kept), fresh ? 201 : 200);

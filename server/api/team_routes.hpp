@@ -10,12 +10,12 @@
 namespace lagtrap::server {
 
 struct TeamParts {
-    AccountStore& store;
+    TeamStore store;
     Audit& audit;
     const Principal& principal;
 };
 
-[[nodiscard]] Reply list_teams(AccountStore& store);
+[[nodiscard]] Reply list_teams(const TeamStore& store);
 [[nodiscard]] Reply set_team(const TeamParts& parts, const Route& route, const Request& request);
 [[nodiscard]] Reply delete_team(const TeamParts& parts, const Route& route, const Request& request);
 [[nodiscard]] Reply join_team(const TeamParts& parts, const Route& route, const Request& request);

@@ -106,7 +106,7 @@ std::optional<Refusal> check_content_digest(std::string_view header, const std::
     return Refusal{400, "Content-Digest is not the digest in the address"};
 }
 
-Reply has_batch(RunStore& store, const Route& route) {
+Reply has_batch(const BatchStore& store, const Route& route) {
     const auto found = store.has_batch(route.arguments[0]);
     if (!found) return failure(found.error());
     if (!*found) return reply_of({404, "there is no such batch"});

@@ -49,6 +49,6 @@ struct UploadContext {
 [[nodiscard]] std::optional<Refusal> check_content_digest(std::string_view header, const std::string& digest);
 
 // HEAD of a batch.
-[[nodiscard]] Reply has_batch(RunStore& store, const Route& route);
+[[nodiscard]] Reply has_batch(const BatchStore& store, const Route& route);
 
 }  // namespace lagtrap::server

@@ -22,9 +22,9 @@ std::shared_ptr<WatchSummaries::Kept> WatchSummaries::kept_of(const std::string&
     return kept_.front();
 }
 
-Status WatchSummaries::read_on(ObjectStore& store, Kept& kept) {
+Status WatchSummaries::read_on(const ReadParts& read_parts, Kept& kept) {
     for (;;) {
-        TRY_ASSIGN(const auto parts, store.objects_parts(kept.id, kept.last_part, bytes_at_once));
+        TRY_ASSIGN(const auto parts, read_parts(kept.last_part, bytes_at_once));
         if (parts.empty()) return success();
         for (const StoredObjectsPart& part : parts) {
             kept.objects.add(part.lines);
@@ -34,19 +34,19 @@ Status WatchSummaries::read_on(ObjectStore& store, Kept& kept) {
     }
 }
 
-Result<reports::WatchedObjects> WatchSummaries::read(ObjectStore& store, const ObjectWatch& watch) {
+Result<reports::WatchedObjects> WatchSummaries::read(const ReadParts& read_parts, const ObjectWatch& watch) {
     const std::shared_ptr<Kept> kept = kept_of(watch.id);
     const std::lock_guard lock(kept->mutex);
     const std::uint64_t received = watch.received_parts.value_or(0);
     const bool known = kept->last_part != 0;
-    TRY(read_on(store, *kept));
+    TRY(read_on(read_parts, *kept));
     const bool one_came_late = kept->objects.parts() + kept->gone < received;
     const bool anew = known && (one_came_late || kept->bytes > lines_limit_bytes_);
     if (anew) {
         kept->objects = {};
         kept->last_part = 0;
         kept->bytes = 0;
-        TRY(read_on(store, *kept));
+        TRY(read_on(read_parts, *kept));
     }
     if (!known || anew) kept->gone = received - std::min(received, kept->objects.parts());
     return kept->objects;

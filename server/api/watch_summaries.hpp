@@ -4,15 +4,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "server/reports/watched_objects.hpp"
 #include "server/store/object_store.hpp"
 
 namespace lagtrap::server {
+
+// Reads parts of a watch, as ObjectStore::objects_parts() does.
+using ReadParts = std::function<Result<std::vector<StoredObjectsPart>>(std::uint32_t after, std::uint64_t limit_bytes)>;
 
 // Keeps the summaries of the `kept_limit` most recently used watches. Any thread.
 class WatchSummaries {
@@ -26,7 +31,7 @@ class WatchSummaries {
 
     // Summarises all parts of `watch` in the store. If a part arrived out of order, reads all of
     // them again.
-    [[nodiscard]] Result<reports::WatchedObjects> read(ObjectStore& store, const ObjectWatch& watch);
+    [[nodiscard]] Result<reports::WatchedObjects> read(const ReadParts& read_parts, const ObjectWatch& watch);
 
   private:
     struct Kept {
@@ -38,7 +43,7 @@ class WatchSummaries {
         std::uint64_t gone = 0;   // received parts that were no longer there at the last full read
     };
     [[nodiscard]] std::shared_ptr<Kept> kept_of(const std::string& id);
-    static Status read_on(ObjectStore& store, Kept& kept);
+    static Status read_on(const ReadParts& read_parts, Kept& kept);
 
     const std::uint64_t lines_limit_bytes_;
     std::mutex mutex_;

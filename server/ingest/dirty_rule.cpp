@@ -15,7 +15,8 @@ constexpr double put_back_limit = 3.0;
 constexpr const char* marker = "rule on durations";
 
 // The rule by which each hidden run is hidden.
-Result<std::map<std::uint64_t, std::string>> rules_of_hidden(RunStore& store, const std::vector<RunDuration>& runs) {
+Result<std::map<std::uint64_t, std::string>> rules_of_hidden(const RunStore& store,
+                                                             const std::vector<RunDuration>& runs) {
     std::map<std::uint64_t, std::string> rules;
     std::vector<std::uint64_t> ids;
     for (const RunDuration& run : runs)
@@ -55,11 +56,12 @@ void judge_group(const std::string& event, const std::vector<const RunDuration*>
 
 }  // namespace
 
-Result<std::uint64_t> mark_dirty_runs(RunStore& store, const std::string& event, std::uint64_t now_realtime_ns) {
+Result<std::uint64_t> mark_dirty_runs(const Evidence& evidence, const std::string& event,
+                                      std::uint64_t now_realtime_ns) {
     Filter filter;
     filter.event = event;
-    TRY_ASSIGN(const auto runs, store.run_durations(filter, runs_looked_at));
-    TRY_ASSIGN(const auto rules, rules_of_hidden(store, runs));
+    TRY_ASSIGN(const auto runs, evidence.runs().run_durations(filter, runs_looked_at));
+    TRY_ASSIGN(const auto rules, rules_of_hidden(evidence.runs(), runs));
     // Delays differ from normal runs by nature, and must not be marked for it, so they are compared
     // only with each other.
     std::vector<const RunDuration*> groups[2];
@@ -74,7 +76,7 @@ Result<std::uint64_t> mark_dirty_runs(RunStore& store, const std::string& event,
     std::vector<DirtyMark> marks;
     for (const auto& group : groups) judge_group(event, group, now_realtime_ns, marks);
     if (marks.empty()) return std::uint64_t{0};
-    return store.mark_dirty(marks);
+    return evidence.marks().mark_dirty(marks);
 }
 
 }  // namespace lagtrap::server

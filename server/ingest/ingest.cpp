@@ -71,7 +71,7 @@ std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std
     const auto sealed = blob.seal();
     if (!sealed) return refusal_of(sealed.error());
     if (*sealed != digest) return another_digest(*sealed);
-    const auto known = store_.find(digest);
+    const auto known = store_.everything().bundles().find(digest);
     if (!known) return refusal_of(known.error());
     if (*known) return Stored{digest, (*known)->bytes, AddOutcome::Already, (*known)->bad_reason};
 
@@ -88,7 +88,7 @@ std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std
     };
     if (const auto kept = keep(); !kept) return refusal_of(kept.error());
     // A crash here leaves a blob without a row, which reconcile() repairs.
-    const auto added = store_.add(row, work_on(digest, sender.host, now_realtime_ns));
+    const auto added = store_.inventory().add(row, work_on(digest, sender.host, now_realtime_ns));
     if (!added) return refusal_of(added.error());
     KILL_POINT("server.stored");
     work_came_();
@@ -107,7 +107,7 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
         return Refusal{403, "the token may speak for host " + sender.host + " alone, not for " + batch->host};
     const Receipt receipt{digest, bytes.size(), now_realtime_ns, sender.name};
     KILL_POINT("server.batch_received");
-    const auto added = store_.add_batch(receipt, *batch);
+    const auto added = store_.batches().add_batch(receipt, *batch);
     // It would be refused again each time; a 500 would make the sender retry forever.
     if (!added && added.error().kind == ErrorKind::Invalid) return Refusal{422, added.error().message};
     if (!added) return refusal_of(added.error());
@@ -118,7 +118,7 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
         for (const trace::RecordedRun& run : batch->runs) events.insert(run.event);
         // The runs are stored. Failing to queue the search for dirty runs does not fail the upload.
         for (const std::string& event : events)
-            if (!store_.put_job({dirty_job, event, now_realtime_ns + dirty_delay_ns})) break;
+            if (!store_.jobs().put_job({dirty_job, event, now_realtime_ns + dirty_delay_ns})) break;
     }
     return Stored{digest, bytes.size(), *added, {}};
 }
@@ -126,7 +126,7 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
 Result<Reconciled> Ingest::reconcile(std::uint64_t now_realtime_ns) {
     Reconciled outcome;
     if (blobs_.shared()) return outcome;
-    TRY_ASSIGN(const auto row_list, store_.digests());
+    TRY_ASSIGN(const auto row_list, store_.inventory().digests());
     std::set<std::string> lost(row_list.begin(), row_list.end());
     std::vector<std::string> unknown;
     TRY(blobs_.each([&](const std::string& digest) {
@@ -139,11 +139,11 @@ Result<Reconciled> Ingest::reconcile(std::uint64_t now_realtime_ns) {
         row.digest = digest;
         row.bytes = bytes.value_or(0);
         row.received_realtime_ns = now_realtime_ns;
-        TRY(store_.add(row, work_on(digest, {}, now_realtime_ns)));
+        TRY(store_.inventory().add(row, work_on(digest, {}, now_realtime_ns)));
         ++outcome.rows_added;
     }
     for (const std::string& digest : lost) {
-        TRY(store_.remove(digest));
+        TRY(store_.inventory().remove(digest));
         ++outcome.rows_removed;
     }
     if (outcome.rows_added > 0) work_came_();
@@ -154,8 +154,8 @@ Result<RetentionCount> Ingest::remove_bundles(std::uint64_t now_realtime_ns) {
     RetentionCount removed;
     if (!limits_.keep_bytes && !limits_.keep_for) return removed;
     for (;;) {
-        TRY_ASSIGN(const Totals totals, store_.totals());
-        TRY_ASSIGN(const auto oldest, store_.oldest(retention_step));
+        TRY_ASSIGN(const Totals totals, store_.inventory().totals());
+        TRY_ASSIGN(const auto oldest, store_.inventory().oldest(retention_step));
         std::uint64_t left_bytes = totals.bytes;
         const std::uint32_t before = removed.bundles;
         for (const BundleRow& row : oldest) {
@@ -166,10 +166,10 @@ Result<RetentionCount> Ingest::remove_bundles(std::uint64_t now_realtime_ns) {
             if (!too_old && !too_much) return removed;
             const std::lock_guard lock(commit_mutex_);
             // The row first, because a row without a blob would point to nothing.
-            TRY(store_.remove(row.digest));
+            TRY(store_.inventory().remove(row.digest));
             // Another server that shares the blobs may have received the bundle again in the
             // meantime.
-            TRY_ASSIGN(const auto again, store_.find(row.digest));
+            TRY_ASSIGN(const auto again, store_.everything().bundles().find(row.digest));
             if (!again) TRY(blobs_.remove(row.digest));
             left_bytes -= row.bytes;
             removed.bytes += row.bytes;
@@ -183,11 +183,11 @@ Result<std::uint64_t> Ingest::remove_runs(std::uint64_t now_realtime_ns) {
     std::uint64_t removed = 0;
     if (limits_.keep_runs_for && nanoseconds(*limits_.keep_runs_for) < now_realtime_ns) {
         TRY_ASSIGN(const RemovedRuns old,
-                   store_.remove_runs_before(now_realtime_ns - nanoseconds(*limits_.keep_runs_for)));
+                   store_.upkeep().remove_runs_before(now_realtime_ns - nanoseconds(*limits_.keep_runs_for)));
         removed += old.runs;
     }
     if (limits_.keep_runs_bytes) {
-        TRY_ASSIGN(const RemovedRuns oldest, store_.shrink_runs(*limits_.keep_runs_bytes));
+        TRY_ASSIGN(const RemovedRuns oldest, store_.upkeep().shrink_runs(*limits_.keep_runs_bytes));
         removed += oldest.runs;
     }
     return removed;

@@ -35,7 +35,7 @@ Result<ParsedBundle> parse_file(const std::filesystem::path& path, const std::st
 // Renews a job's lease until it is destroyed.
 class LeaseKeeper {
   public:
-    LeaseKeeper(Store& store, const Job& job) : thread_([this, &store, &job] { keep(store, job); }) {}
+    LeaseKeeper(JobStore store, const Job& job) : thread_([this, store, &job] { keep(store, job); }) {}
     LeaseKeeper(const LeaseKeeper&) = delete;
     LeaseKeeper& operator=(const LeaseKeeper&) = delete;
     ~LeaseKeeper() {
@@ -48,7 +48,7 @@ class LeaseKeeper {
     }
 
   private:
-    void keep(Store& store, const Job& job) {
+    void keep(const JobStore& store, const Job& job) {
         std::unique_lock lock(mutex_);
         while (!changed_.wait_for(lock, renewal_interval, [this] { return done_; })) {
             lock.unlock();
@@ -109,9 +109,9 @@ void JobRunner::work() {
 }
 
 Result<bool> JobRunner::run_one(std::uint64_t now_ns) {
-    TRY_ASSIGN(const auto job, store_.take_job({parse_job, dirty_job, causes_job}, now_ns, lease));
+    TRY_ASSIGN(const auto job, store_.jobs().take_job({parse_job, dirty_job, causes_job}, now_ns, lease));
     if (!job) return false;
-    const LeaseKeeper keeper(store_, *job);
+    const LeaseKeeper keeper(store_.jobs(), *job);
     Status status = success();
     if (job->kind == parse_job) {
         status = parse(*job, now_ns);
@@ -119,28 +119,29 @@ Result<bool> JobRunner::run_one(std::uint64_t now_ns) {
         const auto news = note_causes_of(store_, job->payload, now_ns);
         status = news ? success() : Status(news.error());
     } else {
-        auto marked = mark_dirty_runs(store_, job->payload, now_ns);
+        auto marked = mark_dirty_runs(store_.everything(), job->payload, now_ns);
         if (marked) figures_.runs_marked_dirty += *marked;
         status = marked ? success() : Status(marked.error());
     }
     if (!status) {
-        TRY(store_.fail_job(*job, status.error().message, now_ns, now_ns + job->attempts * retry_pause_ns));
+        TRY(store_.jobs().fail_job(*job, status.error().message, now_ns, now_ns + job->attempts * retry_pause_ns));
         return status.error().within(job->kind + " " + job->payload.substr(0, 80));
     }
-    TRY(store_.finish_job(*job));
+    TRY(store_.jobs().finish_job(*job));
     return true;
 }
 
 Status JobRunner::mark_bad(const std::string& digest, const std::string& reason) {
     ++figures_.bundles_bad;
     log_(digest.substr(0, 16) + " cannot be read: " + reason);
-    TRY(store_.set_contents(digest, {}, reason.empty() ? "unreadable" : reason.substr(0, reason_limit_bytes), {}));
+    TRY(store_.inventory().set_contents(digest, {},
+                                        reason.empty() ? "unreadable" : reason.substr(0, reason_limit_bytes), {}));
     return success();
 }
 
 Status JobRunner::parse(const Job& job, std::uint64_t now_ns) {
     const ParsePayload payload = ParsePayload::parse(job.payload);
-    TRY_ASSIGN(const auto row, store_.find(payload.digest));
+    TRY_ASSIGN(const auto row, store_.everything().bundles().find(payload.digest));
     if (!row) return success();
     auto file = blobs_.local(payload.digest);
     if (!file && file.error().kind == ErrorKind::NotFound) return mark_bad(payload.digest, "its bytes are gone");
@@ -157,23 +158,23 @@ Status JobRunner::parse(const Job& job, std::uint64_t now_ns) {
     if (!payload.host.empty() && parsed->facts.host != payload.host)
         return mark_bad(payload.digest, "it is of host " + parsed->facts.host +
                                             ", but the token it came with may speak for " + payload.host + " alone");
-    TRY(store_.set_contents(payload.digest, parsed->facts, {}, parsed->delays));
-    TRY(store_.name_builds(package_builds(parsed->delays, now_ns)));
+    TRY(store_.inventory().set_contents(payload.digest, parsed->facts, {}, parsed->delays));
+    TRY(store_.everything().builds().name_builds(package_builds(parsed->delays, now_ns)));
     std::set<std::string> events;
     for (const BundleDelay& delay : parsed->delays) events.insert(delay.event);
-    for (const std::string& event : events) TRY(store_.put_job({causes_job, event, now_ns + causes_delay_ns}));
+    for (const std::string& event : events) TRY(store_.jobs().put_job({causes_job, event, now_ns + causes_delay_ns}));
     ++figures_.bundles_parsed;
     return success();
 }
 
 void JobRunner::close_failed_jobs() {
     constexpr std::uint32_t looked_at = 100;
-    const auto failed = store_.failed_jobs(looked_at);
+    const auto failed = store_.jobs().failed_jobs(looked_at);
     if (!failed) return;
     for (const FailedJob& entry : *failed) {
         if (entry.job.kind != parse_job) continue;
         const std::string digest = ParsePayload::parse(entry.job.payload).digest;
-        const auto row = store_.find(digest);
+        const auto row = store_.everything().bundles().find(digest);
         if (row && *row && !(*row)->parsed)
             if (auto marked = mark_bad(digest, "reading it ended the server, each time: " + entry.reason); !marked)
                 log_(marked.error().message);

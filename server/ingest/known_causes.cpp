@@ -30,7 +30,7 @@ SightedCause sighted(const reports::Cause& cause) {
 
 }  // namespace
 
-Status add_profiles(BundleStore& store, const Filter& filter, std::uint32_t limit, reports::CauseFinder& finder) {
+Status add_profiles(const DelayStore& store, const Filter& filter, std::uint32_t limit, reports::CauseFinder& finder) {
     for (const bool delayed : {true, false}) {
         const Status read = store.profiles(filter, delayed, limit, [&](StoredDelay&& stored) {
             const auto profile = analysis::read_run_profile(stored.delay.profile);
@@ -52,18 +52,19 @@ Status add_profiles(BundleStore& store, const Filter& filter, std::uint32_t limi
     return success();
 }
 
-Result<std::vector<CauseNews>> note_causes_of(Store& store, const std::string& event, std::uint64_t now_realtime_ns) {
+Result<std::vector<CauseNews>> note_causes_of(const Store& store, const std::string& event,
+                                              std::uint64_t now_realtime_ns) {
     Filter filter;
     filter.event = event;
-    TRY_ASSIGN(const DelayPage newest, store.list_delays(filter, {}, RunOrder::Newest, 1, {}));
+    TRY_ASSIGN(const DelayPage newest, store.everything().delays().list_delays(filter, {}, RunOrder::Newest, 1, {}));
     if (newest.delays.empty()) return std::vector<CauseNews>();
     const std::uint64_t last_ns = newest.delays.front().delay.begin_realtime_ns;
     filter.from_ns = last_ns > looked_back_ns ? last_ns - looked_back_ns : 0;
     reports::CauseFinder finder;
-    TRY(add_profiles(store, filter, known_profiles_limit, finder));
+    TRY(add_profiles(store.everything().delays(), filter, known_profiles_limit, finder));
     std::vector<SightedCause> found;
     for (const reports::Cause& cause : finder.find().causes) found.push_back(sighted(cause));
-    return store.note_causes(event, found, now_realtime_ns);
+    return store.found_causes().note_causes(event, found, now_realtime_ns);
 }
 
 }  // namespace lagtrap::server

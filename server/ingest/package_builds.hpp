@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "server/store/build_store.hpp"
 #include "server/store/bundle_store.hpp"
+#include "server/store/delay_store.hpp"
 #include "server/store/run_store.hpp"
 
 namespace lagtrap::server {

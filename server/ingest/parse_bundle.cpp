@@ -14,6 +14,7 @@
 #include "server/ingest/machine_json.hpp"
 #include "server/ingest/parsed_bundle.hpp"
 #include "server/ingest/timeline_json.hpp"
+#include "server/store/delay_store.hpp"
 #include "trace/bundle/bundle.hpp"
 #include "trace/system_file/system_file.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "core/result.hpp"
 #include "server/store/bundle_store.hpp"
+#include "server/store/delay_store.hpp"
 
 namespace lagtrap::server {
 

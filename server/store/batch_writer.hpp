@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/store/batch_store.hpp"
 #include "server/store/database.hpp"
 #include "server/store/labels.hpp"
 #include "server/store/rollup.hpp"

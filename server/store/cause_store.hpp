@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/result.hpp"
-#include "server/store/filter.hpp"
+#include "server/store/sight.hpp"
 
 namespace lagtrap::server {
+
+class Connection;
+class SqlSession;
+class Where;
+struct NumberedSight;
 
 // The values are stored in the database and must never change.
 enum class CauseStatus : std::uint8_t { New = 0, Known = 1, Resolved = 2, Regressed = 3 };
@@ -22,14 +26,6 @@ struct CauseSighting {
     std::string host, build;
     std::uint64_t begin_realtime_ns = 0;
     std::uint64_t excess_ns = 0;
-};
-
-// A cause as the search over recordings finds it.
-struct SightedCause {
-    std::string signature;
-    std::string title, state, reason;
-    std::string frames;  // opaque to the store, at most 64 KiB
-    std::vector<CauseSighting> delays;
 };
 
 struct CauseRecord {
@@ -80,12 +76,6 @@ struct CauseChange {
     std::uint64_t at_realtime_ns = 0;
 };
 
-// A new or returned cause found by note_causes().
-struct CauseNews {
-    std::uint64_t id = 0;
-    CauseStatus status = CauseStatus::New;  // New or Regressed
-};
-
 // The number of an event's causes with a status, without causes that are parts of others.
 struct CauseTotal {
     std::string event;
@@ -93,39 +83,34 @@ struct CauseTotal {
     std::uint64_t causes = 0;
 };
 
-// Recorded delays whose causes were searched, and how many of them have a cause.
-struct SearchedDelays {
-    std::uint64_t delays = 0;
-    std::map<std::uint64_t, std::uint64_t> of_cause;  // by id; of a cause with its parts
-};
-
-// The rules of RunStore apply.
+// Shows only what is visible. The rules of Store apply.
 class CauseStore {
   public:
-    CauseStore() = default;
-    CauseStore(const CauseStore&) = delete;
-    CauseStore& operator=(const CauseStore&) = delete;
-    virtual ~CauseStore() = default;
+    CauseStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
 
-    // Records the result of a search over an event. An unknown signature is a new cause, unless at
-    // least four fifths of its delays (and at least three) already belong to one other cause that
-    // this search did not find under its own signature. Then it becomes a part of that cause: the
-    // same cause after the code around it changed. A resolved cause has regressed if it has later
-    // delays in the build that resolved it or in a newer build.
-    [[nodiscard]] virtual Result<std::vector<CauseNews>> note_causes(const std::string& event,
-                                                                     const std::vector<SightedCause>& causes,
-                                                                     std::uint64_t now_realtime_ns) = 0;
     // Of one event or of all, including parts; most recently found first, at most `limit`.
-    [[nodiscard]] virtual Result<std::vector<CauseRecord>> causes(const std::optional<std::string>& event,
-                                                                  std::uint32_t limit) = 0;
-    // By event; at most `limit`.
-    [[nodiscard]] virtual Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) = 0;
-    // Needs Filter::event.
-    [[nodiscard]] virtual Result<SearchedDelays> searched_delays(const Filter& filter) = 0;
-    [[nodiscard]] virtual Result<std::optional<CauseLife>> find_cause(std::uint64_t id) = 0;
+    [[nodiscard]] Result<std::vector<CauseRecord>> list(const std::optional<std::string>& event,
+                                                        std::uint32_t limit) const;
+    // By event, of events that are visible completely; at most `limit`.
+    [[nodiscard]] Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) const;
+    [[nodiscard]] Result<std::optional<CauseLife>> find_cause(std::uint64_t id) const;
     // False if there is no such cause. ErrorKind::Invalid for a root that does not exist or is of
     // another event.
-    [[nodiscard]] virtual Result<bool> change_cause(std::uint64_t id, const CauseChange& change) = 0;
+    [[nodiscard]] Result<bool> change_cause(std::uint64_t id, const CauseChange& change) const;
+
+  private:
+    // nullopt: everything is visible.
+    [[nodiscard]] Result<std::optional<NumberedSight>> numbered_sight(Connection& connection) const;
+    [[nodiscard]] Result<bool> is_visible(std::uint64_t id) const;
+    // `sight` may be nullptr.
+    [[nodiscard]] Result<std::vector<CauseRecord>> select_causes(Connection& connection, Where where,
+                                                                 std::uint32_t limit, const NumberedSight* sight) const;
+    [[nodiscard]] Status read_sightings(Connection& connection, CauseLife& life, const NumberedSight* sight) const;
+    [[nodiscard]] Result<std::optional<CauseLife>> read_life(Connection& connection, std::uint64_t id,
+                                                             const NumberedSight* sight) const;
+
+    SqlSession* session_;
+    Visibility visibility_;
 };
 
 }  // namespace lagtrap::server

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "server/store/sight.hpp"
 #include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
@@ -27,7 +26,6 @@ struct Filter {
     bool with_dirty = false;        // include hidden runs
     bool only_dirty = false;        // only hidden runs; needs with_dirty
     bool without_outliers = false;  // only runs whose duration does not clearly differ from the others'
-    SightRef sight;                 // of the person who asks
 };
 
 // The end of a list's page, to request the next one. Opaque except for its order.

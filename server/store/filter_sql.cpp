@@ -67,7 +67,8 @@ Result<NumberedSight> number_sight(Connection& connection, const Sight& sight) {
     return numbered;
 }
 
-Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels, const Filter& filter) {
+Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels, const Filter& filter,
+                                                    const Visibility& visibility) {
     NumberedFilter numbered;
     numbered.with_dirty = filter.with_dirty;
     numbered.only_dirty = filter.only_dirty;
@@ -97,11 +98,12 @@ Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labe
         }
         if (!names.texts.empty() && names.numbers.empty()) return std::optional<NumberedFilter>();
     }
-    if (!filter.sight) return std::optional(numbered);
+    const Sight* sight = visibility.sight();
+    if (sight == nullptr) return std::optional(numbered);
     // If the whole event is visible, all its runs are, so roll-ups suffice.
-    if (filter.event && filter.sight->sees_event(stored_text(*filter.event))) return std::optional(numbered);
-    if (filter.event && filter.sight->units.empty()) return std::optional<NumberedFilter>();
-    TRY_ASSIGN(numbered.sight, number_sight(connection, *filter.sight));
+    if (filter.event && sight->sees_event(stored_text(*filter.event))) return std::optional(numbered);
+    if (filter.event && sight->units.empty()) return std::optional<NumberedFilter>();
+    TRY_ASSIGN(numbered.sight, number_sight(connection, *sight));
     if (numbered.sight->events.empty() && numbered.sight->units.empty()) return std::optional<NumberedFilter>();
     return std::optional(numbered);
 }

@@ -8,6 +8,7 @@
 
 #include "server/store/filter.hpp"
 #include "server/store/labels.hpp"
+#include "server/store/sight.hpp"
 
 namespace lagtrap::server {
 
@@ -46,7 +47,7 @@ struct NumberedFilter {
 // nullopt if nothing can match: the store has none of a filter's names, or the sight shows none of
 // it.
 [[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
-                                                                  const Filter& filter);
+                                                                  const Filter& filter, const Visibility& visibility);
 
 [[nodiscard]] Result<NumberedSight> number_sight(Connection& connection, const Sight& sight);
 // "1,2,3" for an IN list.

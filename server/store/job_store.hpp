@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "server/store/run_store.hpp"
+#include "server/store/add_outcome.hpp"
 
 namespace lagtrap::server {
 
-inline constexpr std::uint32_t job_attempts_limit = 3;
+class Connection;
+class SqlSession;
 
+inline constexpr std::uint32_t job_attempts_limit = 3;
 struct Job {
     std::uint64_t id = 0;
     std::string kind;
@@ -42,32 +44,34 @@ struct JobCounts {
     std::uint64_t failed = 0;  // for good
 };
 
-// The rules of RunStore apply. Callers pass the time, so the clocks of all servers should agree
-// within a fraction of the lease.
+// The rules of Store apply. Callers pass the time, so the clocks of all servers should agree within a fraction of the lease.
 class JobStore {
   public:
-    JobStore() = default;
-    JobStore(const JobStore&) = delete;
-    JobStore& operator=(const JobStore&) = delete;
-    virtual ~JobStore() = default;
+    explicit JobStore(SqlSession& session) : session_(&session) {}
 
     // Already: a job with this kind and payload is waiting, and no second one is added.
-    [[nodiscard]] virtual Result<AddOutcome> put_job(const NewJob& job) = 0;
+    [[nodiscard]] Result<AddOutcome> put_job(const NewJob& job) const;
     // Takes the job of one of `kinds` (all if empty) that has waited longest. Other servers cannot
     // take it until the lease ends. A job whose lease has ended is taken again, or fails for good
     // after job_attempts_limit attempts.
-    [[nodiscard]] virtual Result<std::optional<Job>> take_job(const std::vector<std::string>& kinds,
-                                                              std::uint64_t now_realtime_ns,
-                                                              std::chrono::nanoseconds lease) = 0;
+    [[nodiscard]] Result<std::optional<Job>> take_job(const std::vector<std::string>& kinds,
+                                                      std::uint64_t now_realtime_ns,
+                                                      std::chrono::nanoseconds lease) const;
     // The functions below return false if another server has taken the lease.
-    [[nodiscard]] virtual Result<bool> renew_job(const Job& job, std::uint64_t now_realtime_ns,
-                                                 std::chrono::nanoseconds lease) = 0;
-    [[nodiscard]] virtual Result<bool> finish_job(const Job& job) = 0;
+    [[nodiscard]] Result<bool> renew_job(const Job& job, std::uint64_t now_realtime_ns,
+                                         std::chrono::nanoseconds lease) const;
+    [[nodiscard]] Result<bool> finish_job(const Job& job) const;
     // Retries the job at `retry_realtime_ns`; after the last attempt it fails for good.
-    [[nodiscard]] virtual Result<bool> fail_job(const Job& job, const std::string& reason,
-                                                std::uint64_t now_realtime_ns, std::uint64_t retry_realtime_ns) = 0;
-    [[nodiscard]] virtual Result<JobCounts> job_counts() = 0;
-    [[nodiscard]] virtual Result<std::vector<FailedJob>> failed_jobs(std::uint32_t limit) = 0;  // newest first
+    [[nodiscard]] Result<bool> fail_job(const Job& job, const std::string& reason, std::uint64_t now_realtime_ns,
+                                        std::uint64_t retry_realtime_ns) const;
+    [[nodiscard]] Result<JobCounts> job_counts() const;
+    [[nodiscard]] Result<std::vector<FailedJob>> failed_jobs(std::uint32_t limit) const;  // newest first
+
+  private:
+    SqlSession* session_;
 };
+
+// Runs inside the caller's transaction; false if such a job is already waiting.
+[[nodiscard]] Result<bool> insert_job(Connection& connection, const NewJob& job);
 
 }  // namespace lagtrap::server

@@ -11,13 +11,15 @@
 
 namespace lagtrap::server {
 
+class SqlSession;
+
 // Limits of stored bytes: of the newest parts of a watch (its first part, which the others refer
 // to, is always kept), and of all watches together, where the oldest are removed first. A watch is
 // removed a few days after its last part.
 inline constexpr std::uint64_t object_watch_limit_bytes = 16ULL << 20;
+
 inline constexpr std::uint64_t object_watches_limit_bytes = 256ULL << 20;
 inline constexpr std::uint64_t object_watches_limit = 1000;
-
 struct ObjectWatch {
     std::string id;  // a UUID
     std::string host, process;
@@ -40,22 +42,21 @@ struct StoredObjectsPart {
     std::string lines;
 };
 
-// The rules of RunStore apply. RunStore::add_batch() adds the parts.
+// The rules of Store apply. BatchStore::add_batch() adds the parts.
 class ObjectStore {
   public:
-    ObjectStore() = default;
-    ObjectStore(const ObjectStore&) = delete;
-    ObjectStore& operator=(const ObjectStore&) = delete;
-    virtual ~ObjectStore() = default;
+    explicit ObjectStore(SqlSession& session) : session_(&session) {}
 
     // Most recently updated first, at most `limit`.
-    [[nodiscard]] virtual Result<std::vector<ObjectWatch>> object_watches(std::uint32_t limit) = 0;
+    [[nodiscard]] Result<std::vector<ObjectWatch>> object_watches(std::uint32_t limit) const;
     // nullopt if it does not exist or has been removed.
-    [[nodiscard]] virtual Result<std::optional<ObjectWatch>> object_watch(const std::string& id) = 0;
+    [[nodiscard]] Result<std::optional<ObjectWatch>> object_watch(const std::string& id) const;
     // Parts with numbers above `after`, in order; about `limit_bytes` together, but at least one.
-    [[nodiscard]] virtual Result<std::vector<StoredObjectsPart>> objects_parts(const std::string& watch,
-                                                                               std::uint32_t after,
-                                                                               std::uint64_t limit_bytes) = 0;
+    [[nodiscard]] Result<std::vector<StoredObjectsPart>> objects_parts(const std::string& watch, std::uint32_t after,
+                                                                       std::uint64_t limit_bytes) const;
+
+  private:
+    SqlSession* session_;
 };
 
 }  // namespace lagtrap::server

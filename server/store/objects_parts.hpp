@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "core/result.hpp"
+#include "server/store/batch_store.hpp"
 #include "server/store/connection.hpp"
 #include "server/store/object_figures.hpp"
-#include "server/store/run_store.hpp"
 
 namespace lagtrap::server {
 

@@ -116,7 +116,7 @@ ALTER TABLE account ADD COLUMN subject TEXT NOT NULL DEFAULT '';
 )";
 
 // Each pattern and group ends with a newline.
-constexpr const char* teams = R"(
+constexpr const char* team_tables = R"(
 CREATE TABLE team(name TEXT PRIMARY KEY, events TEXT NOT NULL, units TEXT NOT NULL, sso_groups TEXT NOT NULL);
 CREATE TABLE team_account(team TEXT NOT NULL, account TEXT NOT NULL, by_group SMALLINT NOT NULL, PRIMARY KEY(account, team));
 )";
@@ -193,8 +193,8 @@ UPDATE label SET last_day = CAST(extract(epoch FROM now()) AS BIGINT) / 86400;
 
 const std::vector<Migration>& postgres_migrations() {
     static const std::vector<Migration> steps = {
-        {1, bundles},  {2, runs_and_accounts}, {3, losses},         {4, outliers},   {5, build_labels}, {6, causes},
-        {7, rules},    {8, units_of_runs},     {9, subjects},       {10, teams},     {11, quotas},      {12, views},
+        {1, bundles},  {2, runs_and_accounts}, {3, losses},         {4, outliers},     {5, build_labels}, {6, causes},
+        {7, rules},    {8, units_of_runs},     {9, subjects},       {10, team_tables}, {11, quotas},      {12, views},
         {13, objects}, {14, object_figures},   {15, label_senders}, {16, label_days}};
     return steps;
 }

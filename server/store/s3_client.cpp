@@ -15,7 +15,7 @@ constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr long connect_timeout_s = 10;
 // A transfer slower than a byte per second for this long is aborted.
 constexpr long stalled_after_s = 60;
-constexpr std::size_t idle_limit = 16;
+constexpr std::size_t idle_clients_limit = 16;
 constexpr std::size_t error_limit_bytes = 4096;
 // SHA-256 of an empty body.
 constexpr const char* empty_sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -118,7 +118,7 @@ void* S3Client::take_handle() {
 void S3Client::give_back(void* handle) {
     curl_easy_reset(handle);
     const std::lock_guard lock(mutex_);
-    if (idle_.size() < idle_limit) {
+    if (idle_.size() < idle_clients_limit) {
         idle_.push_back(handle);
     } else {
         curl_easy_cleanup(handle);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lagtrap::server {
@@ -23,6 +24,24 @@ struct Sight {
 
 // Null: everything is visible.
 using SightRef = std::shared_ptr<const Sight>;
+
+// What a query may show. There is no default, so that whoever asks has decided it.
+class Visibility {
+  public:
+    [[nodiscard]] static Visibility everything() { return Visibility(nullptr); }
+    // Null: everything.
+    explicit Visibility(SightRef sight) : sight_(std::move(sight)) {}
+
+    [[nodiscard]] bool sees_everything() const { return sight_ == nullptr; }
+    // Null: everything.
+    [[nodiscard]] const Sight* sight() const { return sight_.get(); }
+    [[nodiscard]] bool sees(std::string_view event, std::string_view unit) const {
+        return sight_ == nullptr || sight_->sees(event, unit);
+    }
+
+  private:
+    SightRef sight_;
+};
 
 [[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view text);
 

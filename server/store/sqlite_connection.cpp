@@ -9,7 +9,7 @@ namespace lagtrap::server {
 namespace {
 
 constexpr int busy_timeout_ms = 5000;
-constexpr std::size_t idle_limit = 300;
+constexpr std::size_t idle_statements_limit = 300;
 
 // synchronous=FULL, because NORMAL with a write-ahead log can lose acknowledged uploads in a power
 // failure. A separate thread makes checkpoints, so that no commit waits for one.
@@ -138,7 +138,7 @@ void SqliteConnection::give_back(const std::string& sql, Prepared prepared) {
     }
     sqlite3_reset(prepared.statement);
     sqlite3_clear_bindings(prepared.statement);
-    if (idle_.size() >= idle_limit) forget_statements();
+    if (idle_.size() >= idle_statements_limit) forget_statements();
     idle_[sql].push_back(std::move(prepared));
 }
 

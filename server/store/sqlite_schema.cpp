@@ -107,7 +107,7 @@ CREATE INDEX batch_by_host ON batch(host, received_ns);
 )";
 
 // 0: unknown, for rows that are older.
-constexpr const char* units = R"(
+constexpr const char* unit_columns = R"(
 ALTER TABLE run ADD COLUMN unit INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE delay ADD COLUMN unit INTEGER NOT NULL DEFAULT 0;
 )";
@@ -117,7 +117,7 @@ ALTER TABLE account ADD COLUMN subject TEXT NOT NULL DEFAULT '';
 )";
 
 // Each pattern and group ends with a newline.
-constexpr const char* teams = R"(
+constexpr const char* team_tables = R"(
 CREATE TABLE team(name TEXT PRIMARY KEY, events TEXT NOT NULL, units TEXT NOT NULL, sso_groups TEXT NOT NULL) STRICT;
 CREATE TABLE team_account(team TEXT NOT NULL, account TEXT NOT NULL, by_group INTEGER NOT NULL, PRIMARY KEY(account, team)) STRICT, WITHOUT ROWID;
 )";
@@ -168,14 +168,10 @@ UPDATE label SET last_day = CAST(strftime('%s', 'now') AS INTEGER) / 86400;
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
-    static const std::vector<Migration> steps = {{1, bundles},        {2, runs_and_accounts},
-                                                 {3, losses},         {4, outliers},
-                                                 {5, build_labels},   {6, causes},
-                                                 {7, rules},          {8, units},
-                                                 {9, subjects},       {10, teams},
-                                                 {11, quotas},        {12, views},
-                                                 {13, objects},       {14, object_figures},
-                                                 {15, label_senders}, {16, label_days}};
+    static const std::vector<Migration> steps = {
+        {1, bundles},  {2, runs_and_accounts}, {3, losses},         {4, outliers},     {5, build_labels}, {6, causes},
+        {7, rules},    {8, unit_columns},      {9, subjects},       {10, team_tables}, {11, quotas},      {12, views},
+        {13, objects}, {14, object_figures},   {15, label_senders}, {16, label_days}};
     return steps;
 }
 

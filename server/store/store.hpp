@@ -3,53 +3,71 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "core/result.hpp"
 #include "server/store/account_store.hpp"
-#include "server/store/evidence_store.hpp"
+#include "server/store/audit_store.hpp"
+#include "server/store/batch_store.hpp"
+#include "server/store/bundle_inventory.hpp"
+#include "server/store/evidence.hpp"
+#include "server/store/found_causes.hpp"
 #include "server/store/job_store.hpp"
+#include "server/store/message_store.hpp"
 #include "server/store/object_store.hpp"
+#include "server/store/quota_store.hpp"
 #include "server/store/rule_store.hpp"
+#include "server/store/store_upkeep.hpp"
+#include "server/store/team_store.hpp"
+#include "server/store/token_store.hpp"
 
 namespace lagtrap::server {
 
-struct StoreSize {
-    std::uint64_t runs = 0;          // records, as counted on arrival
-    std::uint64_t lost = 0;          // runs that batches of the last 30 days reported as lost
-    std::uint64_t bytes = 0;         // on disk, with indices, without free space
-    std::uint64_t memory_bytes = 0;  // of the database engine in this process, mostly page caches
-};
+class Database;
 
-struct RemovedRuns {
-    std::uint64_t runs = 0;
-    std::uint64_t before_realtime_ns = 0;  // everything that began earlier is gone; 0: nothing was removed
-};
-
-// Any thread; all functions block. Once a function that changes something returns, the change
-// survives a power failure. ErrorKind::Busy or Timeout: the store cannot be reached or is too busy;
-// the same call may succeed later. system_errno ENOSPC: its disk is full.
-class Store : public EvidenceStore, public AccountStore, public JobStore, public RuleStore, public ObjectStore {
+// Gives out the stores, one for each subject. They are cheap to copy and must not outlive it.
+//
+// For all of them: any thread; all functions block. Once a function that changes something returns,
+// the change survives a power failure. Texts may be passed as received; they are made printable and
+// cut to 1,024 bytes. ErrorKind::Busy or Timeout: the store cannot be reached or is too busy; the
+// same call may succeed later. system_errno ENOSPC: its disk is full.
+class Store {
   public:
-    // Removes runs that began earlier, in whole hours: up to an hour more may remain.
-    [[nodiscard]] virtual Result<RemovedRuns> remove_runs_before(std::uint64_t realtime_ns) = 0;
-    // Removes the oldest runs, at least an hour of them, until all runs take at most `bytes`; the
-    // newest hour stays.
-    [[nodiscard]] virtual Result<RemovedRuns> shrink_runs(std::uint64_t bytes) = 0;
-    [[nodiscard]] virtual Result<StoreSize> size() = 0;
+    explicit Store(std::unique_ptr<Database> database);
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+    ~Store();
 
-    // Call every few minutes. Creates partitions ahead of time; removes expired sessions, quotas
-    // from before yesterday, old digests of batches and old audit entries; links delays and runs
-    // that arrived at the same time.
-    [[nodiscard]] virtual Status maintain(std::uint64_t now_realtime_ns) = 0;
-    // Makes a consistent copy in a new file while the server runs. ErrorKind::Unsupported for
-    // PostgreSQL, which has pg_dump.
-    [[nodiscard]] virtual Status backup(const std::filesystem::path& file) = 0;
-    // Checks the structure of the store, and the sums of roll-ups against the runs. Reads
-    // everything. Returns complaints; empty if there are none.
-    [[nodiscard]] virtual Result<std::vector<std::string>> check() = 0;
+    // What machines sent, as far as it is visible.
+    [[nodiscard]] Evidence evidence(Visibility visibility) const { return {*session_, std::move(visibility)}; }
+    // All of it, for the server's own work.
+    [[nodiscard]] Evidence everything() const { return evidence(Visibility::everything()); }
+
+    // The store of this type, unless it needs a visibility.
+    template <typename OneStore>
+    requires(std::is_constructible_v<OneStore, SqlSession&>) [[nodiscard]] OneStore get() const {
+        return OneStore(*session_);
+    }
+    [[nodiscard]] AccountStore accounts() const { return AccountStore(*session_); }
+    [[nodiscard]] AuditStore audit() const { return AuditStore(*session_); }
+    [[nodiscard]] BatchStore batches() const { return {*session_, *writer_}; }
+    [[nodiscard]] BundleInventory inventory() const { return BundleInventory(*session_); }
+    [[nodiscard]] FoundCauses found_causes() const { return FoundCauses(*session_); }
+    [[nodiscard]] JobStore jobs() const { return JobStore(*session_); }
+    [[nodiscard]] MessageStore messages() const { return MessageStore(*session_); }
+    [[nodiscard]] ObjectStore objects() const { return ObjectStore(*session_); }
+    [[nodiscard]] QuotaStore quotas() const { return QuotaStore(*session_); }
+    [[nodiscard]] RuleStore rules() const { return RuleStore(*session_); }
+    [[nodiscard]] TeamStore teams() const { return TeamStore(*session_); }
+    [[nodiscard]] TokenStore tokens() const { return TokenStore(*session_); }
+    [[nodiscard]] StoreUpkeep upkeep() const { return StoreUpkeep(*session_); }
+
+  private:
+    std::unique_ptr<SqlSession> session_;
+    std::unique_ptr<BatchWriter> writer_;
 };
 
 inline constexpr std::uint64_t default_store_cache_bytes = 128ULL << 20;

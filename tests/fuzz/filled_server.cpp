@@ -97,7 +97,7 @@ FilledServer::~FilledServer() {
 }
 
 void FilledServer::add_runs() {
-    check(store_->add_batch({sha256_of("batch"), 1000, monday_ns, "token"}, batch_of_two()).ok());
+    check(store_->batches().add_batch({sha256_of("batch"), 1000, monday_ns, "token"}, batch_of_two()).ok());
 }
 
 void FilledServer::add_bundles() {
@@ -105,29 +105,31 @@ void FilledServer::add_bundles() {
     row.digest = sha256_of("x");
     row.bytes = 1000;
     row.received_realtime_ns = monday_ns;
-    check(store_->add(row, {"parse", row.digest, monday_ns}).ok());
+    check(store_->inventory().add(row, {"parse", row.digest, monday_ns}).ok());
     BundleDelay delay;
     delay.number = 1;
     delay.event = "open";
     delay.begin_realtime_ns = monday_ns;
     delay.duration_ns = 100'000'000;
     const BundleFacts facts{"session", "alpha", "open", "demo", monday_ns, 100'000'000, 1};
-    check(store_->set_contents(row.digest, facts, "", {delay}).ok());
+    check(store_->inventory().set_contents(row.digest, facts, "", {delay}).ok());
     auto blob = blobs_->begin();
     check(blob.ok() && blob->write("y", 1).ok() && blob->seal().ok() && blobs_->keep(*blob, sha256_of("y")).ok());
     row.digest = sha256_of("y");
     row.bytes = 1;
-    check(store_->add(row, {"parse", row.digest, monday_ns}).ok());
+    check(store_->inventory().add(row, {"parse", row.digest, monday_ns}).ok());
 }
 
 void FilledServer::add_accounts() {
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
-    check(store_->add_account({"ann", Role::Reader, password_hash(), now_ns, false}).ok());
-    check(store_->add_account({"bob", Role::Admin, password_hash(), now_ns, false}).ok());
-    check(store_->add_session({sha256_of(session_secret), "ann", now_ns, now_ns, now_ns + year_ns, "10.0.0.1"}).ok());
-    check(store_->add_token(token_of(admin_token, "ruler", ScopeAdmin)).ok());
-    check(store_->add_token(token_of(upload_token, "sender", ScopeUpload)).ok());
-    check(store_->add_token(token_of(spare_token, "spare", ScopeRead)).ok());
+    check(store_->accounts().add_account({"ann", Role::Reader, password_hash(), now_ns, false}).ok());
+    check(store_->accounts().add_account({"bob", Role::Admin, password_hash(), now_ns, false}).ok());
+    check(store_->accounts()
+              .add_session({sha256_of(session_secret), "ann", now_ns, now_ns, now_ns + year_ns, "10.0.0.1"})
+              .ok());
+    check(store_->tokens().add_token(token_of(admin_token, "ruler", ScopeAdmin)).ok());
+    check(store_->tokens().add_token(token_of(upload_token, "sender", ScopeUpload)).ok());
+    check(store_->tokens().add_token(token_of(spare_token, "spare", ScopeRead)).ok());
 }
 
 }  // namespace lagtrap::fuzz

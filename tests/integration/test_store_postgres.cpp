@@ -45,17 +45,18 @@ TEST_F(PostgresAlone, TwoServersShareADatabase) {
                 BatchMaker maker("host" + std::to_string(i % 3));
                 for (std::uint64_t run = 0; run < 10; ++run) maker.add(monday + run * hour, (run + 1) * ms);
                 // Every batch is sent to both servers.
-                const auto outcome = mine.add_batch(receipt_of(writer / 2 * 100 + i), maker.batch);
+                const auto outcome = mine.batches().add_batch(receipt_of(writer / 2 * 100 + i), maker.batch);
                 EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
             }
         });
     for (std::thread& writer : writers) writer.join();
-    EXPECT_EQ(must(other->count_runs(event_filter())).records, 2U * 20 * 10);
-    EXPECT_THAT(must(store_->check()), testing::IsEmpty());
+    EXPECT_EQ(must(other->everything().summaries().count_runs(event_filter())).records, 2U * 20 * 10);
+    EXPECT_THAT(must(store_->upkeep().check()), testing::IsEmpty());
     // A name that the other server created is known here too.
     Filter filter = event_filter();
     filter.host = {"host2"};
-    EXPECT_EQ(must(store_->count_runs(filter)).records, must(other->count_runs(filter)).records);
+    EXPECT_EQ(must(store_->everything().summaries().count_runs(filter)).records,
+              must(other->everything().summaries().count_runs(filter)).records);
 }
 
 TEST_F(PostgresAlone, SchemaIsMadeByManyAtOnce) {
@@ -75,34 +76,34 @@ TEST_F(PostgresAlone, SchemaIsMadeByManyAtOnce) {
 TEST_F(PostgresAlone, GoesOnAfterTheServerWasRestarted) {
     BatchMaker maker;
     maker.add(monday, ms);
-    ASSERT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
     ASSERT_TRUE(server->restart_at_once());
-    EXPECT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::Already);
-    ASSERT_EQ(must(store_->add_batch(receipt_of(2), maker.batch)), AddOutcome::New);
-    EXPECT_EQ(must(store_->count_runs(event_filter())).records, 2U);
+    EXPECT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::Already);
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(2), maker.batch)), AddOutcome::New);
+    EXPECT_EQ(must(store_->everything().summaries().count_runs(event_filter())).records, 2U);
 }
 
 TEST_F(PostgresAlone, SaysWhenThereIsNoServer) {
     const auto opened = open_store("postgresql://nobody@127.0.0.1:1/none");
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.error().kind, ErrorKind::Busy);
-    const auto copied = store_->backup("/tmp/never");
+    const auto copied = store_->upkeep().backup("/tmp/never");
     ASSERT_FALSE(copied.ok());
     EXPECT_EQ(copied.error().kind, ErrorKind::Unsupported);
 }
 
 TEST_F(PostgresAlone, DaysArePartitions) {
-    ASSERT_TRUE(store_->maintain(monday).ok());
+    ASSERT_TRUE(store_->upkeep().maintain(monday).ok());
     BatchMaker maker;
     maker.add(monday - 9 * day, ms);
     maker.add(monday + hour, ms);
-    ASSERT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
     // Four days created ahead, one on demand.
     EXPECT_TRUE(backend_
                     ->script("DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_inherits WHERE inhparent = 'run'::regclass)"
                              " = 5; END $$")
                     .ok());
-    EXPECT_EQ(must(store_->remove_runs_before(monday)).runs, 1U);
+    EXPECT_EQ(must(store_->upkeep().remove_runs_before(monday)).runs, 1U);
     EXPECT_TRUE(backend_
                     ->script("DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_inherits WHERE inhparent = 'run'::regclass)"
                              " = 4; END $$")

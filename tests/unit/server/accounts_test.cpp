@@ -146,7 +146,7 @@ class AuthenticatorTest : public StoreFixture {
     void add_account(const std::string& name, Role role) {
         const auto hash = hash_password(password);
         ASSERT_TRUE(hash.ok());
-        ASSERT_TRUE(store_->add_account({name, role, *hash, now_ns, false}).ok());
+        ASSERT_TRUE(store_->accounts().add_account({name, role, *hash, now_ns, false}).ok());
     }
     std::string sign_in(const std::string& name) {
         Authenticator authenticator(*store_);
@@ -173,7 +173,7 @@ TEST_F(AuthenticatorTest, ASessionKnowsItsAccount) {
     EXPECT_TRUE((*found)->may(Right::Read) && (*found)->may(Right::Upload));
     EXPECT_FALSE((*found)->may(Right::Administer));
     // The store knows only the digest.
-    EXPECT_EQ(store_->sessions("ann")->front().token_sha256, sha256_of(secret));
+    EXPECT_EQ(store_->accounts().sessions("ann")->front().token_sha256, sha256_of(secret));
     EXPECT_FALSE(alive(sha256_of(secret), now_ns));
     EXPECT_FALSE(alive("", now_ns));
 }
@@ -184,7 +184,7 @@ TEST_F(AuthenticatorTest, WrongPasswordsAndUnknownAccountsGetNothing) {
     EXPECT_FALSE(authenticator.sign_in("ann", "wrong password", "", now_ns)->has_value());
     EXPECT_FALSE(authenticator.sign_in("bob", password, "", now_ns)->has_value());
     EXPECT_FALSE(authenticator.sign_in("ann", "", "", now_ns)->has_value());
-    EXPECT_TRUE(store_->sessions("ann")->empty());
+    EXPECT_TRUE(store_->accounts().sessions("ann")->empty());
 }
 
 TEST_F(AuthenticatorTest, SessionsEnd) {
@@ -204,9 +204,9 @@ TEST_F(AuthenticatorTest, SessionsEnd) {
     EXPECT_FALSE(alive(ended, now_ns));
 
     const std::string changed = sign_in("ann");
-    auto account = store_->find_account("ann");
+    auto account = store_->accounts().find_account("ann");
     (*account)->password_hash = *hash_password("another password");
-    ASSERT_TRUE(store_->change_account(**account, {}).ok());
+    ASSERT_TRUE(store_->accounts().change_account(**account, {}).ok());
     EXPECT_FALSE(alive(changed, now_ns));
 }
 
@@ -227,9 +227,9 @@ TEST_F(AuthenticatorTest, ANewPasswordEndsTheOtherSessions) {
 TEST_F(AuthenticatorTest, ADisabledAccountIsShutOut) {
     add_account("ann", Role::Admin);
     const std::string secret = sign_in("ann");
-    auto account = store_->find_account("ann");
+    auto account = store_->accounts().find_account("ann");
     (*account)->disabled = true;
-    ASSERT_TRUE(store_->change_account(**account, {}).ok());
+    ASSERT_TRUE(store_->accounts().change_account(**account, {}).ok());
     EXPECT_FALSE(alive(secret, now_ns));
     Authenticator authenticator(*store_);
     EXPECT_FALSE(authenticator.sign_in("ann", password, "", now_ns)->has_value());
@@ -242,12 +242,12 @@ TEST_F(AuthenticatorTest, WhoeverIsInNoTeamSeesNothingWhereAnyTeamExists) {
     const std::string of_ann = sign_in("ann"), of_rita = sign_in("rita");
     const auto sight_of = [&](const std::string& secret) { return (**authenticator.of_session(secret, now_ns)).sight; };
     EXPECT_EQ(sight_of(of_rita), nullptr);
-    ASSERT_TRUE(store_->set_team({"shop", {"*"}, {"*"}, {}}).ok());
+    ASSERT_TRUE(store_->teams().set_team({"shop", {"*"}, {"*"}, {}}).ok());
     ASSERT_NE(sight_of(of_rita), nullptr);
     EXPECT_FALSE(sight_of(of_rita)->sees("shop.checkout", "shop.service"));
-    ASSERT_TRUE(*store_->join_team("shop", "rita"));
+    ASSERT_TRUE(*store_->teams().join_team("shop", "rita"));
     EXPECT_TRUE(sight_of(of_rita)->sees("shop.checkout", "shop.service"));
-    ASSERT_TRUE(*store_->leave_team("shop", "rita"));
+    ASSERT_TRUE(*store_->teams().leave_team("shop", "rita"));
     ASSERT_NE(sight_of(of_rita), nullptr);
     EXPECT_FALSE(sight_of(of_rita)->sees("shop.checkout", "shop.service"));
     EXPECT_EQ(sight_of(of_ann), nullptr);
@@ -255,7 +255,7 @@ TEST_F(AuthenticatorTest, WhoeverIsInNoTeamSeesNothingWhereAnyTeamExists) {
 
 TEST_F(AuthenticatorTest, TellsWhatASignInByAProviderChanged) {
     Authenticator authenticator(*store_);
-    ASSERT_TRUE(store_->set_team({"shop", {"*"}, {}, {"devs"}}).ok());
+    ASSERT_TRUE(store_->teams().set_team({"shop", {"*"}, {}, {"devs"}}).ok());
     const auto changes_of = [&](Role role, const std::vector<std::string>& groups) {
         std::vector<std::string> list;
         const auto signed_in = authenticator.sign_in_known("ann", "issuer ann", role, groups, "", now_ns);
@@ -281,7 +281,7 @@ TEST_F(AuthenticatorTest, TokensAreKnownByTheirSecretUntilTheirTimeIsOver) {
     token.scopes = ScopeUpload;
     token.host = "db1";
     token.expires_realtime_ns = now_ns + hour_ns;
-    ASSERT_TRUE(store_->add_token(token).ok());
+    ASSERT_TRUE(store_->tokens().add_token(token).ok());
     EXPECT_FALSE(*authenticator.knows_nobody());
 
     const auto found = authenticator.of_token(fresh.text(), now_ns);
@@ -290,14 +290,14 @@ TEST_F(AuthenticatorTest, TokensAreKnownByTheirSecretUntilTheirTimeIsOver) {
     EXPECT_EQ((*found)->host, "db1");
     EXPECT_TRUE((*found)->may(Right::Upload));
     EXPECT_FALSE((*found)->may(Right::Read));
-    EXPECT_EQ((*store_->find_token(fresh.id))->used_realtime_ns, now_ns);
+    EXPECT_EQ((*store_->tokens().find_token(fresh.id))->used_realtime_ns, now_ns);
 
     const MachineToken guessed{fresh.id, random_secret()};
     EXPECT_FALSE(authenticator.of_token(guessed.text(), now_ns)->has_value());
     EXPECT_FALSE(
         authenticator.of_token("ltu_" + fresh.id + "_" + token.secret_sha256.substr(0, 43), now_ns)->has_value());
     EXPECT_FALSE(authenticator.of_token(fresh.text(), now_ns + hour_ns)->has_value());
-    ASSERT_TRUE(*store_->remove_token(fresh.id));
+    ASSERT_TRUE(*store_->tokens().remove_token(fresh.id));
     EXPECT_FALSE(authenticator.of_token(fresh.text(), now_ns)->has_value());
 }
 

@@ -404,7 +404,7 @@ class AlertSenderTest : public StoreFixture {
         rule.name = "losses";
         rule.definition = definition;
         rule.secret = make_webhook_secret();
-        const auto id = store_->add_rule(rule);
+        const auto id = store_->rules().add_rule(rule);
         EXPECT_TRUE(id.ok() && id->has_value());
         return id.ok() ? id->value_or(0) : 0;
     }
@@ -417,12 +417,12 @@ TEST_F(AlertSenderTest, FindsTellsAndSaysWhatFailed) {
     trace::RunBatch batch;
     batch.host = "alpha";
     batch.runs_lost = 5;
-    ASSERT_TRUE(store_->add_batch({std::string(64, '0'), 10, midnight_ns, "token"}, batch).ok());
+    ASSERT_TRUE(store_->batches().add_batch({std::string(64, '0'), 10, midnight_ns, "token"}, batch).ok());
     AlertSender alert_sender(*store_, {"https://lagtrap.example", std::chrono::minutes(1)},
                              [this](const auto& line) { log_ += line; });
     EXPECT_TRUE(*alert_sender.look_once(midnight_ns + second_ns));
     EXPECT_FALSE(*alert_sender.look_once(midnight_ns + 2 * second_ns)) << "its minute is not over";
-    const auto messages = *store_->messages(id);
+    const auto messages = *store_->messages().of_rule(id);
     ASSERT_THAT(messages, SizeIs(1));
     const auto message = Message::parse(messages[0].body);
     ASSERT_TRUE(message.ok());
@@ -430,7 +430,7 @@ TEST_F(AlertSenderTest, FindsTellsAndSaysWhatFailed) {
               "5 runs were lost on host alpha in the last 2 hours; lagtrap status there says why.");
     EXPECT_EQ(message->findings[0].link, "https://lagtrap.example/?span=24h&host=alpha");
     EXPECT_TRUE(*alert_sender.send_once(midnight_ns + 3 * second_ns));
-    const auto rule = *store_->find_rule(id);
+    const auto rule = *store_->rules().find_rule(id);
     EXPECT_THAT(rule->failure, HasSubstr("127.0.0.1:1"));
     EXPECT_THAT(log_, HasSubstr("was not delivered"));
     EXPECT_EQ(alert_sender.figures().failures, 1U);
@@ -440,7 +440,7 @@ TEST_F(AlertSenderTest, ARuleThatCanNotBeReadSaysSo) {
     const std::uint64_t id = add("no JSON");
     AlertSender alert_sender(*store_, {}, [this](const auto& line) { log_ += line; });
     EXPECT_TRUE(*alert_sender.look_once(midnight_ns));
-    EXPECT_THAT((*store_->find_rule(id))->look_failure, HasSubstr("JSON"));
+    EXPECT_THAT((*store_->rules().find_rule(id))->look_failure, HasSubstr("JSON"));
     EXPECT_EQ(alert_sender.figures().look_failures, 1U);
 }
 

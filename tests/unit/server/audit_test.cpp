@@ -15,7 +15,7 @@ class AuditTest : public StoreFixture {
   protected:
     void SetUp() override {
         StoreFixture::SetUp();
-        audit_.emplace(*store_, [this](const std::string& line) { lines_.push_back(line); });
+        audit_.emplace(store_->audit(), [this](const std::string& line) { lines_.push_back(line); });
     }
     std::vector<std::string> lines_;
     std::optional<Audit> audit_;
@@ -26,7 +26,7 @@ TEST_F(AuditTest, KeepsAndLogsWhatCanBeShown) {
     audit_->note("", "refuse sign-in", "", "");
     EXPECT_EQ(lines_, (std::vector<std::string>{"audit: ann: add account b\\x1b[2Jb (admin, from ::1)",
                                                 "audit: nobody known: refuse sign-in"}));
-    const auto entries = store_->audit(9, {}, AuditPart::All).value();
+    const auto entries = store_->audit().list(9, {}, AuditPart::All).value();
     ASSERT_EQ(entries.size(), 2U);
     EXPECT_EQ(entries[1].object, "b\\x1b[2Jb");
     EXPECT_EQ(audit_->lost(), 0U);
@@ -35,7 +35,7 @@ TEST_F(AuditTest, KeepsAndLogsWhatCanBeShown) {
 TEST_F(AuditTest, SendersOfAllTheWorldTogetherFillNothing) {
     for (int sender = 0; sender < 1000; ++sender) audit_->note_unknown(std::to_string(sender), "refuse token", "x");
     audit_->note_unknown("0", "refuse token", "x");
-    const auto entries = store_->audit(1000, {}, AuditPart::All).value();
+    const auto entries = store_->audit().list(1000, {}, AuditPart::All).value();
     EXPECT_GE(entries.size(), 60U);
     EXPECT_EQ(entries.size() + audit_->left_out(), 1001U);
     EXPECT_GT(audit_->left_out(), 0U);
@@ -44,7 +44,7 @@ TEST_F(AuditTest, SendersOfAllTheWorldTogetherFillNothing) {
 TEST_F(AuditTest, WhatSomebodyKnownCausesAgainAndAgainHasOneEntry) {
     for (int i = 0; i < 3; ++i) audit_->note_often("token rack", "refuse upload", "name rack", "x");
     audit_->note_often("token other", "refuse upload", "name other", "x");
-    const auto entries = store_->audit(9, {}, AuditPart::Refusals).value();
+    const auto entries = store_->audit().list(9, {}, AuditPart::Refusals).value();
     ASSERT_EQ(entries.size(), 2U);
     EXPECT_EQ(entries[0].who, "token other");
     EXPECT_EQ(entries[1].who, "token rack");

@@ -14,11 +14,11 @@ constexpr std::uint64_t noon = (20'003ULL * 24 + 12) * hour;
 
 class DailyQuotaTest : public StoreFixture {
   protected:
-    std::uint64_t counted(std::uint64_t at) { return DailyQuota(*store_, 100).use(at).value().max_bytes; }
+    std::uint64_t counted(std::uint64_t at) { return DailyQuota(store_->quotas(), 100).use(at).value().max_bytes; }
 };
 
 TEST_F(DailyQuotaTest, WhatIsKeptCountsUntilTheDayEnds) {
-    DailyQuota quota(*store_, 100);
+    DailyQuota quota(store_->quotas(), 100);
     auto share = quota.take("a", 60, noon).value();
     ASSERT_TRUE(share);
     share->keep();
@@ -29,7 +29,7 @@ TEST_F(DailyQuotaTest, WhatIsKeptCountsUntilTheDayEnds) {
 }
 
 TEST_F(DailyQuotaTest, WhatIsNotKeptIsGivenBackOnce) {
-    DailyQuota quota(*store_, 100);
+    DailyQuota quota(store_->quotas(), 100);
     {
         auto share = quota.take("a", 60, noon).value();
         ASSERT_TRUE(share);
@@ -44,7 +44,7 @@ TEST_F(DailyQuotaTest, WhatIsNotKeptIsGivenBackOnce) {
 }
 
 TEST_F(DailyQuotaTest, IsGivenBackToTheDayThatItWasTakenOf) {
-    DailyQuota quota(*store_, 100);
+    DailyQuota quota(store_->quotas(), 100);
     quota.take("a", 40, noon + 24 * hour).value()->keep();
     { const auto share = quota.take("a", 60, noon).value(); }
     EXPECT_EQ(counted(noon), 0U);
@@ -52,7 +52,7 @@ TEST_F(DailyQuotaTest, IsGivenBackToTheDayThatItWasTakenOf) {
 }
 
 TEST_F(DailyQuotaTest, WithoutALimitNothingIsCounted) {
-    DailyQuota quota(*store_, 0);
+    DailyQuota quota(store_->quotas(), 0);
     auto share = quota.take("a", UINT64_MAX, noon).value();
     ASSERT_TRUE(share);
     share->keep();

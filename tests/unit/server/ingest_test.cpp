@@ -77,14 +77,14 @@ TEST_F(IngestTest, KeepsABundleOnceAndPutsOneJob) {
     EXPECT_EQ(first.outcome, AddOutcome::New);
     EXPECT_EQ(first.bytes, 3U);
     EXPECT_EQ(put_good("one").outcome, AddOutcome::Already);
-    const auto rows = store_->list(10, {});
+    const auto rows = store_->everything().bundles().list(10, {});
     ASSERT_TRUE(rows.ok());
     ASSERT_THAT(*rows, SizeIs(1));
     EXPECT_EQ(rows->front().sender, "tester");
     EXPECT_FALSE(rows->front().parsed);
     EXPECT_TRUE(has_blob("one"));
     EXPECT_EQ(jobs_, 1);
-    const auto job = store_->take_job({parse_job}, 2, std::chrono::minutes(1));
+    const auto job = store_->jobs().take_job({parse_job}, 2, std::chrono::minutes(1));
     ASSERT_TRUE(job.ok() && job->has_value());
     const ParsePayload payload = ParsePayload::parse((*job)->payload);
     EXPECT_EQ(payload.digest, sha256_of("one"));
@@ -97,13 +97,13 @@ TEST_F(IngestTest, KeepsABatchOnceAndRefusesOtherHosts) {
     const std::string digest = sha256_of(*bytes);
     const Sender other{"tester", "db2"};
     EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch(*bytes, digest, other, day_ns)).status, 403U);
-    EXPECT_FALSE(*store_->has_batch(digest));
+    EXPECT_FALSE(*store_->batches().has_batch(digest));
     const Sender sender{"tester", "db1"};
     EXPECT_EQ(std::get<Stored>(ingest_->finish_batch(*bytes, digest, sender, day_ns)).outcome, AddOutcome::New);
     EXPECT_EQ(std::get<Stored>(ingest_->finish_batch(*bytes, digest, sender, day_ns)).outcome, AddOutcome::Already);
     Filter filter;
     filter.event = "query";
-    EXPECT_EQ(store_->count_runs(filter)->records, 1U);
+    EXPECT_EQ(store_->everything().summaries().count_runs(filter)->records, 1U);
     EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch(*bytes, sha256_of("other"), sender, day_ns)).status, 422U);
     EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch("junk", sha256_of("junk"), sender, day_ns)).status, 422U);
     EXPECT_EQ(ingest_->check_batch(trace::run_batch_limit_bytes + 1)->status, 413U);
@@ -116,7 +116,7 @@ TEST_F(IngestTest, RefusesAnotherDigestAndKeepsNothing) {
     const auto outcome = put("changed on the way", sha256_of("as sent"));
     ASSERT_TRUE(std::holds_alternative<Refusal>(outcome));
     EXPECT_EQ(std::get<Refusal>(outcome).status, 422U);
-    EXPECT_THAT(store_->list(10, {}).value(), IsEmpty());
+    EXPECT_THAT(store_->everything().bundles().list(10, {}).value(), IsEmpty());
     EXPECT_EQ(blob_count(), 0U);
 }
 
@@ -142,22 +142,22 @@ TEST_F(IngestTest, AFullDiskIsSaidAsSuch) {
 TEST_F(IngestTest, ReconcileListsStoredBlobsAndDropsEmptyRows) {
     put_good("one");
     put_good("two");
-    ASSERT_TRUE(store_->remove(sha256_of("one")).ok());
+    ASSERT_TRUE(store_->inventory().remove(sha256_of("one")).ok());
     ASSERT_TRUE(blobs_->remove(sha256_of("two")).ok());
     const auto mended = ingest_->reconcile(5);
     ASSERT_TRUE(mended.ok()) << mended.error().message;
     EXPECT_EQ(mended->rows_added, 1U);
     EXPECT_EQ(mended->rows_removed, 1U);
-    EXPECT_THAT(store_->digests().value(), ElementsAre(sha256_of("one")));
+    EXPECT_THAT(store_->inventory().digests().value(), ElementsAre(sha256_of("one")));
 }
 
 TEST_F(IngestTest, AStartLeavesWaitingWorkAsItIs) {
     put_good("one");
     ASSERT_TRUE(ingest_->reconcile(5).ok());
-    const auto job = store_->take_job({parse_job}, 5, std::chrono::minutes(1));
+    const auto job = store_->jobs().take_job({parse_job}, 5, std::chrono::minutes(1));
     ASSERT_TRUE(job.ok() && job->has_value());
     EXPECT_EQ(ParsePayload::parse((*job)->payload).host, "db1");  // the host that its token may upload for
-    EXPECT_EQ(store_->job_counts()->waiting, 0U);
+    EXPECT_EQ(store_->jobs().job_counts()->waiting, 0U);
 }
 
 TEST_F(IngestTest, RetentionBySizeTakesTheOldest) {
@@ -169,7 +169,7 @@ TEST_F(IngestTest, RetentionBySizeTakesTheOldest) {
     ASSERT_TRUE(removed.ok());
     EXPECT_EQ(removed->bundles, 1U);
     EXPECT_EQ(removed->bytes, 3U);
-    EXPECT_FALSE(store_->find(sha256_of("one"))->has_value());
+    EXPECT_FALSE(store_->everything().bundles().find(sha256_of("one"))->has_value());
     EXPECT_FALSE(has_blob("one"));
     EXPECT_TRUE(has_blob("two"));
 }
@@ -181,15 +181,15 @@ TEST_F(IngestTest, RetentionByAgeAndNoneByDefault) {
     open({.keep_for = std::chrono::hours(24)});
     EXPECT_EQ(ingest_->remove_bundles(4 * day_ns)->bundles, 1U);
     EXPECT_EQ(ingest_->remove_bundles(0)->bundles, 0U);  // a clock that jumped back
-    EXPECT_THAT(store_->digests().value(), ElementsAre(sha256_of("two")));
+    EXPECT_THAT(store_->inventory().digests().value(), ElementsAre(sha256_of("two")));
 }
 
 TEST_F(IngestTest, ListsPageByPage) {
     for (const char* content : {"a", "b", "c"}) put_good(content);
-    const auto first = store_->list(2, {});
+    const auto first = store_->everything().bundles().list(2, {});
     ASSERT_THAT(*first, SizeIs(2));
     EXPECT_EQ(first->front().digest, sha256_of("c"));
-    const auto second = store_->list(2, first->back().number);
+    const auto second = store_->everything().bundles().list(2, first->back().number);
     ASSERT_THAT(*second, SizeIs(1));
     EXPECT_EQ(second->front().digest, sha256_of("a"));
 }

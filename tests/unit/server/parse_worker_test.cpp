@@ -131,10 +131,10 @@ TEST_F(JobRunnerTest, StoresWhatTheParserFinds) {
     JobRunner jobs = runner(parser_of(parsed));
     EXPECT_TRUE(jobs.run_one(2 * second_ns).value());
     EXPECT_FALSE(jobs.run_one(2 * second_ns).value());
-    const auto row = store_->find(digest);
+    const auto row = store_->everything().bundles().find(digest);
     EXPECT_TRUE((*row)->parsed);
     EXPECT_EQ((*row)->facts.host, "db1");
-    EXPECT_EQ(store_->delays(digest)->size(), 1U);
+    EXPECT_EQ(store_->everything().delays().of_bundle(digest)->size(), 1U);
     EXPECT_EQ(jobs.figures().bundles_parsed, 1U);
 }
 
@@ -142,7 +142,7 @@ TEST_F(JobRunnerTest, ABadBundleIsMarkedAndNotTriedAgain) {
     const std::string digest = put("bad");
     JobRunner jobs = runner(program("printf -- '-holds no system.xml'"));
     EXPECT_TRUE(jobs.run_one(2 * second_ns).value());
-    EXPECT_EQ((*store_->find(digest))->bad_reason, "holds no system.xml");
+    EXPECT_EQ((*store_->everything().bundles().find(digest))->bad_reason, "holds no system.xml");
     EXPECT_FALSE(jobs.run_one(3600 * second_ns).value());
     EXPECT_TRUE(blobs_->size_bytes(digest)->has_value());  // kept nevertheless
 }
@@ -153,7 +153,7 @@ TEST_F(JobRunnerTest, ABrokenParserIsTriedThreeTimes) {
     for (std::uint64_t attempt = 1; attempt <= 3; ++attempt) {
         const auto done = jobs.run_one(attempt * 3600 * second_ns);
         EXPECT_EQ(done.ok(), attempt == 3) << attempt;
-        EXPECT_THAT((*store_->find(digest))->bad_reason, HasSubstr("Segmentation fault"));
+        EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason, HasSubstr("Segmentation fault"));
     }
     EXPECT_FALSE(jobs.run_one(7 * 3600 * second_ns).value());
     EXPECT_EQ(jobs.figures().parser_failures, 3U);
@@ -163,7 +163,7 @@ TEST_F(JobRunnerTest, AParserThatRecoversClearsTheMark) {
     const std::string digest = put("breaks it once");
     EXPECT_FALSE(runner(program("kill -SEGV $$")).run_one(2 * second_ns).ok());
     EXPECT_TRUE(runner(parser_of({})).run_one(3600 * second_ns).value());
-    EXPECT_EQ((*store_->find(digest))->bad_reason, "");
+    EXPECT_EQ((*store_->everything().bundles().find(digest))->bad_reason, "");
 }
 
 TEST_F(JobRunnerTest, ATokenOfOneHostBringsBundlesOfThatHostAlone) {
@@ -171,17 +171,17 @@ TEST_F(JobRunnerTest, ATokenOfOneHostBringsBundlesOfThatHostAlone) {
     ParsedBundle parsed;
     parsed.facts.host = "db2";
     EXPECT_TRUE(runner(parser_of(parsed)).run_one(2 * second_ns).value());
-    EXPECT_THAT((*store_->find(digest))->bad_reason, HasSubstr("it is of host db2"));
+    EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason, HasSubstr("it is of host db2"));
 }
 
 TEST_F(JobRunnerTest, ABundleThatKilledTheServerThriceIsMarked) {
     const std::string digest = put("kills it");
     // The server dies each time while it has the job, and the lease expires.
     for (std::uint64_t attempt = 1; attempt <= 4; ++attempt)
-        static_cast<void>(store_->take_job({}, attempt * 3600 * second_ns, std::chrono::minutes(1)));
+        static_cast<void>(store_->jobs().take_job({}, attempt * 3600 * second_ns, std::chrono::minutes(1)));
     JobRunner jobs = runner(program("exit 1"));
     jobs.close_failed_jobs();
-    EXPECT_THAT((*store_->find(digest))->bad_reason, HasSubstr("ended the server"));
+    EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason, HasSubstr("ended the server"));
 }
 
 }  // namespace

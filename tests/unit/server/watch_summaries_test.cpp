@@ -13,7 +13,7 @@ namespace json = boost::json;
 std::string line_of(const json::object& object) { return json::serialize(object) + "\n"; }
 
 // A watch whose parts are added one by one.
-class PartsStore : public ObjectStore {
+class Parts {
   public:
     std::map<std::uint32_t, std::string> parts;
     std::vector<std::uint32_t> read;  // numbers of the parts that were requested, in order
@@ -40,10 +40,7 @@ class PartsStore : public ObjectStore {
         return watch;
     }
 
-    Result<std::vector<ObjectWatch>> object_watches(std::uint32_t) override { return std::vector{watch()}; }
-    Result<std::optional<ObjectWatch>> object_watch(const std::string&) override { return std::optional(watch()); }
-    Result<std::vector<StoredObjectsPart>> objects_parts(const std::string&, std::uint32_t after,
-                                                         std::uint64_t) override {
+    std::vector<StoredObjectsPart> parts_after(std::uint32_t after) {
         std::vector<StoredObjectsPart> found;
         for (auto part = parts.upper_bound(after); part != parts.end(); ++part) {
             read.push_back(part->first);
@@ -53,8 +50,9 @@ class PartsStore : public ObjectStore {
     }
 };
 
-std::uint64_t reported(WatchSummaries& summaries, PartsStore& store, const std::string& id = "a") {
-    auto objects = summaries.read(store, store.watch(id));
+std::uint64_t reported(WatchSummaries& summaries, Parts& store, const std::string& id = "a") {
+    auto objects =
+        summaries.read([&](std::uint32_t after, std::uint64_t) { return store.parts_after(after); }, store.watch(id));
     EXPECT_TRUE(objects);
     objects->end_here();
     EXPECT_EQ(objects->unread_lines(), 0U);
@@ -63,7 +61,7 @@ std::uint64_t reported(WatchSummaries& summaries, PartsStore& store, const std::
 
 TEST(WatchSummaries, OfPartsThatWereReadNoneIsReadAgain) {
     WatchSummaries summaries;
-    PartsStore store;
+    Parts store;
     store.put(1);
     store.put(2);
     EXPECT_EQ(reported(summaries, store), 2U);
@@ -77,7 +75,7 @@ TEST(WatchSummaries, OfPartsThatWereReadNoneIsReadAgain) {
 
 TEST(WatchSummaries, APartThatComesLateHasAllReadAnew) {
     WatchSummaries summaries;
-    PartsStore store;
+    Parts store;
     store.put(1);
     store.put(3);
     EXPECT_EQ(reported(summaries, store), 2U);
@@ -89,7 +87,7 @@ TEST(WatchSummaries, APartThatComesLateHasAllReadAnew) {
 
 TEST(WatchSummaries, PartsThatWereRemovedForTheirSizeAreNotWaitedFor) {
     WatchSummaries summaries;
-    PartsStore store;
+    Parts store;
     for (std::uint32_t number = 1; number <= 4; ++number) store.put(number);
     store.parts.erase(2);
     EXPECT_EQ(reported(summaries, store), 3U);
@@ -102,7 +100,7 @@ TEST(WatchSummaries, PartsThatWereRemovedForTheirSizeAreNotWaitedFor) {
 }
 
 TEST(WatchSummaries, WhatManyPartsCameToIsReadAnewFromThoseThatAreLeft) {
-    PartsStore store;
+    Parts store;
     store.put(1);
     store.put(2);
     WatchSummaries summaries(store.parts[1].size() + store.parts[2].size());
@@ -116,7 +114,7 @@ TEST(WatchSummaries, WhatManyPartsCameToIsReadAnewFromThoseThatAreLeft) {
 
 TEST(WatchSummaries, TheOneAskedForLongestAgoIsForgotten) {
     WatchSummaries summaries;
-    PartsStore store;
+    Parts store;
     store.put(1);
     for (std::size_t i = 0; i <= WatchSummaries::kept_limit; ++i) reported(summaries, store, std::to_string(i));
     store.read.clear();

@@ -12,7 +12,7 @@ class ActivityContract : public StoreTest {
   protected:
     std::vector<EventActivity> activity(const ActivityQuestion& question) {
         std::vector<EventActivity> found;
-        const Status looked = store_->activity(question, [&](EventActivity&& event) {
+        const Status looked = everything().activity().visit(question, [&](EventActivity&& event) {
             found.push_back(std::move(event));
             return success();
         });
@@ -26,7 +26,7 @@ class ActivityContract : public StoreTest {
         return question;
     }
     void add(std::uint64_t number, const BatchMaker& maker) {
-        ASSERT_EQ(must(store_->add_batch(receipt_of(number), maker.batch)), AddOutcome::New);
+        ASSERT_EQ(must(store_->batches().add_batch(receipt_of(number), maker.batch)), AddOutcome::New);
     }
 };
 
@@ -105,7 +105,7 @@ TEST_F(ActivityContract, HoursAndFirstRunsReachBackFurtherThanThePeriod) {
 TEST_F(ActivityContract, AnEventOfWhichDelaysAloneAreRecordedHasThem) {
     BundleRow bundle;
     bundle.digest = receipt_of(9).digest;
-    ASSERT_EQ(must(store_->add(bundle, {"parse", bundle.digest, monday})), AddOutcome::New);
+    ASSERT_EQ(must(store_->inventory().add(bundle, {"parse", bundle.digest, monday})), AddOutcome::New);
     BundleFacts facts;
     facts.host = "gamma";
     std::vector<BundleDelay> delays(3);
@@ -116,7 +116,7 @@ TEST_F(ActivityContract, AnEventOfWhichDelaysAloneAreRecordedHasThem) {
         delays[i].duration_ns = (i + 1) * second;
         delays[i].build = "cd34";
     }
-    ASSERT_TRUE(must(store_->set_contents(bundle.digest, facts, {}, delays)));
+    ASSERT_TRUE(must(store_->inventory().set_contents(bundle.digest, facts, {}, delays)));
     ActivityQuestion question = asked(monday, monday + day);
     question.hosts_from_ns = monday + 2 * hour;
     const auto found = activity(question);
@@ -134,28 +134,28 @@ TEST_F(ActivityContract, StopsWithTheErrorThatIsGiven) {
     maker.add(monday, ms, "b");
     add(1, maker);
     int taken = 0;
-    const Status looked = store_->activity(asked(monday, monday + day), [&](EventActivity&&) -> Status {
+    const Status looked = everything().activity().visit(asked(monday, monday + day), [&](EventActivity&&) -> Status {
         ++taken;
         return make_error(ErrorKind::Invalid, "enough");
     });
     EXPECT_FALSE(looked.ok());
     EXPECT_EQ(taken, 1);
-    EXPECT_FALSE(store_->activity({}, [](EventActivity&&) { return success(); }).ok());
+    EXPECT_FALSE(everything().activity().visit({}, [](EventActivity&&) { return success(); }).ok());
 }
 
 TEST_F(ActivityContract, BuildsHaveTheNamesThatWereGivenLast) {
-    EXPECT_THAT(must(store_->build_labels()), IsEmpty());
-    ASSERT_TRUE(store_->label_build({"cd34", "v1", "ann", monday}).ok());
-    ASSERT_TRUE(store_->label_build({"ef56", "v2", "ann", monday + 1}).ok());
-    ASSERT_TRUE(store_->label_build({"cd34", "v1.1", "rita", monday + 2}).ok());
-    const auto labels = must(store_->build_labels());
+    EXPECT_THAT(must(everything().builds().build_labels()), IsEmpty());
+    ASSERT_TRUE(everything().builds().label_build({"cd34", "v1", "ann", monday}).ok());
+    ASSERT_TRUE(everything().builds().label_build({"ef56", "v2", "ann", monday + 1}).ok());
+    ASSERT_TRUE(everything().builds().label_build({"cd34", "v1.1", "rita", monday + 2}).ok());
+    const auto labels = must(everything().builds().build_labels());
     ASSERT_THAT(labels, SizeIs(2));
     EXPECT_EQ(labels[0].build, "cd34");
     EXPECT_EQ(labels[0].name, "v1.1");
     EXPECT_EQ(labels[0].by, "rita");
-    ASSERT_TRUE(store_->label_build({"cd34", "", "rita", monday + 3}).ok());
+    ASSERT_TRUE(everything().builds().label_build({"cd34", "", "rita", monday + 3}).ok());
     reopen();
-    EXPECT_THAT(must(store_->build_labels()), SizeIs(1));
+    EXPECT_THAT(must(everything().builds().build_labels()), SizeIs(1));
 }
 
 TEST_F(ActivityContract, MachinesNameBuildsThatHaveRunsAndNoName) {
@@ -163,19 +163,20 @@ TEST_F(ActivityContract, MachinesNameBuildsThatHaveRunsAndNoName) {
     maker.add(monday, ms).build_id = "cd34";
     maker.add(monday, ms).build_id = "ef56";
     add(1, maker);
-    ASSERT_TRUE(store_->label_build({"cd34", "v1", "ann", monday}).ok());
-    ASSERT_TRUE(store_
-                    ->name_builds({{"cd34", "1.2-3", "(package)", monday + 1},
-                                   {"ef56", "1.2-4", "(package)", monday + 1},
-                                   {"0000", "1.2-5", "(package)", monday + 1}})
+    ASSERT_TRUE(everything().builds().label_build({"cd34", "v1", "ann", monday}).ok());
+    ASSERT_TRUE(everything()
+                    .builds()
+                    .name_builds({{"cd34", "1.2-3", "(package)", monday + 1},
+                                  {"ef56", "1.2-4", "(package)", monday + 1},
+                                  {"0000", "1.2-5", "(package)", monday + 1}})
                     .ok());
-    ASSERT_TRUE(store_->name_builds({{"ef56", "1.2-6", "(package)", monday + 2}}).ok());
-    const auto labels = must(store_->build_labels());
+    ASSERT_TRUE(everything().builds().name_builds({{"ef56", "1.2-6", "(package)", monday + 2}}).ok());
+    const auto labels = must(everything().builds().build_labels());
     ASSERT_THAT(labels, SizeIs(2));
     EXPECT_EQ(labels[0].build, "ef56");
     EXPECT_EQ(labels[0].name, "1.2-4");
     EXPECT_EQ(labels[1].name, "v1");
-    ASSERT_TRUE(store_->name_builds({}).ok());
+    ASSERT_TRUE(everything().builds().name_builds({}).ok());
 }
 
 }  // namespace

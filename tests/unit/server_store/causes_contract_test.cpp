@@ -16,7 +16,7 @@ class CausesContract : public StoreTest {
                                           const std::string& host = "alpha") {
         BundleRow bundle;
         bundle.digest = receipt_of(number).digest;
-        EXPECT_EQ(must(store_->add(bundle, {"parse", bundle.digest, monday})), AddOutcome::New);
+        EXPECT_EQ(must(store_->inventory().add(bundle, {"parse", bundle.digest, monday})), AddOutcome::New);
         BundleFacts facts;
         facts.host = host;
         std::vector<BundleDelay> delays(4);
@@ -29,21 +29,23 @@ class CausesContract : public StoreTest {
             delays[i].profile = "profile";
             sightings.push_back({bundle.digest, i + 1, host, build, begin_ns + i * second, 40 * ms});
         }
-        EXPECT_TRUE(must(store_->set_contents(bundle.digest, facts, {}, delays)));
+        EXPECT_TRUE(must(store_->inventory().set_contents(bundle.digest, facts, {}, delays)));
         return sightings;
     }
     static SightedCause sighted(const std::string& signature, std::vector<CauseSighting> delays) {
         return {signature, signature + " waits", "blocked", "disk", "[]", std::move(delays)};
     }
     std::vector<CauseNews> note(const std::vector<SightedCause>& causes, std::uint64_t now_ns = monday) {
-        return must(store_->note_causes("open", causes, now_ns));
+        return must(store_->found_causes().note_causes("open", causes, now_ns));
     }
     CauseRecord cause(std::uint64_t id) {
-        auto found = must(store_->find_cause(id));
+        auto found = must(everything().causes().find_cause(id));
         EXPECT_TRUE(found.has_value());
         return found ? found->cause : CauseRecord{};
     }
-    void change(std::uint64_t id, const CauseChange& decided) { ASSERT_TRUE(must(store_->change_cause(id, decided))); }
+    void change(std::uint64_t id, const CauseChange& decided) {
+        ASSERT_TRUE(must(everything().causes().change_cause(id, decided)));
+    }
 };
 
 TEST_F(CausesContract, CountsSearchedDelaysAndThoseOfEachCause) {
@@ -55,18 +57,18 @@ TEST_F(CausesContract, CountsSearchedDelaysAndThoseOfEachCause) {
     filter.event = "open";
     filter.from_ns = monday;
     filter.to_ns = monday + day;
-    SearchedDelays searched = must(store_->searched_delays(filter));
+    SearchedDelays searched = must(everything().delays().searched_delays(filter));
     EXPECT_EQ(searched.delays, 4U);
     EXPECT_THAT(searched.of_cause, ElementsAre(testing::Pair(news[0].id, 4U)));
     filter.from_ns = monday + day;
     filter.to_ns = monday + 2 * day;
-    searched = must(store_->searched_delays(filter));
+    searched = must(everything().delays().searched_delays(filter));
     EXPECT_EQ(searched.delays, 4U);
     EXPECT_THAT(searched.of_cause, ElementsAre(testing::Pair(news[0].id, 1U)));
     filter.host = {"alpha"};
-    EXPECT_EQ(must(store_->searched_delays(filter)).delays, 0U);
-    EXPECT_FALSE(store_->searched_delays({}).ok());
-    const RunGroups groups = must(store_->run_groups(
+    EXPECT_EQ(must(everything().delays().searched_delays(filter)).delays, 0U);
+    EXPECT_FALSE(everything().delays().searched_delays({}).ok());
+    const RunGroups groups = must(everything().splits().run_groups(
         [] {
             Filter of_event;
             of_event.event = "open";
@@ -87,7 +89,7 @@ TEST_F(CausesContract, IsNewOnceAndCountsEachDelayOnce) {
     delays.insert(delays.end(), more.begin(), more.end());
     EXPECT_THAT(note({sighted("a", delays)}, monday + day), IsEmpty());
     reopen();
-    const auto life = must(store_->find_cause(news[0].id));
+    const auto life = must(everything().causes().find_cause(news[0].id));
     ASSERT_TRUE(life.has_value());
     EXPECT_EQ(life->cause.event, "open");
     EXPECT_EQ(life->cause.title, "a waits");
@@ -101,12 +103,12 @@ TEST_F(CausesContract, IsNewOnceAndCountsEachDelayOnce) {
     EXPECT_EQ(life->days[1].from_ns, monday + day);
     EXPECT_EQ(life->sightings[0].bundle, receipt_of(2).digest);
     EXPECT_EQ(life->sightings[0].host, "beta");
-    EXPECT_THAT(must(store_->causes("open", 10)), SizeIs(1));
-    EXPECT_THAT(must(store_->causes("close", 10)), IsEmpty());
+    EXPECT_THAT(must(everything().causes().list("open", 10)), SizeIs(1));
+    EXPECT_THAT(must(everything().causes().list("close", 10)), IsEmpty());
     // A bundle may be removed before its cause.
-    ASSERT_TRUE(store_->remove(receipt_of(1).digest).ok());
-    EXPECT_EQ(must(store_->find_cause(news[0].id))->delays, 8U);
-    EXPECT_FALSE(must(store_->find_cause(12345)).has_value());
+    ASSERT_TRUE(store_->inventory().remove(receipt_of(1).digest).ok());
+    EXPECT_EQ(must(everything().causes().find_cause(news[0].id))->delays, 8U);
+    EXPECT_FALSE(must(everything().causes().find_cause(12345)).has_value());
 }
 
 TEST_F(CausesContract, ComesBackWithTheBuildThatResolvedItOrALaterOne) {
@@ -134,7 +136,7 @@ TEST_F(CausesContract, TheSameDelaysUnderAnotherNameAreTheSameCause) {
     const auto delays = add_bundle(1, "v1", monday);
     const std::uint64_t id = note({sighted("a", delays)})[0].id;
     EXPECT_THAT(note({sighted("inlined", delays)}), IsEmpty());
-    const auto life = must(store_->find_cause(id));
+    const auto life = must(everything().causes().find_cause(id));
     ASSERT_THAT(life->parts, SizeIs(1));
     EXPECT_EQ(life->parts[0].signature, "inlined");
     EXPECT_EQ(life->delays, 4U);
@@ -152,26 +154,26 @@ TEST_F(CausesContract, PeopleMergeAndSplit) {
     merge.by = "ann";
     change(b, merge);
     EXPECT_EQ(cause(b).root, a);
-    EXPECT_EQ(must(store_->find_cause(a))->delays, 8U);
+    EXPECT_EQ(must(everything().causes().find_cause(a))->delays, 8U);
     // If a part regresses, the whole cause does.
     change(a, {CauseStatus::Resolved, "", {}, {}, {}, {}, "ann", monday + 2 * hour});
     const auto again = note({sighted("b", add_bundle(3, "v1", monday + 3 * hour))});
     ASSERT_THAT(again, SizeIs(1));
     EXPECT_EQ(again[0].id, a);
-    EXPECT_THAT(must(store_->cause_totals(10)), SizeIs(1));
+    EXPECT_THAT(must(everything().causes().cause_totals(10)), SizeIs(1));
     merge.root = 0;
     change(b, merge);
-    const auto totals = must(store_->cause_totals(10));
+    const auto totals = must(everything().causes().cause_totals(10));
     ASSERT_THAT(totals, SizeIs(2));
     EXPECT_EQ(totals[0].event, "open");
     EXPECT_EQ(totals[0].status, CauseStatus::New);
     EXPECT_EQ(totals[1].status, CauseStatus::Regressed);
     EXPECT_EQ(totals[1].causes, 1U);
     EXPECT_EQ(cause(b).root, b);
-    EXPECT_EQ(must(store_->find_cause(a))->delays, 4U);
+    EXPECT_EQ(must(everything().causes().find_cause(a))->delays, 4U);
     merge.root = 999;
-    EXPECT_FALSE(store_->change_cause(b, merge).ok());
-    EXPECT_FALSE(must(store_->change_cause(999, {})));
+    EXPECT_FALSE(everything().causes().change_cause(b, merge).ok());
+    EXPECT_FALSE(must(everything().causes().change_cause(999, {})));
 }
 
 TEST_F(CausesContract, WhatIsNotChangedStays) {

@@ -31,11 +31,11 @@ class ObjectsContract : public StoreTest {
         part.lines = std::move(lines);
         std::string digest = std::to_string(++digests_);
         digest.insert(0, 64 - digest.size(), '0');
-        return store_->add_batch({digest, 10, now_ += second, sender}, batch);
+        return store_->batches().add_batch({digest, 10, now_ += second, sender}, batch);
     }
     std::string numbers(std::uint32_t after = 0, std::uint64_t limit_bytes = 1 << 30) {
         std::string text;
-        for (const StoredObjectsPart& part : must(store_->objects_parts(watch, after, limit_bytes)))
+        for (const StoredObjectsPart& part : must(store_->objects().objects_parts(watch, after, limit_bytes)))
             text += std::to_string(part.number) + (part.last ? ". " : " ");
         return text;
     }
@@ -51,11 +51,11 @@ TEST_F(ObjectsContract, PartsComeInAnyOrderAndAreGivenInTheirs) {
     EXPECT_EQ(numbers(2), "3 4. ");
     EXPECT_EQ(numbers(0, 1), "1 ") << "one at least, however little fits";
     EXPECT_EQ(numbers(4), "");
-    const auto parts = must(store_->objects_parts(watch, 3, 1));
+    const auto parts = must(store_->objects().objects_parts(watch, 3, 1));
     ASSERT_EQ(parts.size(), 1U);
     EXPECT_EQ(parts[0].lines, "{\"a\":1}\n");
     EXPECT_EQ(parts[0].lost_lines, 4U);
-    const auto watches = must(store_->object_watches(10));
+    const auto watches = must(store_->objects().object_watches(10));
     ASSERT_EQ(watches.size(), 1U);
     EXPECT_EQ(watches[0].id, watch);
     EXPECT_EQ(watches[0].host, "web1");
@@ -88,14 +88,14 @@ std::string reported_lines(bool first, std::uint64_t calls, std::optional<std::u
 }
 
 TEST_F(ObjectsContract, AWatchHasTheFiguresOfThePartsThatCame) {
-    EXPECT_FALSE(must(store_->object_watch(watch)));
+    EXPECT_FALSE(must(store_->objects().object_watch(watch)));
     EXPECT_TRUE(add(watch, 1, reported_lines(true, 3, 2)));
     EXPECT_TRUE(add(watch, 4, reported_lines(false, 5, 9)));
     // Older figures that arrive later do not replace newer ones, and a part that exists does not
     // count again.
     EXPECT_TRUE(add(watch, 2, reported_lines(false, 1, 4)));
     EXPECT_TRUE(add(watch, 2, reported_lines(false, 100, 400)));
-    const auto found = must(store_->object_watch(watch));
+    const auto found = must(store_->objects().object_watch(watch));
     ASSERT_TRUE(found);
     EXPECT_EQ(found->began_realtime_ns, monday - 5);
     EXPECT_EQ(found->classes.size(), watch_classes_limit);
@@ -106,7 +106,7 @@ TEST_F(ObjectsContract, AWatchHasTheFiguresOfThePartsThatCame) {
     EXPECT_EQ(found->lost_lines, 7U);
     EXPECT_EQ(found->parts, 4U);
     EXPECT_EQ(found->received_parts, 3U);
-    const auto listed = must(store_->object_watches(10));
+    const auto listed = must(store_->objects().object_watches(10));
     ASSERT_EQ(listed.size(), 1U);
     EXPECT_EQ(listed[0].failures, 9U);
 }
@@ -117,7 +117,7 @@ TEST_F(ObjectsContract, FiguresAreThoseOfPartsThatAreKeptNoLongerToo) {
     for (std::uint32_t number = 2; number <= 6; ++number)
         EXPECT_TRUE(add(watch, number, large + reported_lines(false, 1, 1)));
     EXPECT_EQ(numbers(), "1 4 5 6 ");
-    const auto found = must(store_->object_watch(watch));
+    const auto found = must(store_->objects().object_watch(watch));
     ASSERT_TRUE(found);
     EXPECT_EQ(found->calls, 6U);
     EXPECT_EQ(found->received_parts, 6U);
@@ -131,7 +131,7 @@ TEST_F(ObjectsContract, AWatchIsItsFirstSenders) {
     }
     EXPECT_EQ(numbers(), "1 ");
     EXPECT_TRUE(add(watch, 1, "{\"again\":1}\n")) << "a part that is there stays as it is";
-    EXPECT_EQ(must(store_->objects_parts(watch, 0, 1))[0].lines, "{}\n");
+    EXPECT_EQ(must(store_->objects().objects_parts(watch, 0, 1))[0].lines, "{}\n");
 }
 
 TEST_F(ObjectsContract, TheFirstPartAndTheNewestAreKept) {
@@ -144,18 +144,18 @@ TEST_F(ObjectsContract, TheFirstPartAndTheNewestAreKept) {
 TEST_F(ObjectsContract, OfAllWatchesTheOldestGo) {
     const std::string large(8 << 20, 'x');
     for (int one = 10; one < 45; ++one) EXPECT_TRUE(add(std::to_string(one) + watch.substr(2), 1, large));
-    const auto watches = must(store_->object_watches(1000));
+    const auto watches = must(store_->objects().object_watches(1000));
     EXPECT_EQ(watches.size(), object_watches_limit_bytes / large.size());
     EXPECT_EQ(watches.front().id, "44" + watch.substr(2));
-    EXPECT_TRUE(must(store_->objects_parts("10" + watch.substr(2), 0, 1)).empty());
+    EXPECT_TRUE(must(store_->objects().objects_parts("10" + watch.substr(2), 0, 1)).empty());
 }
 
 TEST_F(ObjectsContract, AWatchGoesAWeekAfterItsLastPart) {
     EXPECT_TRUE(add(watch, 1));
     now_ += 3 * day;
     EXPECT_TRUE(add(another, 1));
-    ASSERT_TRUE(store_->maintain(now_ + 5 * day));
-    const auto watches = must(store_->object_watches(10));
+    ASSERT_TRUE(store_->upkeep().maintain(now_ + 5 * day));
+    const auto watches = must(store_->objects().object_watches(10));
     ASSERT_EQ(watches.size(), 1U);
     EXPECT_EQ(watches[0].id, another);
     EXPECT_EQ(numbers(), "");

@@ -18,7 +18,7 @@ class RulesContract : public StoreTest {
         made.secret = "hidden";
         made.changed_by = "ann";
         made.changed_realtime_ns = monday;
-        made.id = must(store_->add_rule(made)).value_or(0);
+        made.id = must(store_->rules().add_rule(made)).value_or(0);
         EXPECT_NE(made.id, 0U);
         return made;
     }
@@ -34,7 +34,7 @@ class RulesContract : public StoreTest {
     std::string note(const RuleLook& look) { return note(*store_, look); }
     static std::string note(Store& store, const RuleLook& look) {
         std::string reported;
-        const bool made = must(store.note_findings(look, [&](const auto& news, std::uint64_t left_out) {
+        const bool made = must(store.rules().note_findings(look, [&](const auto& news, std::uint64_t left_out) {
             reported.clear();
             for (const KeptFinding& kept : news)
                 reported += kept.finding.subject + (kept.ended_realtime_ns > 0 ? " over, " : ", ");
@@ -45,47 +45,47 @@ class RulesContract : public StoreTest {
         return made ? reported : "";
     }
     std::optional<StoredMessage> take(std::uint64_t now_ns) {
-        return must(store_->take_message(now_ns, std::chrono::seconds(60)));
+        return must(store_->messages().take_message(now_ns, std::chrono::seconds(60)));
     }
     void deliver(std::uint64_t now_ns) {
         auto message = take(now_ns);
         ASSERT_TRUE(message.has_value());
         message->state = MessageState::Delivered;
-        EXPECT_TRUE(must(store_->settle_message(*message, now_ns)));
+        EXPECT_TRUE(must(store_->messages().settle_message(*message, now_ns)));
     }
 };
 
 TEST_F(RulesContract, AreKeptChangedAndRemoved) {
     StoredRule first = rule();
-    EXPECT_FALSE(must(store_->add_rule(first)).has_value()) << "the name is taken";
+    EXPECT_FALSE(must(store_->rules().add_rule(first)).has_value()) << "the name is taken";
     const StoredRule second = rule("days");
     reopen();
-    ASSERT_THAT(must(store_->rules()), SizeIs(2));
-    EXPECT_EQ(must(store_->rules())[0].name, "days");
+    ASSERT_THAT(must(store_->rules().list()), SizeIs(2));
+    EXPECT_EQ(must(store_->rules().list())[0].name, "days");
     first.name = "days";
-    EXPECT_EQ(must(store_->change_rule(first, false)), RuleStore::RuleChange::NameTaken);
+    EXPECT_EQ(must(store_->rules().change_rule(first, false)), RuleStore::RuleChange::NameTaken);
     first.name = "mornings";
     first.enabled = false;
     first.changed_realtime_ns = monday + hour;
-    EXPECT_EQ(must(store_->change_rule(first, false)), RuleStore::RuleChange::Done);
-    EXPECT_EQ(must(store_->find_rule(first.id))->since_realtime_ns, monday);
+    EXPECT_EQ(must(store_->rules().change_rule(first, false)), RuleStore::RuleChange::Done);
+    EXPECT_EQ(must(store_->rules().find_rule(first.id))->since_realtime_ns, monday);
     first.enabled = true;
     first.changed_realtime_ns = monday + 2 * hour;
-    EXPECT_EQ(must(store_->change_rule(first, false)), RuleStore::RuleChange::Done);
-    const auto found = must(store_->find_rule(first.id));
+    EXPECT_EQ(must(store_->rules().change_rule(first, false)), RuleStore::RuleChange::Done);
+    const auto found = must(store_->rules().find_rule(first.id));
     EXPECT_EQ(found->since_realtime_ns, monday + 2 * hour);
     EXPECT_EQ(found->secret, "hidden");
-    EXPECT_TRUE(must(store_->remove_rule(second.id)));
-    EXPECT_FALSE(must(store_->remove_rule(second.id)));
-    EXPECT_FALSE(must(store_->find_rule(second.id)).has_value());
-    EXPECT_EQ(must(store_->change_rule(second, false)), RuleStore::RuleChange::NoSuchRule);
+    EXPECT_TRUE(must(store_->rules().remove_rule(second.id)));
+    EXPECT_FALSE(must(store_->rules().remove_rule(second.id)));
+    EXPECT_FALSE(must(store_->rules().find_rule(second.id)).has_value());
+    EXPECT_EQ(must(store_->rules().change_rule(second, false)), RuleStore::RuleChange::NoSuchRule);
 }
 
 TEST_F(RulesContract, AreLimitedInNumber) {
     for (std::uint32_t i = 0; i < rules_limit; ++i) rule("rule " + std::to_string(i));
     StoredRule one_more;
     one_more.name = "one more";
-    const auto refused = store_->add_rule(one_more);
+    const auto refused = store_->rules().add_rule(one_more);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().kind, ErrorKind::TooLarge);
 }
@@ -93,13 +93,13 @@ TEST_F(RulesContract, AreLimitedInNumber) {
 TEST_F(RulesContract, AreLookedAtByOneServerEachInterval) {
     const StoredRule made = rule();
     const auto minute = std::chrono::minutes(1);
-    EXPECT_EQ(must(store_->take_rule(monday, minute))->id, made.id);
-    EXPECT_FALSE(must(store_->take_rule(monday + 59 * second, minute)).has_value());
-    EXPECT_TRUE(must(store_->take_rule(monday + 60 * second, minute)).has_value());
+    EXPECT_EQ(must(store_->rules().take_rule(monday, minute))->id, made.id);
+    EXPECT_FALSE(must(store_->rules().take_rule(monday + 59 * second, minute)).has_value());
+    EXPECT_TRUE(must(store_->rules().take_rule(monday + 60 * second, minute)).has_value());
     StoredRule off = made;
     off.enabled = false;
-    ASSERT_EQ(must(store_->change_rule(off, false)), RuleStore::RuleChange::Done);
-    EXPECT_FALSE(must(store_->take_rule(monday + hour, minute)).has_value());
+    ASSERT_EQ(must(store_->rules().change_rule(off, false)), RuleStore::RuleChange::Done);
+    EXPECT_FALSE(must(store_->rules().take_rule(monday + hour, minute)).has_value());
 }
 
 TEST_F(RulesContract, AFindingIsToldOnceAndManyInOneMessage) {
@@ -108,7 +108,7 @@ TEST_F(RulesContract, AFindingIsToldOnceAndManyInOneMessage) {
     deliver(monday);
     reopen();
     EXPECT_EQ(note(look_at(made, monday + hour, {{"a", "2"}, {"b", "2"}, {"c", "1"}})), "c, ");
-    const auto kept = must(store_->findings(made.id));
+    const auto kept = must(store_->rules().findings(made.id));
     ASSERT_THAT(kept, SizeIs(3));
     EXPECT_EQ(kept[0].finding.subject, "c");
     EXPECT_EQ(kept[1].finding.facts, "2") << "what is shown is the newest";
@@ -122,8 +122,8 @@ TEST_F(RulesContract, TwoServersThatLookAtOnceTellOnce) {
     Store* const other = second_server ? second_server.get() : store_.get();
     EXPECT_EQ(note(*other, look_at(made, monday, {{"a", "1"}})), "a, ");
     EXPECT_EQ(note(look_at(made, monday, {{"a", "1"}})), "");
-    EXPECT_THAT(must(store_->messages(made.id)), SizeIs(1));
-    const auto taken = must(other->take_message(monday, std::chrono::seconds(60)));
+    EXPECT_THAT(must(store_->messages().of_rule(made.id)), SizeIs(1));
+    const auto taken = must(other->messages().take_message(monday, std::chrono::seconds(60)));
     ASSERT_TRUE(taken.has_value());
     EXPECT_FALSE(take(monday).has_value());
 }
@@ -186,12 +186,12 @@ TEST_F(RulesContract, LooksThatAreTooLateChangeNothing) {
     EXPECT_EQ(note(look_at(made, monday, {{"a", ""}})), "") << "older than the last look";
     const StoredRule before = made;
     made.changed_realtime_ns = monday + hour;
-    ASSERT_EQ(must(store_->change_rule(made, true)), RuleStore::RuleChange::Done);
+    ASSERT_EQ(must(store_->rules().change_rule(made, true)), RuleStore::RuleChange::Done);
     EXPECT_EQ(note(look_at(before, monday + 2 * hour, {{"a", ""}})), "") << "the rule is another now";
     EXPECT_EQ(note(look_at(made, monday + 2 * hour, {{"a", ""}})), "a, ");
     made.changed_realtime_ns = monday + 3 * hour;
-    ASSERT_EQ(must(store_->change_rule(made, true)), RuleStore::RuleChange::Done);
-    EXPECT_THAT(must(store_->findings(made.id)), IsEmpty());
+    ASSERT_EQ(must(store_->rules().change_rule(made, true)), RuleStore::RuleChange::Done);
+    EXPECT_THAT(must(store_->rules().findings(made.id)), IsEmpty());
 }
 
 TEST_F(RulesContract, AMessageIsTriedAgainUnderItsIdUntilItIsSettled) {
@@ -206,9 +206,9 @@ TEST_F(RulesContract, AMessageIsTriedAgainUnderItsIdUntilItIsSettled) {
     failed.state = MessageState::Waiting;
     failed.reason = "refused";
     failed.next_realtime_ns = monday + 10 * second;
-    EXPECT_TRUE(must(store_->settle_message(failed, monday + second)));
-    EXPECT_EQ(must(store_->find_rule(made.id))->failure, "refused");
-    EXPECT_EQ(must(store_->message_counts()).unwell_rules, 1U);
+    EXPECT_TRUE(must(store_->messages().settle_message(failed, monday + second)));
+    EXPECT_EQ(must(store_->rules().find_rule(made.id))->failure, "refused");
+    EXPECT_EQ(must(store_->messages().message_counts()).unwell_rules, 1U);
     EXPECT_FALSE(take(monday + 9 * second).has_value());
     reopen();
     const auto second_try = take(monday + 10 * second);
@@ -221,37 +221,37 @@ TEST_F(RulesContract, AMessageIsTriedAgainUnderItsIdUntilItIsSettled) {
     EXPECT_EQ(third->id, first->id);
     StoredMessage late = *second_try;
     late.state = MessageState::GivenUp;
-    EXPECT_FALSE(must(store_->settle_message(late, monday + 71 * second)));
+    EXPECT_FALSE(must(store_->messages().settle_message(late, monday + 71 * second)));
     third->state = MessageState::Delivered;
-    EXPECT_TRUE(must(store_->settle_message(*third, monday + 71 * second)));
-    const auto state = must(store_->find_rule(made.id));
+    EXPECT_TRUE(must(store_->messages().settle_message(*third, monday + 71 * second)));
+    const auto state = must(store_->rules().find_rule(made.id));
     EXPECT_EQ(state->reported_realtime_ns, monday + 71 * second);
     EXPECT_EQ(state->failed_realtime_ns, monday + second);
     EXPECT_THAT((std::vector{state->delivered, state->given_up}), ElementsAre(1U, 0U));
     EXPECT_EQ(state->failure, "");
-    EXPECT_EQ(must(store_->messages(made.id))[0].state, MessageState::Delivered);
-    EXPECT_EQ(must(store_->message_counts()).waiting, 0U);
+    EXPECT_EQ(must(store_->messages().of_rule(made.id))[0].state, MessageState::Delivered);
+    EXPECT_EQ(must(store_->messages().message_counts()).waiting, 0U);
 }
 
 TEST_F(RulesContract, TestsAreSentThoughTheRuleIsOff) {
     StoredRule made = rule();
     EXPECT_EQ(note(look_at(made, monday, {{"a", ""}})), "a, ");
     made.enabled = false;
-    ASSERT_EQ(must(store_->change_rule(made, false)), RuleStore::RuleChange::Done);
+    ASSERT_EQ(must(store_->rules().change_rule(made, false)), RuleStore::RuleChange::Done);
     EXPECT_FALSE(take(monday).has_value()) << "a rule that is off tells nothing";
     StoredMessage test;
     test.id = "id";
     test.rule = made.id;
     test.body = "hello";
     test.made_realtime_ns = monday;
-    EXPECT_TRUE(must(store_->add_test_message(test)));
+    EXPECT_TRUE(must(store_->messages().add_test_message(test)));
     test.id = "other";
-    EXPECT_FALSE(must(store_->add_test_message(test))) << "one waits already";
+    EXPECT_FALSE(must(store_->messages().add_test_message(test))) << "one waits already";
     const auto taken = take(monday);
     ASSERT_TRUE(taken.has_value());
     EXPECT_TRUE(taken->test);
     test.rule = 999;
-    EXPECT_FALSE(must(store_->add_test_message(test)));
+    EXPECT_FALSE(must(store_->messages().add_test_message(test)));
 }
 
 TEST_F(RulesContract, ATestThatWaitsHoldsNothingBack) {
@@ -261,7 +261,7 @@ TEST_F(RulesContract, ATestThatWaitsHoldsNothingBack) {
     test.rule = made.id;
     test.body = "hello";
     test.made_realtime_ns = monday;
-    ASSERT_TRUE(must(store_->add_test_message(test)));
+    ASSERT_TRUE(must(store_->messages().add_test_message(test)));
     EXPECT_EQ(note(look_at(made, monday, {{"a", ""}})), "a, ");
 }
 
@@ -271,7 +271,7 @@ TEST_F(RulesContract, HostsAreHeardByBatchesAndByBundles) {
     const auto hear = [&](const std::string& host, std::uint64_t at_ns) {
         BatchMaker maker(host);
         maker.add(at_ns, 10 * ms);
-        must(store_->add_batch(receipt_of(++number, at_ns), maker.batch));
+        must(store_->batches().add_batch(receipt_of(++number, at_ns), maker.batch));
     };
     hear("alpha", now_ns - day);
     hear("alpha", now_ns - hour);
@@ -279,11 +279,11 @@ TEST_F(RulesContract, HostsAreHeardByBatchesAndByBundles) {
     BundleRow bundle;
     bundle.digest = receipt_of(++number).digest;
     bundle.received_realtime_ns = now_ns - 2 * hour;
-    must(store_->add(bundle, {"parse", bundle.digest, monday}));
+    must(store_->inventory().add(bundle, {"parse", bundle.digest, monday}));
     BundleFacts facts;
     facts.host = "beta";
-    must(store_->set_contents(bundle.digest, facts, {}, {}));
-    const auto signs = must(store_->signs_of_hosts(now_ns));
+    must(store_->inventory().set_contents(bundle.digest, facts, {}, {}));
+    const auto signs = must(store_->batches().signs_of_hosts(now_ns));
     ASSERT_THAT(signs, SizeIs(2));
     EXPECT_EQ(signs[0].host, "alpha");
     EXPECT_EQ(signs[0].last_realtime_ns, now_ns - hour);

@@ -17,11 +17,12 @@ using testing::SizeIs;
 class RunsContract : public StoreTest {
   protected:
     void add(std::uint64_t number, const trace::RunBatch& batch) {
-        ASSERT_EQ(must(store_->add_batch(receipt_of(number), batch)), AddOutcome::New);
+        ASSERT_EQ(must(store_->batches().add_batch(receipt_of(number), batch)), AddOutcome::New);
     }
     std::vector<std::uint64_t> durations(const Filter& filter, RunOrder order = RunOrder::Newest) {
         std::vector<std::uint64_t> found;
-        for (const StoredRun& run : must(store_->runs(filter, order, 1000, {})).runs) found.push_back(run.duration_ns);
+        for (const StoredRun& run : must(everything().runs().list(filter, order, 1000, {})).runs)
+            found.push_back(run.duration_ns);
         return found;
     }
 };
@@ -30,13 +31,13 @@ TEST_F(RunsContract, ABatchCountsOnce) {
     BatchMaker maker;
     maker.add(monday, 10 * ms);
     add(1, maker.batch);
-    EXPECT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::Already);
-    EXPECT_TRUE(must(store_->has_batch(receipt_of(1).digest)));
-    EXPECT_FALSE(must(store_->has_batch(receipt_of(2).digest)));
+    EXPECT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::Already);
+    EXPECT_TRUE(must(store_->batches().has_batch(receipt_of(1).digest)));
+    EXPECT_FALSE(must(store_->batches().has_batch(receipt_of(2).digest)));
     reopen();
-    EXPECT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::Already);
-    EXPECT_EQ(must(store_->count_runs(event_filter())).records, 1U);
-    EXPECT_THAT(must(store_->check()), IsEmpty());
+    EXPECT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::Already);
+    EXPECT_EQ(must(summaries().count_runs(event_filter())).records, 1U);
+    EXPECT_THAT(must(store_->upkeep().check()), IsEmpty());
 }
 
 TEST_F(RunsContract, ARunSaysWhetherItsStagesWereWatched) {
@@ -48,7 +49,7 @@ TEST_F(RunsContract, ARunSaysWhetherItsStagesWereWatched) {
         if (run.without_stages) run.stages.clear();
     }
     add(1, maker.batch);
-    const auto runs = must(store_->runs(event_filter(), RunOrder::Newest, 10, {})).runs;
+    const auto runs = must(everything().runs().list(event_filter(), RunOrder::Newest, 10, {})).runs;
     ASSERT_THAT(runs, SizeIs(4));
     for (unsigned i = 0; i < 4; ++i) {
         const unsigned flags = 3 - i;
@@ -70,9 +71,9 @@ TEST_F(RunsContract, ARunComesBackAsItWas) {
     times.parts.blocked_ns[LAGTRAP_WAIT_STOPPED] = 60 * ms;
     times.handed_over_ns = 19 * ms;
     add(1, maker.batch);
-    const auto page = must(store_->runs(event_filter(), RunOrder::Newest, 10, {}));
+    const auto page = must(everything().runs().list(event_filter(), RunOrder::Newest, 10, {}));
     ASSERT_THAT(page.runs, SizeIs(1));
-    const auto found = must(store_->find_run(page.runs[0].id));
+    const auto found = must(everything().runs().find_run(page.runs[0].id));
     ASSERT_TRUE(found.has_value());
     const StoredRun& stored = found->run;
     EXPECT_EQ(stored.event, "open");
@@ -105,7 +106,7 @@ TEST_F(RunsContract, ARunComesBackAsItWas) {
     EXPECT_EQ(found->markers[2].name, "loaded");
     EXPECT_EQ(found->markers[2].stack, maker.batch.stacks[0]);
     EXPECT_EQ(found->markers[3].at_ns, 100 * ms);
-    EXPECT_FALSE(must(store_->find_run(stored.id + 1)).has_value());
+    EXPECT_FALSE(must(everything().runs().find_run(stored.id + 1)).has_value());
 }
 
 TEST_F(RunsContract, PagesCoverEveryRunOnce) {
@@ -117,7 +118,7 @@ TEST_F(RunsContract, PagesCoverEveryRunOnce) {
         std::optional<PageKey> after;
         std::uint64_t last = UINT64_MAX;
         do {
-            const auto page = must(store_->runs(event_filter(), order, 4, after));
+            const auto page = must(everything().runs().list(event_filter(), order, 4, after));
             ASSERT_THAT(page.runs, testing::Not(IsEmpty()));
             for (const StoredRun& run : page.runs) {
                 const auto value = order == RunOrder::Newest ? run.begin_realtime_ns : run.duration_ns;
@@ -147,8 +148,8 @@ TEST_F(RunsContract, EachPartOfAFilterSelects) {
         change(filter);
         const auto found = durations(filter), slowest = durations(filter, RunOrder::Slowest);
         EXPECT_EQ(std::multiset(found.begin(), found.end()), std::multiset(slowest.begin(), slowest.end()));
-        EXPECT_EQ(must(store_->count_runs(filter)).records, found.size());
-        const auto summary = must(store_->summary(filter));
+        EXPECT_EQ(must(summaries().count_runs(filter)).records, found.size());
+        const auto summary = must(summaries().summary(filter));
         EXPECT_EQ(summary.durations.count(), found.size());
         std::uint64_t in_hours = 0;
         for (const HourCount& one : summary.hours) in_hours += one.runs;
@@ -194,10 +195,10 @@ TEST_F(RunsContract, OfSeveralNamesInAFilterAnyOneFits) {
         change(filter);
         auto listed = durations(filter);
         std::sort(listed.begin(), listed.end());
-        EXPECT_EQ(must(store_->count_runs(filter)).records, listed.size());
-        EXPECT_EQ(must(store_->summary(filter)).durations.count(), listed.size());
+        EXPECT_EQ(must(summaries().count_runs(filter)).records, listed.size());
+        EXPECT_EQ(must(summaries().summary(filter)).durations.count(), listed.size());
         std::uint64_t in_trend = 0;
-        for (const TrendPoint& point : must(store_->trend(filter))) in_trend += point.runs;
+        for (const TrendPoint& point : must(summaries().trend(filter))) in_trend += point.runs;
         EXPECT_EQ(in_trend, listed.size());
         for (std::uint64_t& duration : listed) duration /= ms;
         return listed;
@@ -219,7 +220,7 @@ TEST_F(RunsContract, OfSeveralNamesInAFilterAnyOneFits) {
     EXPECT_THAT(found([](Filter& f) { f.build = {"nobody's", "no one's"}; }), IsEmpty());
     Filter two;
     two.host = {"alpha", "beta"};
-    const auto events = must(store_->events(two, "", 10, {})).events;
+    const auto events = must(everything().events().list(two, "", 10, {})).events;
     ASSERT_THAT(events, SizeIs(1));
     EXPECT_EQ(events[0].runs, 6U);
     EXPECT_EQ(events[0].hosts, 2U);
@@ -236,7 +237,7 @@ TEST_F(RunsContract, RunsAreToldApartByHostBuildAndUnit) {
     beta.add(monday, 10 * ms).dirty_reasons = static_cast<std::uint32_t>(trace::DirtySuspended);
     add(1, alpha.batch);
     add(2, beta.batch);
-    const SplitRuns hosts = must(store_->split(event_filter(), SplitBy::Host, ActivityUnit::Hour, 1000));
+    const SplitRuns hosts = must(everything().splits().split(event_filter(), SplitBy::Host, ActivityUnit::Hour, 1000));
     EXPECT_EQ(hosts.runs_read, 21U);
     EXPECT_EQ(hosts.from_ns, monday);
     ASSERT_THAT(hosts.parts, SizeIs(2));
@@ -252,20 +253,20 @@ TEST_F(RunsContract, RunsAreToldApartByHostBuildAndUnit) {
 
     Filter of_alpha = event_filter();
     of_alpha.host = {"alpha"};
-    const SplitRuns builds = must(store_->split(of_alpha, SplitBy::Build, ActivityUnit::Day, 15));
+    const SplitRuns builds = must(everything().splits().split(of_alpha, SplitBy::Build, ActivityUnit::Day, 15));
     EXPECT_EQ(builds.runs_read, 15U);  // the newest
     EXPECT_EQ(builds.from_ns, monday + 5 * hour / 10);
     ASSERT_THAT(builds.parts, SizeIs(2));
     EXPECT_EQ(builds.parts[0].name, "cd34");
     EXPECT_EQ(builds.parts[1].whole.runs, 5U);
     EXPECT_EQ(builds.parts[1].points.begin()->first, monday);
-    const SplitRuns units = must(store_->split(of_alpha, SplitBy::Unit, ActivityUnit::Day, 1000));
+    const SplitRuns units = must(everything().splits().split(of_alpha, SplitBy::Unit, ActivityUnit::Day, 1000));
     ASSERT_THAT(units.parts, SizeIs(2));
     EXPECT_EQ(units.parts[0].name, "");
     EXPECT_EQ(units.parts[1].name, "shop.service");
-    EXPECT_FALSE(store_->split({}, SplitBy::Host, ActivityUnit::Day, 10).ok());
+    EXPECT_FALSE(everything().splits().split({}, SplitBy::Host, ActivityUnit::Day, 10).ok());
 
-    const RunGroups groups = must(store_->run_groups(event_filter(), false, 1000));
+    const RunGroups groups = must(everything().splits().run_groups(event_filter(), false, 1000));
     EXPECT_EQ(groups.runs_read, 21U);
     EXPECT_EQ(groups.from_ns, monday);
     std::uint64_t runs = 0, of_beta = 0;
@@ -276,9 +277,10 @@ TEST_F(RunsContract, RunsAreToldApartByHostBuildAndUnit) {
     }
     EXPECT_EQ(runs, 23U);
     EXPECT_EQ(of_beta, 3U);
-    EXPECT_EQ(must(store_->run_groups(event_filter(), false, 5)).runs_read, 5U);
-    EXPECT_THAT(must(store_->run_groups(event_filter(), true, 5)).groups, IsEmpty());  // no bundles
-    EXPECT_FALSE(store_->run_groups({}, false, 10).ok());
+    EXPECT_EQ(must(everything().splits().run_groups(event_filter(), false, 5)).runs_read, 5U);
+    EXPECT_THAT(must(everything().splits().run_groups(event_filter(), true, 5)).groups,
+                IsEmpty());  // no bundles
+    EXPECT_FALSE(everything().splits().run_groups({}, false, 10).ok());
 }
 
 TEST_F(RunsContract, RollUpsAndRunsGiveTheSameSummary) {
@@ -297,7 +299,7 @@ TEST_F(RunsContract, RollUpsAndRunsGiveTheSameSummary) {
     scanned.host = {"alpha"};
     for (const bool with_dirty : {false, true}) {
         rolled.with_dirty = scanned.with_dirty = with_dirty;
-        const auto a = must(store_->summary(rolled)), b = must(store_->summary(scanned));
+        const auto a = must(summaries().summary(rolled)), b = must(summaries().summary(scanned));
         EXPECT_GT(a.counts.records, 200U);
         EXPECT_EQ(a.counts.records, b.counts.records);
         EXPECT_EQ(a.counts.runs, b.counts.runs);
@@ -314,7 +316,7 @@ TEST_F(RunsContract, RollUpsAndRunsGiveTheSameSummary) {
             EXPECT_EQ(a.hours[i].runs, b.hours[i].runs);
             EXPECT_EQ(a.hours[i].delays, b.hours[i].delays);
         }
-        const auto trend = must(store_->trend(rolled)), trend_scanned = must(store_->trend(scanned));
+        const auto trend = must(summaries().trend(rolled)), trend_scanned = must(summaries().trend(scanned));
         ASSERT_EQ(trend.size(), 6U);  // three days, two builds
         ASSERT_EQ(trend.size(), trend_scanned.size());
         for (std::size_t i = 0; i < trend.size(); ++i) EXPECT_EQ(trend[i].durations, trend_scanned[i].durations);
@@ -329,7 +331,7 @@ TEST_F(RunsContract, EventsAreListedNewestFirstSearchedAndPaged) {
     beta.add(monday + 3 * hour, 60 * ms, "Save");
     add(1, alpha.batch);
     add(2, beta.batch);
-    const auto all = must(store_->events({}, "", 10, {}));
+    const auto all = must(everything().events().list({}, "", 10, {}));
     ASSERT_THAT(all.events, SizeIs(3));
     EXPECT_FALSE(all.next.has_value());
     EXPECT_EQ(all.events[0].event, "Save");
@@ -339,45 +341,47 @@ TEST_F(RunsContract, EventsAreListedNewestFirstSearchedAndPaged) {
     EXPECT_EQ(all.events[1].delays, 5U);
     EXPECT_EQ(all.events[1].hosts, 2U);
     EXPECT_EQ(all.events[2].delays, 0U);
-    EXPECT_THAT(must(store_->events({}, "FILE", 10, {})).events, SizeIs(2));
-    const auto first = must(store_->events({}, "", 2, {}));
+    EXPECT_THAT(must(everything().events().list({}, "FILE", 10, {})).events, SizeIs(2));
+    const auto first = must(everything().events().list({}, "", 2, {}));
     ASSERT_TRUE(first.next.has_value());
-    const auto second_page = must(store_->events({}, "", 2, first.next));
+    const auto second_page = must(everything().events().list({}, "", 2, first.next));
     ASSERT_THAT(second_page.events, SizeIs(1));
     EXPECT_EQ(second_page.events[0].event, "close file");
     Filter early;
     early.to_ns = monday + 90 * 60 * second;
-    const auto some = must(store_->events(early, "", 10, {}));
+    const auto some = must(everything().events().list(early, "", 10, {}));
     ASSERT_THAT(some.events, SizeIs(2));
     EXPECT_EQ(some.events[1].runs, 4U);
     Filter host;
     host.host = {"beta"};
-    EXPECT_THAT(must(store_->events(host, "", 10, {})).events, SizeIs(2));
-    const auto choices = must(store_->choices("open file"));
+    EXPECT_THAT(must(everything().events().list(host, "", 10, {})).events, SizeIs(2));
+    const auto choices = must(everything().choices().of_event("open file"));
     EXPECT_THAT(choices.hosts, ElementsAre("alpha", "beta"));
     EXPECT_THAT(choices.builds, ElementsAre("cd34"));
     EXPECT_EQ(choices.from_realtime_ns, monday);
     EXPECT_EQ(choices.to_realtime_ns, monday + 2 * hour + 1);
-    EXPECT_THAT(must(store_->choices("")).processes, ElementsAre("demo"));
+    EXPECT_THAT(must(everything().choices().of_event("")).processes, ElementsAre("demo"));
     BatchMaker soon;
     soon.add(monday + 2 * hour + 10 * second, ms, "open file");
     add(3, soon.batch);
-    EXPECT_EQ(must(store_->choices("open file")).to_realtime_ns, monday + 2 * hour + 10 * second + 1);
+    EXPECT_EQ(must(everything().choices().of_event("open file")).to_realtime_ns, monday + 2 * hour + 10 * second + 1);
 }
 
 TEST_F(RunsContract, OutliersAreShownUnlessAskedOtherwise) {
     BatchMaker maker;
     for (std::uint64_t i = 1; i <= 5; ++i) maker.add(monday + i, i * ms);
     add(1, maker.batch);
-    const std::uint64_t slow = must(store_->runs(event_filter(), RunOrder::Slowest, 1, {})).runs.at(0).id;
-    ASSERT_EQ(must(store_->mark_dirty({{slow, true, rule_duration, "five times as long", "server", 7}})), 1U);
-    EXPECT_EQ(must(store_->mark_dirty({{slow, true, rule_duration, "five times as long", "server", 8}})), 0U);
-    auto summary = must(store_->summary(event_filter()));
+    const std::uint64_t slow = must(everything().runs().list(event_filter(), RunOrder::Slowest, 1, {})).runs.at(0).id;
+    ASSERT_EQ(must(everything().marks().mark_dirty({{slow, true, rule_duration, "five times as long", "server", 7}})),
+              1U);
+    EXPECT_EQ(must(everything().marks().mark_dirty({{slow, true, rule_duration, "five times as long", "server", 8}})),
+              0U);
+    auto summary = must(summaries().summary(event_filter()));
     EXPECT_EQ(summary.counts.hidden, 0U);
     EXPECT_EQ(summary.counts.outliers, 1U);
     EXPECT_EQ(summary.longest_ns, 5 * ms);
     EXPECT_EQ(summary.durations.count(), 5U);
-    const auto runs = must(store_->runs(event_filter(), RunOrder::Slowest, 10, {})).runs;
+    const auto runs = must(everything().runs().list(event_filter(), RunOrder::Slowest, 10, {})).runs;
     ASSERT_THAT(runs, SizeIs(5));
     EXPECT_FALSE(runs[0].dirty.has_value());
     ASSERT_TRUE(runs[0].outlier.has_value());
@@ -385,18 +389,18 @@ TEST_F(RunsContract, OutliersAreShownUnlessAskedOtherwise) {
     EXPECT_FALSE(runs[1].outlier.has_value());
     Filter without = event_filter();
     without.without_outliers = true;
-    summary = must(store_->summary(without));
+    summary = must(summaries().summary(without));
     EXPECT_EQ(summary.longest_ns, 4 * ms);
     EXPECT_EQ(summary.counts.outliers, 1U);
-    EXPECT_THAT(must(store_->runs(without, RunOrder::Slowest, 10, {})).runs, SizeIs(4));
+    EXPECT_THAT(must(everything().runs().list(without, RunOrder::Slowest, 10, {})).runs, SizeIs(4));
     without.host = {"alpha"};  // roll-ups do not have hosts
-    EXPECT_EQ(must(store_->count_runs(without)).records, 4U);
+    EXPECT_EQ(must(summaries().count_runs(without)).records, 4U);
     // A run's own defect also hides an outlier, and a person's decision overrides the rule.
-    EXPECT_EQ(must(store_->mark_dirty({{slow, true, rule_by_hand, "disturbed", "ann", 9}})), 1U);
-    EXPECT_EQ(must(store_->count_runs(event_filter())).hidden, 1U);
-    EXPECT_EQ(must(store_->count_runs(event_filter())).outliers, 0U);
-    EXPECT_EQ(must(store_->mark_dirty({{slow, true, rule_duration, "", "server", 10}})), 0U);
-    EXPECT_THAT(must(store_->check()), IsEmpty());
+    EXPECT_EQ(must(everything().marks().mark_dirty({{slow, true, rule_by_hand, "disturbed", "ann", 9}})), 1U);
+    EXPECT_EQ(must(summaries().count_runs(event_filter())).hidden, 1U);
+    EXPECT_EQ(must(summaries().count_runs(event_filter())).outliers, 0U);
+    EXPECT_EQ(must(everything().marks().mark_dirty({{slow, true, rule_duration, "", "server", 10}})), 0U);
+    EXPECT_THAT(must(store_->upkeep().check()), IsEmpty());
 }
 
 TEST_F(RunsContract, DirtyRunsAreHiddenCountedAndPutBack) {
@@ -404,47 +408,48 @@ TEST_F(RunsContract, DirtyRunsAreHiddenCountedAndPutBack) {
     for (std::uint64_t i = 1; i <= 5; ++i) maker.add(monday + i, i * ms);
     maker.add(monday + 6, 900 * ms).dirty_reasons = trace::DirtySuspended | trace::DirtyClockStepped;
     add(1, maker.batch);
-    auto summary = must(store_->summary(event_filter()));
+    auto summary = must(summaries().summary(event_filter()));
     EXPECT_EQ(summary.counts.hidden, 1U);
     EXPECT_EQ(summary.longest_ns, 5 * ms);
     Filter all = event_filter();
     all.with_dirty = true;
-    const auto shown = must(store_->runs(all, RunOrder::Slowest, 10, {})).runs;
+    const auto shown = must(everything().runs().list(all, RunOrder::Slowest, 10, {})).runs;
     ASSERT_THAT(shown, SizeIs(6));
     ASSERT_TRUE(shown[0].dirty.has_value());
     EXPECT_EQ(shown[0].dirty->rule, rule_reported);
     EXPECT_THAT(shown[0].dirty->reason, HasSubstr("slept"));
     all.only_dirty = true;
-    const auto hidden = must(store_->runs(all, RunOrder::Newest, 10, {})).runs;
+    const auto hidden = must(everything().runs().list(all, RunOrder::Newest, 10, {})).runs;
     ASSERT_THAT(hidden, SizeIs(1));
     EXPECT_EQ(hidden[0].id, shown[0].id);
-    EXPECT_EQ(must(store_->count_runs(all)).records, 1U);
+    EXPECT_EQ(must(summaries().count_runs(all)).records, 1U);
     // A rule hides the longest remaining run.
     const std::uint64_t victim = shown[1].id;
-    EXPECT_EQ(
-        must(store_->mark_dirty({{victim, true, "mad", "far off", "server", 7}, {12345, true, "mad", "", "", 7}})), 1U);
-    summary = must(store_->summary(event_filter()));
+    EXPECT_EQ(must(everything().marks().mark_dirty(
+                  {{victim, true, "mad", "far off", "server", 7}, {12345, true, "mad", "", "", 7}})),
+              1U);
+    summary = must(summaries().summary(event_filter()));
     EXPECT_EQ(summary.counts.hidden, 2U);
     EXPECT_EQ(summary.longest_ns, 4 * ms);
     EXPECT_EQ(summary.durations.count(), 4U);
     EXPECT_THAT(durations(event_filter()), SizeIs(4));
     // A person shows it again; the rule must not hide it again.
-    EXPECT_EQ(must(store_->mark_dirty({{victim, false, rule_by_hand, "it is right", "ann", 8}})), 1U);
-    EXPECT_EQ(must(store_->mark_dirty({{victim, true, "mad", "far off", "server", 9}})), 0U);
-    summary = must(store_->summary(event_filter()));
+    EXPECT_EQ(must(everything().marks().mark_dirty({{victim, false, rule_by_hand, "it is right", "ann", 8}})), 1U);
+    EXPECT_EQ(must(everything().marks().mark_dirty({{victim, true, "mad", "far off", "server", 9}})), 0U);
+    summary = must(summaries().summary(event_filter()));
     EXPECT_EQ(summary.counts.hidden, 1U);
     EXPECT_EQ(summary.longest_ns, 5 * ms);
-    const auto marks = must(store_->dirty_marks(victim));
+    const auto marks = must(everything().marks().dirty_marks(victim));
     ASSERT_THAT(marks, SizeIs(2));
     EXPECT_TRUE(marks[0].dirty);
     EXPECT_EQ(marks[1].by, "ann");
-    const auto rows = must(store_->run_durations(event_filter(), 100));
+    const auto rows = must(everything().runs().run_durations(event_filter(), 100));
     ASSERT_THAT(rows, SizeIs(6));
     EXPECT_TRUE(rows[0].dirty);
     EXPECT_TRUE(rows[1].by_hand);
     EXPECT_FALSE(rows[2].by_hand);
     EXPECT_EQ(rows[1].host, "alpha");
-    EXPECT_THAT(must(store_->check()), IsEmpty());
+    EXPECT_THAT(must(store_->upkeep().check()), IsEmpty());
 }
 
 TEST_F(RunsContract, StacksOfAStage) {
@@ -452,15 +457,15 @@ TEST_F(RunsContract, StacksOfAStage) {
     for (std::uint64_t i = 1; i <= 4; ++i) maker.add(monday + i, i * 8 * ms);
     maker.batch.runs[3].stages[1].stack = 0;
     add(1, maker.batch);
-    const auto loaded = must(store_->stage_stacks(event_filter(), "loaded", 1000));
+    const auto loaded = must(everything().runs().stage_stacks(event_filter(), "loaded", 1000));
     EXPECT_EQ(loaded.runs_read, 4U);
     ASSERT_THAT(loaded.stacks, SizeIs(2));
     EXPECT_EQ(loaded.stacks[0].frames, maker.batch.stacks[0]);
     EXPECT_EQ(loaded.stacks[0].hits, 3U);
     EXPECT_EQ(loaded.stacks[0].median_ns, 8 * ms);
     EXPECT_EQ(loaded.stacks[0].longest_ns, 12 * ms);
-    EXPECT_EQ(must(store_->stage_stacks(event_filter(), "begin", 1000)).stacks.at(0).hits, 4U);
-    EXPECT_THAT(must(store_->stage_stacks(event_filter(), "unheard of", 1000)).stacks, IsEmpty());
+    EXPECT_EQ(must(everything().runs().stage_stacks(event_filter(), "begin", 1000)).stacks.at(0).hits, 4U);
+    EXPECT_THAT(must(everything().runs().stage_stacks(event_filter(), "unheard of", 1000)).stacks, IsEmpty());
 }
 
 TEST_F(RunsContract, TimesOfTheNewestRunsThatHaveThem) {
@@ -472,7 +477,7 @@ TEST_F(RunsContract, TimesOfTheNewestRunsThatHaveThem) {
         run.weight = static_cast<std::uint32_t>(i);
     }
     add(1, maker.batch);
-    const auto timed = must(store_->run_times(event_filter(), 3));
+    const auto timed = must(everything().runs().run_times(event_filter(), 3));
     EXPECT_EQ(timed.runs_read, 3U);
     std::vector<std::uint64_t> on_cpu_ns;
     for (const TimedRun& run : timed.runs) {
@@ -488,11 +493,11 @@ TEST_F(RunsContract, RefusesRunsOfAnotherTime) {
     future.add(monday + 40 * day, ms);
     past.add(monday - 500 * day, ms);
     for (const auto* maker : {&future, &past}) {
-        const auto outcome = store_->add_batch(receipt_of(1), maker->batch);
+        const auto outcome = store_->batches().add_batch(receipt_of(1), maker->batch);
         ASSERT_FALSE(outcome.ok());
         EXPECT_EQ(outcome.error().kind, ErrorKind::Invalid);
     }
-    EXPECT_FALSE(must(store_->has_batch(receipt_of(1).digest)));
+    EXPECT_FALSE(must(store_->batches().has_batch(receipt_of(1).digest)));
 }
 
 TEST_F(RunsContract, LossesAreToldByHostAndTimeOfTheBatch) {
@@ -500,34 +505,35 @@ TEST_F(RunsContract, LossesAreToldByHostAndTimeOfTheBatch) {
                                 std::uint64_t at_ns) {
         BatchMaker maker(host);
         maker.batch.runs_lost = lost;  // without a run, and nothing else happened
-        EXPECT_EQ(must(store_->add_batch(receipt_of(number, at_ns), maker.batch)), AddOutcome::New);
+        EXPECT_EQ(must(store_->batches().add_batch(receipt_of(number, at_ns), maker.batch)), AddOutcome::New);
     };
-    EXPECT_EQ(must(store_->losses({})).runs, 0U);
+    EXPECT_EQ(must(everything().events().losses({})).runs, 0U);
     add_losing(1, "alpha", 5, monday + 10);
     add_losing(2, "beta", 40, monday + 20);
     add_losing(3, "alpha", 7, monday + 30);
     add_losing(4, "gamma", 0, monday + 30);
-    EXPECT_EQ(must(store_->add_batch(receipt_of(3, monday + 40), BatchMaker("alpha").batch)), AddOutcome::Already);
-    const Losses all = must(store_->losses({}));
+    EXPECT_EQ(must(store_->batches().add_batch(receipt_of(3, monday + 40), BatchMaker("alpha").batch)),
+              AddOutcome::Already);
+    const Losses all = must(everything().events().losses({}));
     EXPECT_EQ(all.runs, 52U);
     ASSERT_THAT(all.hosts, SizeIs(2));
     EXPECT_EQ(all.hosts[0].host, "beta");
     EXPECT_EQ(all.hosts[1].host, "alpha");
     EXPECT_EQ(all.hosts[1].runs, 12U);
     EXPECT_EQ(all.hosts[1].last_realtime_ns, monday + 30);
-    EXPECT_EQ(must(store_->size()).lost, 52U);
+    EXPECT_EQ(must(store_->upkeep().size()).lost, 52U);
     Filter filter;
     filter.host = {"alpha"};
     filter.from_ns = monday + 10;
     filter.to_ns = monday + 30;
-    EXPECT_EQ(must(store_->losses(filter)).runs, 5U);
+    EXPECT_EQ(must(everything().events().losses(filter)).runs, 5U);
     filter.event = "of which is not known";
-    EXPECT_EQ(must(store_->losses(filter)).runs, 5U);
+    EXPECT_EQ(must(everything().events().losses(filter)).runs, 5U);
     filter.host = {"unheard of"};
-    EXPECT_EQ(must(store_->losses(filter)).runs, 0U);
+    EXPECT_EQ(must(everything().events().losses(filter)).runs, 0U);
     for (std::uint64_t host = 0; host < 30; ++host) add_losing(100 + host, "host" + std::to_string(host), 1, monday);
-    EXPECT_EQ(must(store_->losses({})).runs, 82U);
-    EXPECT_THAT(must(store_->losses({})).hosts, SizeIs(20));
+    EXPECT_EQ(must(everything().events().losses({})).runs, 82U);
+    EXPECT_THAT(must(everything().events().losses({})).hosts, SizeIs(20));
 }
 
 TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
@@ -538,16 +544,16 @@ TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
                 BatchMaker maker("host" + std::to_string(writer % 3));
                 for (std::uint64_t run = 0; run < 20; ++run) maker.add(monday + run * hour, (run + 1) * ms);
                 // Each batch is sent by two writers.
-                const auto outcome = store_->add_batch(receipt_of(writer % 3 * 100 + i), maker.batch);
+                const auto outcome = store_->batches().add_batch(receipt_of(writer % 3 * 100 + i), maker.batch);
                 EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
             }
         });
     for (std::thread& writer : writers) writer.join();
-    EXPECT_EQ(must(store_->count_runs(event_filter())).records, 3U * 15 * 20);
+    EXPECT_EQ(must(summaries().count_runs(event_filter())).records, 3U * 15 * 20);
     Filter scanned = event_filter();
     scanned.process = {"demo"};
-    EXPECT_EQ(must(store_->summary(scanned)).durations, must(store_->summary(event_filter())).durations);
-    EXPECT_THAT(must(store_->check()), IsEmpty());
+    EXPECT_EQ(must(summaries().summary(scanned)).durations, must(summaries().summary(event_filter())).durations);
+    EXPECT_THAT(must(store_->upkeep().check()), IsEmpty());
 }
 
 // Anybody who may upload runs can use any names.
@@ -558,15 +564,15 @@ TEST_F(RunsContract, NamesAreBounded) {
                     .ok());
     BatchMaker maker;
     for (const char* event : {"one of many", "one more", "and more"}) maker.add(monday, 10 * ms, event);
-    ASSERT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
     std::map<std::string, std::uint64_t> runs;
-    for (const EventRow& row : must(store_->events({}, {}, 10, {})).events) runs[row.event] = row.runs;
+    for (const EventRow& row : must(everything().events().list({}, {}, 10, {})).events) runs[row.event] = row.runs;
     EXPECT_EQ(runs, (std::map<std::string, std::uint64_t>{{"(further names)", 2}, {"and more", 1}}));
     // A known name stays known, and the same names get the same number again.
-    ASSERT_EQ(must(store_->add_batch(receipt_of(2), maker.batch)), AddOutcome::New);
-    EXPECT_EQ(must(store_->summary(event_filter("(further names)"))).counts.runs, 4U);
-    EXPECT_EQ(must(store_->summary(event_filter("and more"))).counts.runs, 2U);
-    EXPECT_EQ(must(store_->summary(event_filter("one more"))).counts.runs, 0U);
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(2), maker.batch)), AddOutcome::New);
+    EXPECT_EQ(must(summaries().summary(event_filter("(further names)"))).counts.runs, 4U);
+    EXPECT_EQ(must(summaries().summary(event_filter("and more"))).counts.runs, 2U);
+    EXPECT_EQ(must(summaries().summary(event_filter("one more"))).counts.runs, 0U);
 }
 
 TEST_F(RunsContract, OneSenderCannotFillTheNamesForOthers) {
@@ -576,14 +582,14 @@ TEST_F(RunsContract, OneSenderCannotFillTheNamesForOthers) {
                     .ok());
     BatchMaker maker;
     for (const char* event : {"a", "b", "c"}) maker.add(monday, 10 * ms, event);
-    ASSERT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
-    const auto runs_of = [&](const char* event) { return must(store_->summary(event_filter(event))).counts.runs; };
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
+    const auto runs_of = [&](const char* event) { return must(summaries().summary(event_filter(event))).counts.runs; };
     EXPECT_EQ(runs_of("a"), 1U);
     EXPECT_EQ(runs_of("b"), 0U);
     EXPECT_EQ(runs_of("(further names)"), 2U);
     Receipt other = receipt_of(2);
     other.sender = "another token";
-    ASSERT_EQ(must(store_->add_batch(other, maker.batch)), AddOutcome::New);
+    ASSERT_EQ(must(store_->batches().add_batch(other, maker.batch)), AddOutcome::New);
     EXPECT_EQ(runs_of("a"), 2U);
     EXPECT_EQ(runs_of("b"), 1U);
     EXPECT_EQ(runs_of("c"), 1U);

@@ -42,13 +42,13 @@ TEST_F(SqliteFile, ABackupHoldsWhatWasThere) {
     const auto store = must(open_sqlite_store(directory_ / "a.sqlite"));
     BatchMaker maker;
     maker.add(monday, ms);
-    ASSERT_EQ(must(store->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
-    const auto made = store->backup(directory_ / "copy.sqlite");
+    ASSERT_EQ(must(store->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
+    const auto made = store->upkeep().backup(directory_ / "copy.sqlite");
     ASSERT_TRUE(made.ok()) << made.error().message;
-    EXPECT_FALSE(store->backup(directory_ / "copy.sqlite").ok());
+    EXPECT_FALSE(store->upkeep().backup(directory_ / "copy.sqlite").ok());
     const auto copy = must(open_sqlite_store(directory_ / "copy.sqlite"));
-    EXPECT_EQ(must(copy->count_runs(event_filter())).records, 1U);
-    EXPECT_THAT(must(copy->check()), testing::IsEmpty());
+    EXPECT_EQ(must(copy->everything().summaries().count_runs(event_filter())).records, 1U);
+    EXPECT_THAT(must(copy->upkeep().check()), testing::IsEmpty());
 }
 
 TEST_F(SqliteFile, NobodyElseMayReadStoreAndBackup) {
@@ -61,7 +61,7 @@ TEST_F(SqliteFile, NobodyElseMayReadStoreAndBackup) {
     };
     {
         const auto store = must(open_sqlite_store(directory_ / "a.sqlite"));
-        ASSERT_TRUE(store->backup(directory_ / "copy.sqlite"));
+        ASSERT_TRUE(store->upkeep().backup(directory_ / "copy.sqlite"));
         EXPECT_THAT(modes(), testing::Each(testing::Pair(testing::_, 0600U)));
         EXPECT_THAT(modes(), testing::SizeIs(4));  // with the log and its index
         // As older versions left them.
@@ -78,9 +78,9 @@ TEST_F(SqliteFile, KeepsNoMorePagesInMemoryThanItMay) {
         for (std::uint64_t number = 1; number <= 20; ++number) {
             BatchMaker maker;
             for (std::uint64_t i = 0; i < 2000; ++i) maker.add(monday + (number * 2000 + i) * ms, ms + i * 7919);
-            EXPECT_EQ(must(store->add_batch(receipt_of(number), maker.batch)), AddOutcome::New);
+            EXPECT_EQ(must(store->batches().add_batch(receipt_of(number), maker.batch)), AddOutcome::New);
         }
-        return must(store->size()).memory_bytes;
+        return must(store->upkeep().size()).memory_bytes;
     };
     const std::uint64_t little_bytes = memory_with("little.sqlite", 1 << 20);
     const std::uint64_t much_bytes = memory_with("much.sqlite", 64 << 20);
@@ -144,7 +144,7 @@ TEST_F(SqliteFile, TakesOverTheFirstVersion) {
         "INSERT INTO bundle VALUES(7,'d',1,2,'s','i','h','e','p',3,4,5,'')");
     const auto store = must(open_sqlite_store(directory_ / "a.sqlite"));
     ASSERT_NE(store, nullptr);
-    const auto row = must(store->find("d"));
+    const auto row = must(store->everything().bundles().find("d"));
     ASSERT_TRUE(row.has_value());
     EXPECT_EQ(row->number, 7);
     EXPECT_EQ(row->facts.delays, 5U);

@@ -39,6 +39,8 @@ class StoreTest : public testing::Test {
         ASSERT_TRUE(opened.ok()) << opened.error().message;
         store_ = std::move(opened).value();
     }
+    [[nodiscard]] Evidence everything() const { return store_->everything(); }
+    [[nodiscard]] SummaryStore summaries() const { return everything().summaries(); }
     template <typename T>
     static T must(Result<T> result) {
         EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);

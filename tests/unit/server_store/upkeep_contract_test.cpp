@@ -17,31 +17,31 @@ class UpkeepContract : public StoreTest {
         for (std::uint64_t i = 0; i < 144; ++i)
             maker.add(monday + i * hour / 2, (i + 1) * ms).dirty_reasons =
                 i == 3 ? static_cast<std::uint32_t>(trace::DirtyAborted) : 0U;
-        ASSERT_EQ(must(store_->add_batch(receipt_of(1, monday + 3 * day), maker.batch)), AddOutcome::New);
+        ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1, monday + 3 * day), maker.batch)), AddOutcome::New);
     }
 };
 
 TEST_F(UpkeepContract, RetentionByAgeRemovesWholeHours) {
     fill();
-    const auto removed = must(store_->remove_runs_before(monday + day + 2 * hour + 5));
+    const auto removed = must(store_->upkeep().remove_runs_before(monday + day + 2 * hour + 5));
     EXPECT_EQ(removed.runs, 52U);
     EXPECT_EQ(removed.before_realtime_ns, monday + day + 2 * hour);
     Filter all = event_filter();
     all.with_dirty = true;
-    const auto summary = must(store_->summary(all));
+    const auto summary = must(summaries().summary(all));
     EXPECT_EQ(summary.counts.records, 92U);
     EXPECT_EQ(summary.durations.count(), 92U);
-    EXPECT_THAT(must(store_->runs(all, RunOrder::Newest, 1000, {})).runs, SizeIs(92));
-    EXPECT_EQ(must(store_->size()).runs, 92U);
-    EXPECT_THAT(must(store_->check()), IsEmpty());
-    EXPECT_EQ(must(store_->remove_runs_before(monday + day)).runs, 0U);
+    EXPECT_THAT(must(everything().runs().list(all, RunOrder::Newest, 1000, {})).runs, SizeIs(92));
+    EXPECT_EQ(must(store_->upkeep().size()).runs, 92U);
+    EXPECT_THAT(must(store_->upkeep().check()), IsEmpty());
+    EXPECT_EQ(must(store_->upkeep().remove_runs_before(monday + day)).runs, 0U);
     // Late runs are accepted nevertheless.
     BatchMaker late;
     late.add(monday + hour, ms);
-    EXPECT_EQ(must(store_->add_batch(receipt_of(2), late.batch)), AddOutcome::New);
-    EXPECT_EQ(must(store_->remove_runs_before(monday + 9 * day)).runs, 93U);
-    EXPECT_THAT(must(store_->events({}, "", 10, {})).events, IsEmpty());
-    EXPECT_THAT(must(store_->choices("")).hosts, IsEmpty());
+    EXPECT_EQ(must(store_->batches().add_batch(receipt_of(2), late.batch)), AddOutcome::New);
+    EXPECT_EQ(must(store_->upkeep().remove_runs_before(monday + 9 * day)).runs, 93U);
+    EXPECT_THAT(must(everything().events().list({}, "", 10, {})).events, IsEmpty());
+    EXPECT_THAT(must(everything().choices().of_event("")).hosts, IsEmpty());
 }
 
 TEST_F(UpkeepContract, NamesThatNothingHasAnyMoreAreFreed) {
@@ -53,58 +53,58 @@ TEST_F(UpkeepContract, NamesThatNothingHasAnyMoreAreFreed) {
         BatchMaker maker;
         maker.add(monday + day_of_week * day, 10 * ms, event);
         const Receipt receipt = receipt_of(number, monday + day_of_week * day + hour);
-        ASSERT_EQ(must(store_->add_batch(receipt, maker.batch)), AddOutcome::New);
+        ASSERT_EQ(must(store_->batches().add_batch(receipt, maker.batch)), AddOutcome::New);
     };
-    const auto runs_of = [&](const char* event) { return must(store_->summary(event_filter(event))).counts.runs; };
+    const auto runs_of = [&](const char* event) { return must(summaries().summary(event_filter(event))).counts.runs; };
     add(1, 0, "old");
     add(2, 0, "has no room");
     EXPECT_EQ(runs_of("has no room"), 0U);
     add(3, 8, "old");
-    static_cast<void>(must(store_->remove_runs_before(monday + 7 * day)));
+    static_cast<void>(must(store_->upkeep().remove_runs_before(monday + 7 * day)));
     EXPECT_EQ(runs_of("old"), 1U) << "what was resolved since stays";
     add(4, 8, "has room");
     add(5, 8, "old");
     EXPECT_EQ(runs_of("has room"), 1U);
     EXPECT_EQ(runs_of("old"), 2U);
-    EXPECT_THAT(must(store_->check()), IsEmpty());
+    EXPECT_THAT(must(store_->upkeep().check()), IsEmpty());
 }
 
 TEST_F(UpkeepContract, RetentionBySizeRemovesTheOldest) {
-    const std::uint64_t empty_bytes = must(store_->size()).bytes;
+    const std::uint64_t empty_bytes = must(store_->upkeep().size()).bytes;
     fill();
-    const auto before = must(store_->size());
+    const auto before = must(store_->upkeep().size());
     EXPECT_EQ(before.runs, 144U);
     EXPECT_GT(before.bytes, 0U);
-    EXPECT_EQ(must(store_->shrink_runs(before.bytes)).runs, 0U);
+    EXPECT_EQ(must(store_->upkeep().shrink_runs(before.bytes)).runs, 0U);
     const std::uint64_t limit = (before.bytes + empty_bytes) / 2;
-    const auto removed = must(store_->shrink_runs(limit));
-    EXPECT_LE(must(store_->size()).bytes, limit);
+    const auto removed = must(store_->upkeep().shrink_runs(limit));
+    EXPECT_LE(must(store_->upkeep().size()).bytes, limit);
     EXPECT_LT(removed.runs, 90U);
-    const auto left = must(store_->runs(event_filter(), RunOrder::Newest, 1000, {})).runs;
+    const auto left = must(everything().runs().list(event_filter(), RunOrder::Newest, 1000, {})).runs;
     EXPECT_EQ(left.size() + removed.runs, 144U);
     EXPECT_EQ(left.front().begin_realtime_ns, monday + 143 * hour / 2);
     // The newest hour always stays.
-    static_cast<void>(must(store_->shrink_runs(0)));
-    EXPECT_THAT(must(store_->runs(event_filter(), RunOrder::Newest, 1000, {})).runs, SizeIs(2));
+    static_cast<void>(must(store_->upkeep().shrink_runs(0)));
+    EXPECT_THAT(must(everything().runs().list(event_filter(), RunOrder::Newest, 1000, {})).runs, SizeIs(2));
 }
 
 // Within one day, whose space PostgreSQL frees only as a whole.
 TEST_F(UpkeepContract, RetentionBySizeRemovesNoMoreThanItMust) {
-    const std::uint64_t empty_bytes = must(store_->size()).bytes;
+    const std::uint64_t empty_bytes = must(store_->upkeep().size()).bytes;
     BatchMaker maker;
     for (std::uint64_t i = 0; i < 4800; ++i) maker.add(monday + i * hour / 200, (i + 1) * ms);
-    ASSERT_EQ(must(store_->add_batch(receipt_of(1, monday + day), maker.batch)), AddOutcome::New);
-    const std::uint64_t limit = (must(store_->size()).bytes + empty_bytes) / 2;
-    const auto removed = must(store_->shrink_runs(limit));
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1, monday + day), maker.batch)), AddOutcome::New);
+    const std::uint64_t limit = (must(store_->upkeep().size()).bytes + empty_bytes) / 2;
+    const auto removed = must(store_->upkeep().shrink_runs(limit));
     EXPECT_GE(removed.runs, 2200U);
     EXPECT_LE(removed.runs, 3200U);
-    EXPECT_LE(must(store_->size()).bytes, limit);
-    EXPECT_EQ(must(store_->shrink_runs(limit)).runs, 0U);
+    EXPECT_LE(must(store_->upkeep().size()).bytes, limit);
+    EXPECT_EQ(must(store_->upkeep().shrink_runs(limit)).runs, 0U);
     // New runs in the free space count.
     BatchMaker more;
     for (std::uint64_t i = 2400; i < 4800; ++i) more.add(monday + i * hour / 200, ms);
-    ASSERT_EQ(must(store_->add_batch(receipt_of(2, monday + day), more.batch)), AddOutcome::New);
-    EXPECT_GT(must(store_->size()).bytes, limit);
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(2, monday + day), more.batch)), AddOutcome::New);
+    EXPECT_GT(must(store_->upkeep().size()).bytes, limit);
 }
 
 TEST_F(UpkeepContract, ANewerSchemaIsRefused) {
@@ -127,7 +127,7 @@ TEST_F(UpkeepContract, AChangedStepOfTheSchemaIsRefused) {
 TEST_F(UpkeepContract, CheckFindsARollUpThatIsWrong) {
     fill();
     ASSERT_TRUE(backend_->script("UPDATE rollup SET records = records + 1 WHERE level = 0").ok());
-    const auto complaints = must(store_->check());
+    const auto complaints = must(store_->upkeep().check());
     ASSERT_FALSE(complaints.empty());
     EXPECT_THAT(complaints[0], HasSubstr("event open"));
 }
