@@ -12,7 +12,6 @@ NOT_SPLIT_YET = {
     "lagtrap::analysis::CallTree",
     "lagtrap::daemon::Collector",
     "lagtrap::daemon::ListenerPrograms",
-    "lagtrap::trace::Merger",
 }
 # The class and the name of a member function that is defined outside of its class.
 MEMBER = re.compile(r"((?:\w+(?:<[\w, ]*>)?::)+)(?:~?\w+|operator\s*\S{1,3})\s*\(")
