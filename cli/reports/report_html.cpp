@@ -37,6 +37,7 @@ table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-weight: 600; }
 td, th { padding: .15rem .8rem .15rem 0; vertical-align: top; overflow-wrap: anywhere; }
 .number { text-align: right; white-space: nowrap; }
+.name { white-space: nowrap; max-width: 16rem; overflow: hidden; text-overflow: ellipsis; }
 .bar { width: 40%; }
 .bar div { height: 1rem; min-width: 1px; border-radius: 2px; background: var(--other); }
 .bar .cpu { background: var(--cpu); } .bar .wait { background: var(--wait); } .bar .blocked { background: var(--blocked); }
@@ -161,10 +162,12 @@ std::string list_of(const DelayList& list) {
     for (std::size_t i = 0; i < std::min(list.delays.size(), delays_in_page); ++i) {
         const DelaySummary& delay = list.delays[i];
         delays += "<tr><td class=\"number\">" + escape_html(format_utc(delay.began_realtime_ns).substr(0, 19)) +
-                  "</td><td>" + escape_html(delay.event) + "</td><td class=\"number\">" +
+                  "</td><td class=\"name\">" + escape_html(delay.event) + "</td><td class=\"number\">" +
                   escape_html(duration(delay.duration_ns)) + "</td><td>" + escape_html(delay.sentence) + "</td></tr>\n";
     }
-    std::string text = section("Causes", rows.empty() ? "" : "<table>\n" + rows + "</table>\n") +
+    std::string text = "<h1>" + counted(list.delays.size() + list.delays_left, "delay", "delays") + " in " +
+                       counted(list.files.size(), "recording", "recordings") + "</h1>\n" +
+                       section("Causes", rows.empty() ? "" : "<table>\n" + rows + "</table>\n") +
                        section("Delays", delays.empty() ? "" : "<table>\n" + delays + "</table>\n");
     for (const DelayList::Failure& failure : list.unreadable)
         text += "<p>Not read: " + escape_html(failure.file) + ": " + escape_html(failure.reason) + "</p>\n";

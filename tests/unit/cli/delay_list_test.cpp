@@ -130,7 +130,7 @@ TEST_F(DelayList, WritesAPage) {
     EXPECT_THAT(content(), testing::Not(HasSubstr("<script")));
     record(1, 900 * ms, "compress");
     EXPECT_EQ(test::run_lagtrap({"report", spool(), "--html", file}).code, 0);
-    EXPECT_THAT(content(), HasSubstr("<h2>Causes</h2>"));
+    EXPECT_THAT(content(), HasSubstr("<h1>2 delays in 2 recordings</h1>\n<h2>Causes</h2>"));
     EXPECT_THAT(content(), HasSubstr("<h1>request took 900 ms</h1>"));
     EXPECT_EQ(test::run_lagtrap({"report", spool(), "--html", "/none/page.html"}).code, 1);
     EXPECT_EQ(test::run_lagtrap({"report", spool(), "--html", file, "--json"}).code, 2);
