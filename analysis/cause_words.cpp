@@ -277,6 +277,7 @@ class Sentence {
                 if (doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory) return "";
                 if (doing.wait == WaitKind::Sleep)
                     return doing.count > 1 ? ", each time until its timer expired" : ", until its timer expired";
+                if (doing.wait == WaitKind::DatabaseLock && doing.count > 1) return ", trying again each time";
                 return ", until it timed out" + (doing.count > 1 && is_socket(doing.files.kind)
                                                      ? " (" + std::to_string(doing.count) + " times)"
                                                      : "");
@@ -293,7 +294,6 @@ class Sentence {
                 if (doing.interrupt == WakeCause::DelayedAck)
                     return ", until TCP's delayed ACK let the other side send what it had held back (without "
                            "TCP_NODELAY)";
-                if (doing.wait == WaitKind::DatabaseLock && doing.count > 1) return ", trying again each time";
                 return ends_by_device(doing.wait) ? "" : ", until " + words_of(doing.interrupt) + " ended the wait";
             case WaitEnd::Unknown: return ends_by_device(doing.wait) ? "" : "; what ended the wait is unknown";
             case WaitEnd::Thread: break;
