@@ -85,7 +85,7 @@ function Head({ session, onSignOut, onZone }: { session: Session | null; onSignO
           {session.role === "admin" && <a href="/audit" aria-current={current("/audit")}>Audit</a>}
         </nav>
       )}
-      {session && <SearchBox key={place.key} />}
+      {session && <SearchBox />}
       <div class="head-end">
         <button type="button" class="quiet" onClick={onZone} title="Show times in UTC or in the time zone of this browser">Times: {zoneName()}</button>
         <button type="button" class="quiet" onClick={nextTheme} title="Colours: system, light or dark">Colours: {theme}</button>
