@@ -28,6 +28,14 @@ def record(kept):
     shutil.copy(bundle, kept)
 
 
+def waiting_delay(bundle):
+    """Number of the delay of the session that waits for the other one's lock."""
+    from lagtrap_test import LAGTRAP
+    shown = subprocess.run([LAGTRAP, "report", "--json", bundle], capture_output=True, text=True, check=True)
+    commands = [delay["command_line"] for delay in json.loads(shown.stdout)["delays"]]
+    return 1 + next(number for number, command in enumerate(commands) if "waiting" in command)
+
+
 def take_pictures(build, bundle, folder):
     from lagtrap_server import Server, sha256
     content = bundle.read_bytes()
@@ -37,7 +45,7 @@ def take_pictures(build, bundle, folder):
             server.parsed_bundles()
             world = pathlib.Path(work) / "world.json"
             world.write_text(json.dumps({"url": server.url, "accounts": {},
-                                         "delay": {"bundle": sha256(content), "number": 1}}))
+                                         "delay": {"bundle": sha256(content), "number": waiting_delay(bundle)}}))
             subprocess.run(["node", SOURCE / "tests" / "browser" / "pictures.mjs"], check=True, timeout=300,
                            env={**os.environ, "LAGTRAP_WEB_WORLD": str(world), "LAGTRAP_WEB_BUILD": str(build / "server/web/site"),
                                 "LAGTRAP_WEB_SCREENSHOTS": str(folder)})
@@ -53,10 +61,13 @@ def main():
     os.environ["LAGTRAP_BUILD_DIR"] = str(build)
     if len(sys.argv) > 3:
         return record(sys.argv[3])
+    from control_groups import command_in, group
     with tempfile.TemporaryDirectory(prefix="lagtrap-pictures-") as work:
         bundle = pathlib.Path(work) / "recording.lagtrap.tar.zst"
-        # The recorder uses copies of the programs, which requires a separate process.
-        subprocess.run([sys.executable, "-B", __file__, build, folder, bundle], check=True)
+        # The recorder uses copies of the programs, which requires a separate process. Its control
+        # group is one that a reader knows.
+        with group("system.slice", "postgresql.service") as inside:
+            subprocess.run(command_in(inside, sys.executable, "-B", __file__, build, folder, bundle), check=True)
         folder.mkdir(parents=True, exist_ok=True)
         take_pictures(build, bundle, folder)
 
