@@ -20,17 +20,21 @@ test("the key / finds an event, and Enter opens it", async () => {
 
 test("a function leads to its cause, a host and a unit to their events, by arrow keys too", async () => {
   const { page, go, done } = await openPage();
-  await go("/");
-  const find = page.getByRole("searchbox", { name: "Find" });
+  const find = async (text) => {
+    await go("/");
+    await page.getByRole("heading", { name: "What got worse" }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type(text);
+  };
   for (const [text, kind, path] of [[world.event.cause, "Cause", /\/cause\/\d+$/], [world.event.host, "Host", /\?host=/], [world.event.unit, "Unit", /\?unit=/]]) {
-    await find.fill(text);
+    await find(text);
     const hit = hits(page).getByRole("link", { name: new RegExp(`^${kind} `) }).first();
     await hit.waitFor();
     while (!(await hit.evaluate((link) => link === document.activeElement))) await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.waitForURL(path);
   }
-  await find.fill("nothing has this name");
+  await find("nothing has this name");
   await hits(page).getByText("Nothing found for").waitFor();
   await page.keyboard.press("Escape");
   await hits(page).waitFor({ state: "detached" });

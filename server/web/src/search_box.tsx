@@ -60,6 +60,7 @@ export function SearchBox() {
       setAnswer(null);
       return undefined;
     }
+    setOpen(true);
     const abort = new AbortController();
     const timer = setTimeout(() => {
       ask(query, abort.signal).then(
