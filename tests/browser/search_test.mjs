@@ -1,4 +1,5 @@
 // The search in the header.
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, keep, openPage, world } from "./support.mjs";
 
@@ -22,9 +23,7 @@ test("a function leads to its cause, a host and a unit to their events, by arrow
   const { page, go, done } = await openPage();
   const find = async (text) => {
     await go("/");
-    await page.getByRole("heading", { name: "What got worse" }).waitFor();
-    await page.keyboard.press("/");
-    await page.keyboard.type(text);
+    await page.getByRole("searchbox", { name: "Find" }).fill(text);
   };
   for (const [text, kind, path] of [[world.event.cause, "Cause", /\/cause\/\d+$/], [world.event.host, "Host", /\?host=/], [world.event.unit, "Unit", /\?unit=/]]) {
     await find(text);
@@ -38,5 +37,20 @@ test("a function leads to its cause, a host and a unit to their events, by arrow
   await hits(page).getByText("Nothing found for").waitFor();
   await page.keyboard.press("Escape");
   await hits(page).waitFor({ state: "detached" });
+  await done();
+});
+
+test("a page that opens does not take the focus from who types", async () => {
+  const { page, go, done } = await openPage();
+  await go("/causes");
+  await page.getByRole("heading", { name: "Causes" }).waitFor();
+  await page.getByRole("link", { name: "Bundles", exact: true }).click();
+  await page.getByRole("heading", { name: "Bundles" }).waitFor();
+  const find = page.getByRole("searchbox", { name: "Find" });
+  await find.fill(world.event.name);
+  await page.goBack();
+  await page.getByRole("heading", { name: "Causes" }).waitFor();
+  await hits(page).getByRole("link", { name: new RegExp(`^Event ${world.event.name}`) }).waitFor();
+  assert.ok(await find.evaluate((input) => input === document.activeElement));
   await done();
 });

@@ -7,13 +7,15 @@ import { baseName, formatAge, formatTime, frameName, millisecondsOf } from "./fo
 import { zoneName } from "./zone";
 import type { Loaded } from "./load";
 import type { CauseRecord, Frame } from "./types";
+import { isTyping } from "./typing";
 
-// The heading gets the focus when the page opens, so that screen readers announce the page.
+// The heading gets the focus when the page opens, so that screen readers announce the page, unless
+// somebody types in a field.
 export function Title({ children, text }: { children?: ComponentChildren; text: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${text} · lagtrap`;
-    heading.current?.focus({ preventScroll: true });
+    if (!isTyping(document.activeElement)) heading.current?.focus({ preventScroll: true });
   }, [text]);
   return (
     <h1 ref={heading} tabIndex={-1}>

@@ -6,6 +6,7 @@ import { foldName, shortenMiddle } from "./names";
 import { navigate } from "./router";
 import { type Found, type Hit, hitsOf } from "./search";
 import type { CauseRecord, Choices, EventList } from "./types";
+import { isTyping } from "./typing";
 
 const pause_ms = 150;
 const longest_hit = 140;
@@ -20,11 +21,6 @@ async function ask(query: string, signal: AbortSignal): Promise<Answer> {
     get<{ causes: CauseRecord[] }>("/api/v1/causes?limit=1000", signal),
   ]);
   return { events: events.events.map((row) => row.event), choices, causes: causes.causes };
-}
-
-// Typing in a field is no command.
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName));
 }
 
 export function SearchBox() {
@@ -60,7 +56,6 @@ export function SearchBox() {
       setAnswer(null);
       return undefined;
     }
-    setOpen(true);
     const abort = new AbortController();
     const timer = setTimeout(() => {
       ask(query, abort.signal).then(
@@ -80,6 +75,7 @@ export function SearchBox() {
   const openHit = (hit: Hit) => {
     setOpen(false);
     setText("");
+    input.current?.blur();
     navigate(hit.address);
   };
   const move = (step: number) => {
