@@ -352,3 +352,20 @@ test("traced functions: own time, longest call and the path to it", async () => 
   }
   await done();
 });
+
+test("a long unit above the details stays whole", async () => {
+  for (const width of [390, 800]) {
+    const { page, go, done } = await openPage({ width });
+    await go(delayPath(world.delay));
+    await canvas(page).waitFor();
+    const lines = await page.locator(".figure dd").nth(2).evaluate((value) => {
+      value.firstChild.textContent = "postgresql.service";
+      const range = document.createRange();
+      range.selectNodeContents(value.firstChild);
+      return range.getClientRects().length;
+    });
+    assert.equal(lines, 1);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+    await done();
+  }
+});

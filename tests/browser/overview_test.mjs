@@ -142,6 +142,18 @@ test("on a small screen the menu has the pages and the account", async () => {
   await done();
 });
 
+test("the header of an administrator takes one row at 768 and 800 pixels", async () => {
+  for (const width of [768, 800]) {
+    const { page, go, done } = await openPage({ width });
+    await go("/");
+    await card(page).waitFor();
+    await page.getByRole("link", { name: "Audit", exact: true }).waitFor();
+    assert.ok((await page.locator("header.head").boundingBox()).height <= 60);
+    assert.ok((await page.getByRole("searchbox", { name: "Find" }).boundingBox()).width >= 80);
+    await done();
+  }
+});
+
 for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
   test(`the overview fits, ${name}`, async () => {
     const { page, go, done } = await openPage(options);

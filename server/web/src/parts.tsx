@@ -96,12 +96,17 @@ export function Time({ ns, age = false, precise = false }: { ns: string; age?: b
 
 const longest_figure = 36;
 
+// Long names may wrap after a separator, but not within a word.
+function breakable(text: string): ComponentChildren {
+  return text.split(/(?<=[-._/:@…])(?=[^\d\s])/).map((part, index) => (index === 0 ? part : <><wbr />{part}</>));
+}
+
 export function Figure({ label, value, note, tone }: { label: string; value: string; note?: string; tone?: "bad" }) {
   return (
     <div class={`figure ${tone ?? ""}`}>
       <dt>{label}</dt>
       <dd title={value.length > longest_figure ? value : undefined}>
-        {shortenMiddle(value, longest_figure)}
+        {breakable(shortenMiddle(value, longest_figure))}
         {note && <small>{note}</small>}
       </dd>
     </div>
