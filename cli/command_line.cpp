@@ -34,6 +34,7 @@ struct Choice {
     WhyOptions why;
     WatchOptions watch;
     ReportOptions report;
+    FetchOptions fetch;
     RunsOptions runs;
     ExportOptions exports;
     SymbolizeOptions symbolize;
@@ -339,6 +340,26 @@ void add_bundle_options(CLI::App& sub, std::string& bundle, std::string& spool, 
     sub.add_option("--delay", delay, "Number of the delay in the report");
 }
 
+void add_fetch(CLI::App& app, Choice& choice) {
+    CLI::App* fetch = app.add_subcommand("fetch", "Download bundles from a server, for `lagtrap report`");
+    FetchOptions& options = choice.fetch;
+    fetch->add_option("--server", options.server, "Address of the server")->envname("LAGTRAP_SERVER")->required();
+    fetch->add_option("--token-file", options.token_file, "File with a token of scope read")
+        ->envname("LAGTRAP_TOKEN_FILE");
+    fetch->add_option("--ca", options.ca_file, "Certificates to trust instead of the system's");
+    fetch->add_option("--event", options.event, "Only bundles of this event");
+    fetch->add_option("--host", options.host, "Only bundles from this machine");
+    fetch->add_option("--cause", options.cause, "Only delays with this cause: its id, or a part of its title");
+    fetch->add_option("--since", options.since, "Only recordings that began within this time, such as 1d");
+    fetch->add_option("--limit", options.limit, "Maximum number of bundles, the newest first")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    fetch->add_option("-o,--output", options.folder, "Folder for the bundles")->capture_default_str();
+    fetch->add_flag("--json", options.json, "Print JSON");
+    fetch->callback(
+        [&choice] { choice.run = [&choice](Console& console) { return fetch_bundles(choice.fetch, console); }; });
+}
+
 void add_runs(CLI::App& app, Choice& choice) {
     CLI::App* runs = app.add_subcommand("runs", "Show how long the runs of an event and their stages took");
     RunsOptions& options = choice.runs;
@@ -465,6 +486,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     add_add(app, choice);
     add_doctor(app, choice);
     add_recordings(app, choice);
+    add_fetch(app, choice);
     add_runs(app, choice);
     add_symbolize(app, choice);
     try {

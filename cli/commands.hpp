@@ -163,6 +163,18 @@ struct ReportOptions {
 // Explains the delays of a recording. Lists those of several, and shows one in full.
 int show_report(const ReportOptions& options, Console& console);
 
+struct FetchOptions {
+    std::string server;  // its address
+    std::string token_file, ca_file;
+    std::string event, host, cause;  // empty for all
+    std::string since;               // a duration; empty for any time
+    std::size_t limit = 20;
+    std::string folder = ".";
+    bool json = false;
+};
+// Downloads bundles from a server into a folder, which `report` reads.
+int fetch_bundles(const FetchOptions& options, Console& console);
+
 struct RunsOptions {
     std::string event;
     std::string since = "1h";

@@ -26,6 +26,12 @@ struct TransferOutcome {
     std::string message;  // one printable line: what happened, and a hint
 };
 
+// A file that was downloaded.
+struct Download {
+    std::uint64_t bytes = 0;
+    std::string digest;  // SHA-256, 64 hexadecimal digits
+};
+
 // Keeps its connection between transfers. Not thread-safe.
 class Transfer {
   public:
@@ -53,8 +59,12 @@ class Transfer {
     [[nodiscard]] Result<std::string> get(const std::string& path, std::size_t limit_bytes,
                                           const KeepGoing& keep_going);
 
+    // Like get(), but writes the body of a 200 answer to a file, at most `limit_bytes`. After an
+    // error, the file may have a part of it.
+    [[nodiscard]] Result<Download> download(const std::string& path, int file, std::uint64_t limit_bytes,
+                                            const KeepGoing& keep_going);
+
   private:
-    class Request;
     Target target_;
     std::shared_ptr<void> curl_;  // CURL easy handle
 };

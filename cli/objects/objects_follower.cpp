@@ -7,9 +7,8 @@
 #include <fmt/core.h>
 
 #include "calls/call_stream.hpp"
+#include "cli/servers/server_access.hpp"
 #include "core/text.hpp"
-#include "settings/settings.hpp"
-#include "uploader/target.hpp"
 
 namespace lagtrap::cli {
 namespace {
@@ -19,18 +18,6 @@ namespace json = boost::json;
 constexpr std::size_t parts_limit_bytes = 64 << 20;
 constexpr std::size_t most_listed = 10;
 constexpr std::chrono::seconds request_time{60};
-
-// The server's answer is untrusted: any value of the wrong type becomes an error.
-Result<json::object> object_in(const std::string& answer) {
-    boost::system::error_code failed;
-    json::value value = json::parse(answer, failed);
-    if (failed || !value.is_object()) return make_error(ErrorKind::Invalid, "the server's answer is not a JSON object");
-    return std::move(value.as_object());
-}
-
-Error not_as_described() {
-    return make_error(ErrorKind::Invalid, "unexpected answer of the server; is it older than this program?");
-}
 
 std::string text_of(const json::object& object, std::string_view name) {
     const json::value* const value = object.if_contains(name);
@@ -95,27 +82,11 @@ FollowedPart part_in(const json::object& row) {
     return part;
 }
 
-// Adds what to do, in terms of this command.
-Error hinted(Error error, bool has_token) {
-    if (error.kind == ErrorKind::Denied)
-        error.message += has_token ? "; --token-file needs a token with the scope read (`lagtrap-server token add NAME "
-                                     "--scope read` makes one)"
-                                   : "; use --token-file with a token that has the scope read";
-    if (error.kind == ErrorKind::Unsupported)
-        error.message += "; if the system does not trust the server's certificate, use --ca FILE";
-    return error;
-}
-
 }  // namespace
 
 Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
-    settings::Upload server;
-    server.url = options.url;
-    server.token_file = options.token_file;
-    server.ca_file = options.ca_file;
-    server.timeout = request_time;
-    TRY_ASSIGN(uploader::Target target, uploader::make_target(server, uploader::PlainHttp::Refuse));
-    uploader::Transfer transfer(std::move(target));
+    TRY_ASSIGN(uploader::Transfer transfer,
+               reach_server({options.url, options.token_file, options.ca_file}, request_time));
     const auto answer = transfer.get("/api/v1/objects", parts_limit_bytes, {});
     if (!answer) return hinted(answer.error(), !options.token_file.empty());
     TRY_ASSIGN(const auto watches, watches_in(*answer));

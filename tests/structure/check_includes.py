@@ -29,7 +29,7 @@ ROOMS = {
     "daemon": ("threads", "kernel", "processes", "unwinding", "probes", "events", "control", "budget", "calls", "functions",
                "objects", "tracing", "merges", "capture", "runs", "status"),
     "server": ("sketch", "store", "reports", "web", "accounts", "ingest", "alerts", "api"),
-    "cli": ("console", "control", "bundles", "status", "runs", "programs", "daemons", "calls", "objects", "reports", "why", "doctor", "add", "watch"),
+    "cli": ("console", "control", "servers", "bundles", "status", "runs", "programs", "daemons", "calls", "objects", "reports", "why", "doctor", "add", "watch"),
 }
 # Which of the headers shared by the kernel's side and user space a folder may see.
 ONLY_HEADERS = {("trace", "bpf"): {"bpf/records.h"}, ("binaries", "bpf"): {"bpf/unwind.h"},

@@ -1,5 +1,6 @@
 #include "uploader/transfer.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "core/digest.hpp"
+#include "core/files.hpp"
 #include "tests/unit/uploader/scripted_server.hpp"
 
 namespace lagtrap::uploader::transfer_test {
@@ -276,6 +278,33 @@ TEST_F(TransferTest, LimitsTheServersAnswers) {
     EXPECT_THAT(too_long.error().message, EndsWith("the server's answer is longer than 100 bytes"));
     EXPECT_FALSE(transfer.get("/a", longest.size(), {}).ok()) << "headers are limited, too";
     EXPECT_EQ(transfer.get("/a", longest.size(), {}).value(), "short");
+}
+
+TEST_F(TransferTest, DownloadsIntoAFile) {
+    const std::string body(200'000, 'x');
+    ScriptedServer server({answer_of("200 OK", body), answer_of("200 OK", body), answer_of("404 Not Found", body)});
+    const auto out = open_file(root_ / "out", O_WRONLY | O_CREAT, 0600);
+    ASSERT_TRUE(out.ok());
+    Transfer transfer(target_at(server.url()));
+    const auto got = transfer.download("/a", out->get(), body.size(), {});
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    EXPECT_EQ(got->bytes, body.size());
+    EXPECT_EQ(got->digest, sha256_of(body));
+    EXPECT_EQ(read_file(root_ / "out", 1 << 20).value(), body);
+    const auto too_long = transfer.download("/a", out->get(), body.size() - 1, {});
+    ASSERT_FALSE(too_long.ok());
+    EXPECT_THAT(too_long.error().message, EndsWith("the file is longer than 199999 bytes"));
+    const auto missing = transfer.download("/a", out->get(), body.size(), {});
+    EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+    EXPECT_LT(fs::file_size(root_ / "out"), 2 * body.size());
+}
+
+TEST_F(TransferTest, SaysWhyAFileCannotBeWritten) {
+    ScriptedServer server({answer_of("200 OK", "x")});
+    const auto full = open_file("/dev/full", O_WRONLY);
+    const auto got = Transfer(target_at(server.url())).download("/a", full->get(), 100, {});
+    ASSERT_FALSE(got.ok());
+    EXPECT_THAT(got.error().message, HasSubstr("No space left"));
 }
 
 TEST_F(TransferTest, SaysWhyNothingCanBeFetched) {
