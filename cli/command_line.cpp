@@ -367,7 +367,12 @@ void add_runs(CLI::App& app, Choice& choice) {
     options.socket = default_socket;
     runs->add_option("event", options.event, "An event in the settings")->required();
     runs->add_option("--since", options.since, "Only runs that began within this time")->capture_default_str();
-    runs->add_option("--stage", options.stage, "Only this stage; with --slowest, runs that spent most time in it");
+    CLI::Option* stage =
+        runs->add_option("--stage", options.stage, "Only this stage; with --slowest, runs that spent most time in it");
+    runs->add_option("--from", options.from, "Only the time from this stage on; default: from the run's begin")
+        ->excludes(stage);
+    runs->add_option("--to", options.to, "Only the time until this stage begins; default: until the run's end")
+        ->excludes(stage);
     runs->add_flag("--slowest", options.slowest, "List the longest runs, not the newest");
     runs->add_flag("--json", options.json, "Print JSON");
     runs->add_option("--spool", options.spool, "Spool to search for runs")

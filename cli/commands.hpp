@@ -179,6 +179,7 @@ struct RunsOptions {
     std::string event;
     std::string since = "1h";
     std::string stage;     // only this one
+    std::string from, to;  // only the time between these points; empty: the begin and the end of the run
     bool slowest = false;  // list the longest runs, not the newest
     std::string spool;
     std::string socket;

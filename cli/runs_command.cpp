@@ -63,26 +63,31 @@ Result<std::string> text_of_histogram(const RunsOptions& options, const SpoolRun
         if (!nearest.empty()) return make_error(ErrorKind::NotFound, what + "; did you mean \"" + nearest + "\"?");
         return make_error(ErrorKind::NotFound, what + (names.empty() ? "" : "; there are " + listed(names)));
     }
-    if (!options.stage.empty() || options.slowest)
-        return make_error(ErrorKind::NotFound,
-                          "no single runs of \"" + printable(options.event) + "\" in the last " + options.since +
-                              " in the spool " + options.spool +
-                              "; they are kept with record=\"runs\", until they are sent to a server");
+    if (!options.stage.empty() || !options.from.empty() || !options.to.empty() || options.slowest)
+        return make_error(ErrorKind::NotFound, "no single runs of \"" + printable(options.event) + "\" in the last " +
+                                                   options.since + " in the spool " + options.spool +
+                                                   "; they are kept with record=\"runs\", and once they are sent for "
+                                                   "as long as <spool keep-sent-runs> says");
     return options.json ? json::serialize(histogram_json(event)) + "\n" : histogram_text(event, look);
 }
 
 Result<std::string> text_of_runs(const RunsOptions& options, const Console& console) {
     TRY_ASSIGN(const std::uint64_t since_ns, begin_of(options.since));
-    const RunWish wish{options.event, since_ns, options.stage, options.slowest};
+    const RunWish wish{options.event, since_ns, options.stage, options.slowest, {options.from, options.to}};
     TRY_ASSIGN(const SpoolRuns found, read_runs(options.spool, wish));
     const RunLook look{console.paint, console.columns};
     if (found.summary.runs.empty()) return text_of_histogram(options, found, look);
     const auto names = stage_names(found.summary);
-    if (!options.stage.empty() && std::find(names.begin(), names.end(), options.stage) == names.end())
-        return make_error(ErrorKind::NotFound,
-                          "the runs of \"" + printable(options.event) + "\" have no stage \"" +
-                              printable(options.stage) +
-                              (names.empty() ? "\"; they have no stages" : "\"; they have " + listed(names)));
+    for (const std::string& stage : {options.stage, options.from, options.to})
+        if (!stage.empty() && std::find(names.begin(), names.end(), stage) == names.end())
+            return make_error(ErrorKind::NotFound,
+                              "the runs of \"" + printable(options.event) + "\" have no stage \"" + printable(stage) +
+                                  (names.empty() ? "\"; they have no stages" : "\"; they have " + listed(names)));
+    if (found.summary.span.runs() == 0 && !wish.span.is_whole())
+        return make_error(ErrorKind::NotFound, "no run of \"" + printable(options.event) + "\" reaches " +
+                                                   (options.from.empty() ? "its begin" : printable(options.from)) +
+                                                   " and later " +
+                                                   (options.to.empty() ? "its end" : printable(options.to)));
     return options.json ? json::serialize(runs_json(found, wish)) + "\n" : runs_text(found, wish, look);
 }
 

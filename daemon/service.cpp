@@ -42,7 +42,7 @@ constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // if the service mana
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
 spool::RetentionLimits retention_of(const settings::Settings& settings) {
-    return {settings.spool.size_limit_bytes, settings.spool.age_limit};
+    return {settings.spool.size_limit_bytes, settings.spool.age_limit, 0, settings.spool.sent_runs_age};
 }
 
 // Services that depend on this one wait no longer than this for slow files.

@@ -60,7 +60,7 @@ History build_history(const Element& element) {
 
 Spool build_spool(const Element& element) {
     return Spool{std::string(element.text_of("path")), element.number_of("size-limit"),
-                 duration_of(element, "age-limit")};
+                 duration_of(element, "age-limit"), duration_of(element, "keep-sent-runs")};
 }
 
 Upload build_upload(const Element& element, Diagnostics& diagnostics) {

@@ -204,7 +204,9 @@ constexpr std::array spool_attributes{
     AttributeSpec{"path", Path, Optional, "/var/lib/lagtrap/spool", "", 0, 0, "Folder for recordings and bundles."},
     AttributeSpec{"size-limit", ByteSize, Optional, "2GiB", "", 16 * mebibyte, 16384 * 1024 * mebibyte,
                   "Maximum size of the folder; the oldest bundles are deleted first."},
-    AttributeSpec{"age-limit", Duration, Optional, "30d", "", hour, 3650 * day, "Older bundles are deleted."}};
+    AttributeSpec{"age-limit", Duration, Optional, "30d", "", hour, 3650 * day, "Older bundles are deleted."},
+    AttributeSpec{"keep-sent-runs", Duration, Optional, "6h", "", 0, 365 * day,
+                  "How long `lagtrap runs` can read runs that were sent to a server; 0s deletes them at once."}};
 
 constexpr std::array unwinding_attributes{
     AttributeSpec{"memory", ByteSize, Optional, "64MiB", "", 8 * mebibyte, 4096 * mebibyte,

@@ -217,6 +217,7 @@ struct Spool {
     std::string path = "/var/lib/lagtrap/spool";
     std::uint64_t size_limit_bytes = 2ULL << 30;
     std::chrono::nanoseconds age_limit{30LL * 86400 * 1'000'000'000};
+    std::chrono::nanoseconds sent_runs_age{6LL * 3600 * 1'000'000'000};  // 0: sent batches of runs are deleted
 };
 
 struct Upload {

@@ -6,7 +6,8 @@
 namespace lagtrap::spool {
 namespace {
 
-constexpr int last_rank_for_room = 1;
+constexpr int last_rank_for_room = 2;
+constexpr std::uint64_t sent_batches_part = 8;  // of the limit
 // Space to keep free on the disk: this much, or this fraction of the disk if that is less.
 constexpr std::uint64_t room_bytes = 64ULL << 20;
 constexpr std::uint64_t room_part = 20;
@@ -14,12 +15,21 @@ constexpr std::chrono::minutes held_limit{1};
 
 int removal_rank(const RetentionEntry& entry) {
     switch (entry.state) {
-        case EntryState::Sent: return 0;
-        case EntryState::Rejected: return 1;
-        case EntryState::Ready: return entry.kind == EntryKind::Bundle ? 3 : 2;
+        case EntryState::Sent: return entry.kind == EntryKind::Batch ? 0 : 1;
+        case EntryState::Rejected: return 2;
+        case EntryState::Ready: return entry.kind == EntryKind::Bundle ? 4 : 3;
         case EntryState::Sending: break;
     }
-    return 4;
+    return 5;
+}
+
+bool is_sent_batch(const RetentionEntry& entry) {
+    return entry.state == EntryState::Sent && entry.kind == EntryKind::Batch;
+}
+
+bool is_too_old(const RetentionEntry& entry, const RetentionLimits& limits) {
+    if (entry.state == EntryState::Sending) return false;
+    return entry.age > limits.age || (is_sent_batch(entry) && entry.age > limits.sent_batch_age);
 }
 
 }  // namespace
@@ -28,6 +38,7 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
     std::vector<std::size_t> removals;
     std::vector<std::size_t> kept;
     std::uint64_t total_bytes = 0;
+    std::uint64_t sent_batches_bytes = 0;
     std::uint64_t shortage_bytes = limits.shortage_bytes;
     const auto remove = [&](std::size_t index) {
         removals.push_back(index);
@@ -35,11 +46,12 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
     };
     for (std::size_t index = 0; index < entries.size(); ++index) {
         const RetentionEntry& entry = entries[index];
-        if (entry.state != EntryState::Sending && entry.age > limits.age) {
+        if (is_too_old(entry, limits)) {
             remove(index);
             continue;
         }
         total_bytes += entry.size_bytes;
+        if (is_sent_batch(entry)) sent_batches_bytes += entry.size_bytes;
         if (entry.state != EntryState::Sending) kept.push_back(index);
     }
     std::stable_sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) {
@@ -49,8 +61,11 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
     });
     for (const std::size_t index : kept) {
         const bool for_room = shortage_bytes > 0 && removal_rank(entries[index]) <= last_rank_for_room;
-        if (total_bytes <= limits.size_bytes && !for_room) break;
+        const bool too_many_batches =
+            is_sent_batch(entries[index]) && sent_batches_bytes > limits.size_bytes / sent_batches_part;
+        if (total_bytes <= limits.size_bytes && !for_room && !too_many_batches) break;
         total_bytes -= entries[index].size_bytes;
+        if (is_sent_batch(entries[index])) sent_batches_bytes -= entries[index].size_bytes;
         remove(index);
     }
     return removals;

@@ -30,11 +30,14 @@ struct RetentionLimits {
     // room. Entries it has not seen are kept: room for a future recording is not worth losing an
     // existing one.
     std::uint64_t shortage_bytes = 0;
+    // How long batches of runs stay after they were made, once the server has them.
+    std::chrono::nanoseconds sent_batch_age{};
 };
 
-// Indexes of the entries to remove. Takes all that are too old first. Then, until the rest fits,
-// takes sent entries, rejected ones, ready batches and spans, and ready bundles, oldest first
-// within each group. An entry being sent is kept, but its size counts.
+// Indexes of the entries to remove. Takes all that are too old first, and the oldest sent batches
+// beyond an eighth of the limit. Then, until the rest fits, takes sent batches, other sent entries,
+// rejected ones, ready batches and spans, and ready bundles, oldest first within each group. An
+// entry being sent is kept, but its size counts.
 [[nodiscard]] std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entries,
                                                        const RetentionLimits& limits);
 

@@ -335,9 +335,9 @@ Status Spool::claim(const std::string& name) const {
     return rename_durably(path_of(EntryState::Ready, name), path_of(EntryState::Sending, name));
 }
 
-Status Spool::mark_sent(const std::string& name) const {
-    if (const auto parsed = parse_entry_name(name); parsed && parsed->kind == EntryKind::Batch) {
-        // The server has it, and nothing here needs it any more.
+Status Spool::mark_sent(const std::string& name, SentBatch batch) const {
+    const auto parsed = parse_entry_name(name);
+    if (batch == SentBatch::Delete && parsed && parsed->kind == EntryKind::Batch) {
         const fs::path path = path_of(EntryState::Sending, name);
         FAULT_POINT("spool.batch_sent");
         if (::unlink(path.c_str()) != 0) return system_error("removing " + path.string());
@@ -398,6 +398,8 @@ Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
             if (errno == ENOENT) continue;  // claimed in the meantime
             return system_error("removing " + path.string());
         }
+        // Sent batches are copies for `lagtrap runs`; losing one is not worth a message.
+        if (entry.state == EntryState::Sent && entry.kind == EntryKind::Batch) continue;
         if (entry.state == EntryState::Rejected) ::unlink((path.string() + reason_suffix).c_str());
         outcome.bytes += entry.size_bytes;
         if (entry.state == EntryState::Sent) ++outcome.sent;

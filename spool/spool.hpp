@@ -4,7 +4,7 @@
 //   captures/  recordings in progress or waiting for their merge; only the daemon uses it
 //   ready/     bundles and batches of runs not yet sent
 //   sending/   the one the uploader is sending; a restart moves it back to ready/
-//   sent/      the server has confirmed their digest
+//   sent/      the server has confirmed their digest; batches stay for some hours, for lagtrap runs
 //   rejected/  the server will never accept them; NAME.reason says why
 //
 // The spool and captures/ have mode 0750, which admits readers. The other folders have mode 0775
@@ -96,9 +96,10 @@ class Spool {
     // ready -> sending. ErrorKind::NotFound if it is no longer there (removed by retention, or by
     // hand).
     [[nodiscard]] Status claim(const std::string& name) const;
-    // sending -> sent, rejected (with a reason), or back to ready. Deletes a batch of runs that was
-    // sent.
-    [[nodiscard]] Status mark_sent(const std::string& name) const;
+    // sending -> sent, rejected (with a reason), or back to ready. A batch of runs that was sent is
+    // deleted instead, if so wished.
+    enum class SentBatch { Delete, Keep };
+    [[nodiscard]] Status mark_sent(const std::string& name, SentBatch batch = SentBatch::Delete) const;
     [[nodiscard]] Status mark_rejected(const std::string& name, std::string_view reason) const;
     [[nodiscard]] Status put_back(const std::string& name) const;
     // Adds the spans of a session, from make_spans(), to ready/.

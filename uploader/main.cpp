@@ -63,7 +63,7 @@ Result<ServiceSettings> effective_settings(const Arguments& arguments) {
     TRY_ASSIGN(const settings::Settings settings, read_settings(arguments));
     ServiceSettings effective;
     effective.spool_path = arguments.spool.empty() ? settings.spool.path : arguments.spool;
-    effective.retention = {settings.spool.size_limit_bytes, settings.spool.age_limit};
+    effective.retention = {settings.spool.size_limit_bytes, settings.spool.age_limit, 0, settings.spool.sent_runs_age};
     // The settings parser accepts plain http only where the settings allow it.
     if (settings.otlp) {
         TRY_ASSIGN(effective.collector, make_target(*settings.otlp, PlainHttp::Allow));

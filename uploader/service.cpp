@@ -131,7 +131,11 @@ Result<Service> Service::create(ServiceSettings settings, Reload reload) {
 
 Status Service::file_away(const std::string& name, const TransferOutcome& outcome) {
     switch (outcome.verdict) {
-        case Verdict::Delivered: ++delivered_; return spool_.mark_sent(name);
+        case Verdict::Delivered:
+            ++delivered_;
+            return spool_.mark_sent(name, settings_.retention.sent_batch_age.count() > 0
+                                              ? spool::Spool::SentBatch::Keep
+                                              : spool::Spool::SentBatch::Delete);
         case Verdict::Rejected: ++rejected_; return spool_.mark_rejected(name, outcome.message);
         case Verdict::TryLater: break;
     }

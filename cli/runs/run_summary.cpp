@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <tuple>
 
 #include "core/files.hpp"
 
@@ -17,6 +19,7 @@ constexpr std::string_view batch_ending = ".runs.zst";
 // How `wish` ranks the run: higher first.
 std::uint64_t rank_of(const trace::RecordedRun& run, const RunWish& wish) {
     if (!wish.slowest) return run.begin_realtime_ns;
+    if (!wish.span.is_whole()) return length_of(wish.span, run).value_or(0);
     if (wish.stage.empty()) return run.duration_ns;
     std::uint64_t length_ns = 0;
     for (const RunStageTime& stage : stages_of(run))
@@ -36,12 +39,24 @@ Durations& durations_of(RunSummary& summary, const std::string& stage) {
     return summary.stages.emplace_back(stage, Durations()).second;
 }
 
+constexpr std::array states{"ready", "sending", "sent", "rejected"};
+
+// One of a name, in whatever folders it was seen.
 struct BatchFile {
-    fs::path path;
+    std::string name;
     fs::file_time_type made;
 };
 
-// Other files and links are skipped. A batch in sending/ may be on its way to another folder.
+// It may move on at any time, but never back before the uploader has tried to send it.
+Result<std::string> read_batch(const fs::path& spool, const std::string& name) {
+    for (const char* state : states) {
+        auto bytes = read_file(spool / state / name, trace::run_batch_limit_bytes);
+        if (bytes || bytes.error().kind != ErrorKind::NotFound) return bytes;
+    }
+    return make_error(ErrorKind::NotFound, name + ": removed");
+}
+
+// Other files and links are skipped.
 Status add_batches(const fs::path& folder, std::vector<BatchFile>& found) {
     std::error_code failure;
     fs::directory_iterator entries(folder, failure);
@@ -52,7 +67,7 @@ Status add_batches(const fs::path& folder, std::vector<BatchFile>& found) {
             !fs::is_regular_file(entries->symlink_status(vanished)))
             continue;
         const auto made = fs::last_write_time(entries->path(), vanished);
-        if (!vanished) found.push_back({entries->path(), made});
+        if (!vanished) found.push_back({entries->path().filename().string(), made});
     }
     if (failure) return system_error("search for runs in " + folder.string(), failure.value());
     return success();
@@ -100,6 +115,20 @@ std::vector<RunStageTime> stages_of(const trace::RecordedRun& run) {
     return stages;
 }
 
+std::optional<std::uint64_t> length_of(const RunSpan& span, const trace::RecordedRun& run) {
+    auto next = run.stages.begin();
+    const auto reach = [&](const std::string& name) -> std::optional<std::uint64_t> {
+        next = std::find_if(next, run.stages.end(), [&](const auto& stage) { return stage.name == name; });
+        if (next == run.stages.end()) return std::nullopt;
+        return std::min(next++->at_ns, run.duration_ns);
+    };
+    const auto from_ns = span.from.empty() ? std::optional<std::uint64_t>(0) : reach(span.from);
+    if (!from_ns) return std::nullopt;
+    const auto to_ns = span.to.empty() ? std::optional(run.duration_ns) : reach(span.to);
+    if (!to_ns) return std::nullopt;
+    return *to_ns - std::min(*to_ns, *from_ns);
+}
+
 void RunSummary::add(const trace::RunBatch& batch, const RunWish& wish) {
     lost += batch.runs_lost;
     for (const trace::RecordedRun& run : batch.runs) {
@@ -118,28 +147,39 @@ void RunSummary::add(const trace::RunBatch& batch, const RunWish& wish) {
         whole.add(run.duration_ns, run.weight);
         for (const RunStageTime& stage : stages_of(run))
             durations_of(*this, stage.name).add(stage.duration_ns, run.weight);
+        if (wish.span.is_whole()) continue;
+        if (const auto length_ns = length_of(wish.span, run)) {
+            span.add(*length_ns, run.weight);
+        } else {
+            without_span += run.weight;
+        }
     }
     sort_runs(runs, wish);
 }
 
 void RunSummary::finish(const RunWish& wish) {
     whole.sort();
+    span.sort();
     for (auto& [name, durations] : stages) durations.sort();
     sort_runs(runs, wish);
 }
 
 Result<SpoolRuns> read_runs(const fs::path& spool, const RunWish& wish) {
     std::vector<BatchFile> files;
-    for (const char* state : {"ready", "sending", "rejected"}) TRY(add_batches(spool / state, files));
-    std::sort(files.begin(), files.end(), [](const BatchFile& a, const BatchFile& b) { return a.made < b.made; });
+    for (const char* state : states) TRY(add_batches(spool / state, files));
+    std::sort(files.begin(), files.end(), [](const BatchFile& a, const BatchFile& b) {
+        return std::tie(a.made, a.name) < std::tie(b.made, b.name);
+    });
+    const auto is_same = [](const BatchFile& a, const BatchFile& b) { return a.name == b.name; };
+    files.erase(std::unique(files.begin(), files.end(), is_same), files.end());
     SpoolRuns found;
     for (const BatchFile& file : files) {
         if (realtime_of(file.made) < wish.since_realtime_ns) continue;
-        const auto bytes = read_file(file.path, trace::run_batch_limit_bytes);
-        if (!bytes && bytes.error().kind == ErrorKind::NotFound) continue;  // it has been sent
+        const auto bytes = read_batch(spool, file.name);
+        if (!bytes && bytes.error().kind == ErrorKind::NotFound) continue;  // removed meanwhile
         const auto batch = bytes ? trace::read_run_batch(*bytes) : Result<trace::RunBatch>(bytes.error());
         if (!batch) {
-            found.unreadable.push_back({file.path.filename().string(), batch.error().message});
+            found.unreadable.push_back({file.name, batch.error().message});
             continue;
         }
         ++found.batches;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,11 +38,23 @@ struct RunStageTime {
 // From one marker of the run to the next. Empty if the run has no stages.
 [[nodiscard]] std::vector<RunStageTime> stages_of(const trace::RecordedRun& run);
 
+// A part of a run between two of its points: stages, or its begin and end if empty.
+struct RunSpan {
+    std::string from;
+    std::string to;
+    [[nodiscard]] bool is_whole() const { return from.empty() && to.empty(); }
+};
+
+// From the first time the run reaches the one point to the first time it reaches the other after
+// that; nullopt if it does not.
+[[nodiscard]] std::optional<std::uint64_t> length_of(const RunSpan& span, const trace::RecordedRun& run);
+
 struct RunWish {
     std::string event;
     std::uint64_t since_realtime_ns = 0;  // omit runs that began before
     std::string stage;                    // rank runs by the length of this stage; empty: by their duration
     bool slowest = false;                 // keep the longest runs, otherwise the newest
+    RunSpan span{};                       // rank runs by the length of this part, unless it is the whole run
 };
 
 struct RunSummary {
@@ -49,11 +62,13 @@ struct RunSummary {
 
     Durations whole;
     std::vector<std::pair<std::string, Durations>> stages;  // in the order in which runs have them
+    Durations span;                                         // of RunWish::span, for runs that have it
     std::vector<trace::RecordedRun> runs;                   // longest or newest first; at most runs_kept
     std::uint64_t delays = 0;
     std::uint64_t dirty = 0;  // whose duration says nothing (suspended, failed, ...); not in the durations
     std::uint64_t lost = 0;   // known by number only, of all events in these batches
     std::uint64_t first_realtime_ns = 0, last_realtime_ns = 0;
+    std::uint64_t without_span = 0;               // runs with a duration, but not the two points in this order
     std::map<std::string, std::uint64_t> events;  // runs of each event in the batches, whatever the wish
 
     void add(const trace::RunBatch& batch, const RunWish& wish);

@@ -44,14 +44,26 @@ std::string table_row(const std::string& name, const NameColumn& names, const Du
     return row + pad_left(duration(durations.longest_ns()), time_width) + "\n";
 }
 
+// "plan to execute".
+std::string title_of(const RunSpan& span) {
+    return (span.from.empty() ? "begin" : printable(span.from)) + " to " +
+           (span.to.empty() ? "end" : printable(span.to));
+}
+
+bool is_shown(const std::string& stage, const RunWish& wish) {
+    return wish.span.is_whole() && (wish.stage.empty() || stage == wish.stage);
+}
+
 std::string percentile_table(const RunSummary& summary, const RunWish& wish, const Paint& paint) {
     std::vector<std::string> titles{"whole run"};
     for (const auto& [stage, durations] : summary.stages)
-        if (wish.stage.empty() || stage == wish.stage) titles.push_back(stage_title(stage));
+        if (is_shown(stage, wish)) titles.push_back(stage_title(stage));
+    if (!wish.span.is_whole()) titles.push_back(title_of(wish.span));
     const NameColumn names(titles, 10, 18);
     std::string text = table_head(names, paint) + table_row(titles.front(), names, summary.whole);
     for (const auto& [stage, durations] : summary.stages)
-        if (wish.stage.empty() || stage == wish.stage) text += table_row(stage_title(stage), names, durations);
+        if (is_shown(stage, wish)) text += table_row(stage_title(stage), names, durations);
+    if (!wish.span.is_whole()) text += table_row(titles.back(), names, summary.span);
     return text;
 }
 
@@ -81,10 +93,18 @@ std::string longest_stage(const trace::RecordedRun& run) {
     return ", " + percent(ratio(longest->duration_ns, run.duration_ns)) + " in " + printable(longest->name);
 }
 
+std::string detail_of(const trace::RecordedRun& run, const RunWish& wish) {
+    if (wish.span.is_whole()) return longest_stage(run);
+    const auto length_ns = length_of(wish.span, run);
+    return length_ns ? ", " + duration(*length_ns) + " from " + title_of(wish.span) : "";
+}
+
 std::string single_runs(const RunSummary& summary, const RunWish& wish, const RunLook& look) {
     if (summary.runs.empty()) return "";
     std::string text = "\n" + look.paint(Colour::Bold, wish.slowest ? "Slowest runs" : "Newest runs");
-    text += wish.slowest && !wish.stage.empty() ? "  by their time in " + printable(wish.stage) + "\n" : "\n";
+    if (wish.slowest && !wish.span.is_whole()) text += "  by their time from " + title_of(wish.span);
+    if (wish.slowest && !wish.stage.empty()) text += "  by their time in " + printable(wish.stage);
+    text += "\n";
     for (const trace::RecordedRun& run : summary.runs) {
         const std::string took = pad_left(duration(run.duration_ns), time_width);
         const std::string row =
@@ -93,7 +113,7 @@ std::string single_runs(const RunSummary& summary, const RunWish& wish, const Ru
         const std::string where = mostly(run);
         const std::size_t used = 2 + 19 + time_width + 2;
         text += row +
-                cut_end(who + (where.empty() ? "" : ", " + where) + longest_stage(run),
+                cut_end(who + (where.empty() ? "" : ", " + where) + detail_of(run, wish),
                         std::max<std::size_t>(look.columns, used + 20) - used) +
                 "\n";
     }
@@ -106,6 +126,8 @@ std::string notes(const SpoolRuns& found) {
     if (summary.dirty > 0)
         text += "Without " + counted(summary.dirty, "run", "runs") +
                 " that failed, was cancelled or suspended, or lacks a stage.\n";
+    if (summary.without_span > 0)
+        text += counted(summary.without_span, "run does", "runs do") + " not have both points in this order.\n";
     if (summary.lost > 0) text += counted(summary.lost, "run was", "runs were") + " lost and not counted.\n";
     for (const BatchFailure& failure : found.unreadable)
         text += "Not read: " + printable(failure.file) + ": " + printable(failure.reason) + "\n";
@@ -160,9 +182,17 @@ json::object runs_json(const SpoolRuns& found, const RunWish& wish) {
     for (const trace::RecordedRun& run : summary.runs) runs.push_back(run_json(run));
     for (const BatchFailure& failure : found.unreadable)
         failures.push_back(json::object{{"file", failure.file}, {"reason", failure.reason}});
-    return {{"event", wish.event},         {"source", "runs"},         {"whole", durations_json(summary.whole)},
-            {"stages", std::move(stages)}, {"delays", summary.delays}, {"runs_left_out", summary.dirty},
-            {"runs_lost", summary.lost},   {"runs", std::move(runs)},  {"unreadable", std::move(failures)}};
+    json::object result{
+        {"event", wish.event},         {"source", "runs"},         {"whole", durations_json(summary.whole)},
+        {"stages", std::move(stages)}, {"delays", summary.delays}, {"runs_left_out", summary.dirty},
+        {"runs_lost", summary.lost},   {"runs", std::move(runs)},  {"unreadable", std::move(failures)}};
+    if (wish.span.is_whole()) return result;
+    json::object span = durations_json(summary.span);
+    span["from"] = wish.span.from.empty() ? json::value(nullptr) : json::value(wish.span.from);
+    span["to"] = wish.span.to.empty() ? json::value(nullptr) : json::value(wish.span.to);
+    span["runs_without"] = summary.without_span;
+    result["span"] = std::move(span);
+    return result;
 }
 
 std::string histogram_text(const json::object& event, const RunLook& look) {

@@ -69,6 +69,9 @@ class World:
     def uploader(self):
         return Service(types.SimpleNamespace(root=self.root), "--settings", self.daemon.settings_path)
 
+    def unsent(self):
+        return [path for state in ("ready", "sending") for path in (self.daemon.spool / state).glob("*.runs.zst")]
+
     def send(self, *what, length="10min"):
         """The command on the watched machine, and the id that it prints."""
         command = [LAGTRAP, "objects", "--socket", self.daemon.socket_path, "--settings", self.daemon.settings_path, "--send",
@@ -211,7 +214,7 @@ def an_uploader_that_comes_later_brings_all():
         wait_for(lambda: len(parts()) >= 3, "parts in the spool")
         end(sender)
         with world.uploader():
-            wait_for(lambda: not list(world.daemon.spool.glob("*/*.runs.zst")), "the uploader to deliver them")
+            wait_for(lambda: not world.unsent(), "the uploader to deliver them")
             follower = world.follow("--watch", watch)
             shown, err = follower.communicate(timeout=120)
             check(follower.returncode == 0 and "Objects of" in shown and "arrive" not in err, f"{shown} {err}")
@@ -233,7 +236,7 @@ def parts_with_failures(world):
 
 def bring(world):
     with world.uploader():
-        wait_for(lambda: not list(world.daemon.spool.glob("*/*.runs.zst")), "the uploader to deliver them")  # ready, or being sent
+        wait_for(lambda: not world.unsent(), "the uploader to deliver them")  # ready, or being sent
 
 
 def a_part_that_never_comes_is_told():

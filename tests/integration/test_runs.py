@@ -2,6 +2,7 @@
 and stacks."""
 
 import contextlib
+import json
 import pathlib
 import shutil
 import signal
@@ -285,7 +286,12 @@ def batches_are_uploaded_once():
             check(upload(daemon, server).returncode == 0, "the second upload")
             check(all(path.startswith("/api/v1/batches/") for path, _ in taken), f"{[path for path, _ in taken]}")
             check(len(taken) == len(files) == len(set(taken)), f"{len(taken)} of {len(files)}")
-            for state in ("ready", "sending", "sent"):
+            sent = {path.name for path in (daemon.spool / "sent").glob("*.runs.zst")}
+            check(sent == {path.name for path in files}, f"{sent} are kept of {len(files)}")
+            told = json.loads(subprocess.run([LAGTRAP, "runs", "tick", "--json", "--spool", daemon.spool, "--socket", "/none"],
+                                             capture_output=True, text=True, check=True).stdout)
+            check(told["whole"]["runs"] + told["runs_left_out"] == 1000, f"{told['whole']}, {told['runs_left_out']}")
+            for state in ("ready", "sending"):
                 check(not list((daemon.spool / state).glob("*.runs.zst")), f"a batch is left in {state}")
             check([path.name for path in (daemon.spool / "rejected").glob("*.runs.zst")] == [damaged.name], "the damaged one")
             arrived = []

@@ -96,6 +96,54 @@ TEST_F(Runs, ReadsTheSpool) {
     EXPECT_THAT(ask({"query", "--since", "150s"}).out, testing::ContainsRegex("query: (49|50|51) runs"));
 }
 
+TEST_F(Runs, ShowsTheTimeBetweenTwoPoints) {
+    auto batch = hundred_runs(now_ns() - 200 * second);
+    batch.runs[0].stages.pop_back();
+    batch.runs[1].stages[1].name = "plan";
+    batch.runs[1].stages.push_back({"execute", 2 * ms, 400, 0});
+    write("a", batch);
+    const auto json = [this](std::vector<std::string> words) {
+        words.insert(words.begin(), {"query", "--json"});
+        return boost::json::parse(ask(words).out);
+    };
+    const auto between = json({"--from", "plan", "--to", "execute", "--slowest"}).at("span");
+    EXPECT_EQ(between.at("runs"), 99);
+    EXPECT_EQ(between.at("runs_without"), 1);
+    EXPECT_EQ(between.at("longest_ns").to_number<std::uint64_t>(), 10 * ms);
+    const auto until = json({"--to", "plan"}).at("span");
+    EXPECT_EQ(until.at("runs"), 100);
+    EXPECT_TRUE(until.at("from").is_null());
+    EXPECT_EQ(until.at("longest_ns").to_number<std::uint64_t>(), 10 * ms);
+    EXPECT_EQ(json({"--from", "execute"}).at("span").at("longest_ns").to_number<std::uint64_t>(), 80 * ms);
+    // A stage that comes twice: from its first time to its second.
+    EXPECT_EQ(json({"--from", "plan", "--to", "plan"}).at("span").at("runs"), 1);
+    const std::string text = ask({"query", "--slowest", "--from", "plan", "--to", "execute"}).out;
+    EXPECT_THAT(text, HasSubstr("Slowest runs  by their time from plan to execute"));
+    EXPECT_THAT(text, HasSubstr(", 10.0 ms from plan to execute"));
+    EXPECT_THAT(text, HasSubstr("1 run does not have both points in this order."));
+    EXPECT_EQ(ask({"query", "--from", "execute", "--to", "plan"}).err,
+              "lagtrap: no run of \"query\" reaches execute and later plan\n");
+    EXPECT_THAT(ask({"query", "--from", "parse"}).err, HasSubstr("have no stage \"parse\"; they have plan, execute"));
+    EXPECT_EQ(ask({"query", "--from", "plan", "--stage", "plan"}).code, 2);
+}
+
+TEST_F(Runs, ReadsWhatWasSent) {
+    write("a", hundred_runs(now_ns() - 200 * second));
+    write("b", hundred_runs(now_ns() - 200 * second));
+    const auto move = [this](const char* name, const char* state) {
+        std::filesystem::create_directories(folder_.path() / state);
+        std::filesystem::rename(folder_.path() / "ready" / name, folder_.path() / state / name);
+    };
+    move("a.runs.zst", "sent");
+    EXPECT_THAT(ask({"query"}).out, testing::StartsWith("query: 200 runs, "));
+    // As if it moved while the folders are listed.
+    std::filesystem::create_directories(folder_.path() / "sending");
+    std::filesystem::copy(folder_.path() / "ready" / "b.runs.zst", folder_.path() / "sending" / "b.runs.zst");
+    std::filesystem::last_write_time(folder_.path() / "sending" / "b.runs.zst",
+                                     std::filesystem::last_write_time(folder_.path() / "ready" / "b.runs.zst"));
+    EXPECT_THAT(ask({"query"}).out, testing::StartsWith("query: 200 runs, "));
+}
+
 TEST_F(Runs, SaysWhatIsWrong) {
     write("a", hundred_runs(now_ns() - 200 * second));
     write("b", "no batch");

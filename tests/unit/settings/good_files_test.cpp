@@ -198,6 +198,7 @@ TEST(Everything, RecordingSpoolUploadControl) {
     EXPECT_EQ(settings.spool.path, "/srv/lagtrap & more");
     EXPECT_EQ(settings.spool.size_limit_bytes, 64'000'000);
     EXPECT_EQ(settings.spool.age_limit, 12h);
+    EXPECT_EQ(settings.spool.sent_runs_age, 48h);
     ASSERT_TRUE(settings.upload);
     EXPECT_EQ(settings.upload->url, "https://[2001:db8::1]:8443/traces");
     EXPECT_EQ(settings.upload->token_file, "/etc/lagtrap/token");

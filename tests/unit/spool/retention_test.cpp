@@ -43,6 +43,23 @@ TEST(Retention, BatchesOfRunsGoBeforeBundles) {
     EXPECT_THAT(choose_removals(entries, {.size_bytes = 0, .age = hours(99)}), ElementsAre(3, 2, 1, 0));
 }
 
+TEST(Retention, SentBatchesAreOldSoonerAndGoFirst) {
+    const std::vector<RetentionEntry> entries{{EntryState::Sent, 10, hours(3), EntryKind::Bundle},
+                                              {EntryState::Sent, 10, hours(1), EntryKind::Batch},
+                                              {EntryState::Sent, 10, hours(2), EntryKind::Batch},
+                                              {EntryState::Sent, 10, hours(7), EntryKind::Batch},
+                                              {EntryState::Ready, 10, hours(7), EntryKind::Batch}};
+    RetentionLimits limits{1000, hours(99), 0, hours(6)};
+    EXPECT_THAT(choose_removals(entries, limits), ElementsAre(3));
+    limits.sent_batch_age = {};
+    EXPECT_THAT(choose_removals(entries, limits), ElementsAre(1, 2, 3));
+    limits.sent_batch_age = hours(6);
+    limits.size_bytes = 120;  // sent batches may have 15 bytes
+    EXPECT_THAT(choose_removals(entries, limits), ElementsAre(3, 2));
+    limits = {.size_bytes = 1000, .age = hours(99), .shortage_bytes = 25, .sent_batch_age = hours(6)};
+    EXPECT_THAT(choose_removals(entries, limits), ElementsAre(3, 2, 1));
+}
+
 TEST(Retention, AFullDiskTakesOnlyWhatTheServerHasOrNeverTakes) {
     const std::vector<RetentionEntry> entries{{EntryState::Ready, 10, hours(9)},
                                               {EntryState::Sent, 10, hours(1)},

@@ -353,10 +353,21 @@ TEST_F(SpoolTest, BatchesOfRunsGoFirstAndAreCountedApart) {
     EXPECT_EQ(spool_->unsent_removed(), 0U);
 }
 
-TEST_F(SpoolTest, ABatchThatWasSentIsNotKept) {
+TEST_F(SpoolTest, ABatchThatWasSentIsKeptOnlyIfAsked) {
     const std::string batch = add(EntryState::Ready, "aaaa", hours(0), EntryKind::Batch);
     ASSERT_TRUE(spool_->claim(batch).ok());
     ASSERT_TRUE(spool_->mark_sent(batch).ok());
+    EXPECT_TRUE(spool_->list_all()->empty());
+    const std::string kept = add(EntryState::Sending, "cccc", hours(5), EntryKind::Batch);
+    ASSERT_TRUE(spool_->mark_sent(kept, Spool::SentBatch::Keep).ok());
+    EXPECT_THAT(names(EntryState::Sent), testing::ElementsAre(kept));
+    RetentionLimits limits{1 << 20, hours(24), 0, hours(6)};
+    EXPECT_EQ(spool_->apply_retention(limits, std::chrono::system_clock::now())->bytes, 0U);
+    EXPECT_THAT(names(EntryState::Sent), SizeIs(1));
+    limits.sent_batch_age = hours(4);
+    const auto outcome = spool_->apply_retention(limits, std::chrono::system_clock::now());
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome->describe(), "") << "sent batches are copies";
     EXPECT_TRUE(spool_->list_all()->empty());
     const std::string refused = add(EntryState::Sending, "bbbb", hours(0), EntryKind::Batch);
     ASSERT_TRUE(spool_->mark_rejected(refused, "no").ok());
