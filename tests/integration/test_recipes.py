@@ -3,72 +3,19 @@ report that names its cause."""
 
 import os
 import pathlib
-import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
+from documents import World, sections  # noqa: E402  (the path is set above)
 from lagtrap_test import LAGTRAP, SOURCE_DIR, Daemon, check, run, wait_for  # noqa: E402  (the path is set above)
 from preset_programs import node_preset  # noqa: E402
 
 os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 PAGE = SOURCE_DIR / "docs" / "recipes.md"
-
-
-class Recipe:
-    def __init__(self, text):
-        self.title = text.splitlines()[0]
-        self.blocks = {kind.strip(): body for kind, body in re.findall(r"^```(\w+[ \w]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)}
-
-    def block(self, kind):
-        check(kind in self.blocks, f"{self.title}: no block \"{kind}\"")
-        return self.blocks[kind]
-
-
-def recipes():
-    return [Recipe(part) for part in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]]
-
-
-class World:
-    """A folder, and a shell that runs the blocks of a recipe in order; what they start ends with
-    it."""
-
-    def __enter__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-recipe-"))
-        self.folder.chmod(0o755)
-        self.tools = self.folder / "tools"
-        self.tools.mkdir()
-        # As installed by the package.
-        self.tools.joinpath("lagtrap").symlink_to(LAGTRAP.resolve())
-        self.environment = {**os.environ, "PATH": f"{self.tools}:/usr/sbin:/usr/bin:/sbin:/bin"}
-        self.shell = None
-        return self
-
-    def run(self, script, name):
-        if self.shell is None:
-            self.output = open(self.folder / "output", "w", encoding="utf-8")
-            self.shell = subprocess.Popen(["bash"], cwd=self.folder, env=self.environment, stdin=subprocess.PIPE, stdout=self.output,
-                                          stderr=self.output, text=True, start_new_session=True)
-        done = self.tools / f"{name}-done"
-        self.shell.stdin.write(f"{script}\necho $? > {done}.new; mv {done}.new {done}\n")
-        self.shell.stdin.flush()
-        wait_for(lambda: done.exists() or self.shell.poll() is not None, f"the block {name}: {self.said()}", 120)
-        check(done.exists() and done.read_text() == "0\n", f"the block {name} failed: {self.said()}")
-
-    def said(self):
-        return (self.folder / "output").read_text(encoding="utf-8", errors="replace")[-2000:]
-
-    def __exit__(self, *_):
-        if self.shell is not None:
-            os.killpg(self.shell.pid, signal.SIGTERM)
-            self.shell.stdin.close()
-            self.shell.wait(timeout=60)
-            self.output.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def cook(recipe):
@@ -113,16 +60,15 @@ def first_event_armed():
 
 
 def ten_recipes():
-    check(len(recipes()) == 10, f"{len(recipes())} recipes")
+    check(len(sections(PAGE)) == 10, f"{len(sections(PAGE))} recipes")
 
 
 def test_of(recipe):
     def test():
         cook(recipe)
-    test.__name__ = re.sub(r"\W+", "_", recipe.title.split(":")[0]).strip("_").lower()
-    test.__name__ = re.sub(r"^\d+_", "", test.__name__)
+    test.__name__ = recipe.name()
     return test
 
 
 if __name__ == "__main__":
-    run(ten_recipes, first_event_armed, *[test_of(recipe) for recipe in recipes()])
+    run(ten_recipes, first_event_armed, *[test_of(recipe) for recipe in sections(PAGE)])
