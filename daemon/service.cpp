@@ -544,6 +544,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
         const Listener& arms = arming_ ? *arming_->watched : collector_->listener();
         if (const auto progress = arms.progress(); progress.done < progress.of)
             report["arming"] = {{"done", progress.done}, {"of", progress.of}};
+        report["processes_found"] = unwinder_->status().scans > 0 && arms.copies_are_armed();
         add_limited_looks(report, reporter_->limited_looks());
         add_watched_files(report, collector_->listener().watched_files());
         return report;

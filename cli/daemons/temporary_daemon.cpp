@@ -31,6 +31,12 @@ std::string find_daemon() {
     return "lagtrapd";
 }
 
+bool is_armed(const boost::json::object& status) {
+    const auto* const arming = status.if_contains("arming");
+    const auto* const processes_found = status.if_contains("processes_found");
+    return arming && arming->is_null() && processes_found && processes_found->is_bool() && processes_found->get_bool();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TemporaryDaemon>> TemporaryDaemon::start(const std::string& events,
@@ -43,8 +49,7 @@ Result<std::unique_ptr<TemporaryDaemon>> TemporaryDaemon::start(const std::strin
     TRY(daemon->write_settings(events));
     TRY_ASSIGN(daemon->keeper_,
                DaemonKeeper::start(find_daemon(), name + "/settings.xml", name + "/log", daemon->folder_));
-    TRY(daemon->await(start_limit, "the events to be armed",
-                      [](const auto& status) { return status.contains("arming") && status.at("arming").is_null(); }));
+    TRY(daemon->await(start_limit, "the events to be armed", is_armed));
     return daemon;
 }
 
@@ -98,7 +103,7 @@ Status TemporaryDaemon::watch(const std::string& events) {
     TRY_ASSIGN(const auto after, await(start_limit, "the events to be armed", [&](const auto& status) {
                    const auto& settings = part(status, "settings");
                    return !text(settings, "reload_error").empty() ||
-                          (number(settings, "loaded_realtime_ns") != loaded_ns && status.at("arming").is_null());
+                          (number(settings, "loaded_realtime_ns") != loaded_ns && is_armed(status));
                }));
     const std::string refused = text(part(after, "settings"), "reload_error");
     return refused.empty() ? success() : Status(make_error(ErrorKind::Invalid, refused));

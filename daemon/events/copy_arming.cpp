@@ -150,7 +150,11 @@ CopyArming::View CopyArming::view_of(const Sighting& sighting) const {
 }
 
 std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
-    if (!real_files_) return std::nullopt;
+    const std::uint64_t version = sightings_.version();
+    if (!real_files_) {
+        looked_at_version_.store(version);
+        return std::nullopt;
+    }
     const auto began = Clock::now();
     note_main_files();
     const auto sightings = sightings_.all();
@@ -160,6 +164,7 @@ std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
     arm_missing();
     drop_unmapped();
     if (!all_known) return (Clock::now() - began) * looking_share;
+    looked_at_version_.store(version);
     auto next = Clock::time_point::max();
     for (const auto& [id, known] : resolved_)
         if (!known.real && !known.namesake) next = std::min(next, known.again);

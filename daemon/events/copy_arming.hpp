@@ -105,6 +105,8 @@ class CopyArming {
     [[nodiscard]] EventCopies of(std::uint32_t event) const;
     // Number of files not opened because of limits, by the party of the processes.
     [[nodiscard]] LeftOut left_out() const;
+    // True if look() has processed all sightings so far.
+    [[nodiscard]] bool is_up_to_date() const { return looked_at_version_.load() == sightings_.version(); }
     // True if a process maps this file of Hooks::main_files.
     [[nodiscard]] bool has_processes(const WatchedFile& main_file) const;
 
@@ -183,6 +185,7 @@ class CopyArming {
     const Hooks hooks_;
     const Limits limits_;
     std::unique_ptr<RealFiles> real_files_;
+    std::atomic<std::uint64_t> looked_at_version_{0};  // of the sightings
     LookBudget budget_;
     bool wants_build_ids_ = false;
 

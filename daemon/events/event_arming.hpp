@@ -108,6 +108,8 @@ class EventArming {
     [[nodiscard]] std::vector<WatchedFileStatus> files() const;
     // The files of the event and their processes.
     [[nodiscard]] EventCopies copies_of(std::uint32_t event) const;
+    // See Listener::copies_are_armed().
+    [[nodiscard]] bool copies_are_armed() const { return !copies_ || copies_->is_up_to_date(); }
     [[nodiscard]] LeftOut copies_left_out() const { return copies_ ? copies_->left_out() : LeftOut{}; }
     // Identities of the files of the event's markers when they were armed, without files that could
     // not be opened.

@@ -107,6 +107,9 @@ class Listener {
         std::size_t done = 0, of = 0;
     };
     [[nodiscard]] Progress progress() const;
+    // True if the markers are attached in all files that processes were seen to map, or it is known
+    // why not.
+    [[nodiscard]] bool copies_are_armed() const { return arming_->copies_are_armed(); }
     [[nodiscard]] std::map<std::string, EventCounters> all_counters() const;
     [[nodiscard]] std::map<std::string, EventTotals> all_totals() const;
     [[nodiscard]] const std::vector<settings::Event>& events() const { return events_; }
