@@ -67,6 +67,7 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
     object["thread"] = delay.thread;
     object["pid"] = delay.pid;
     object["tid"] = delay.tid;
+    object["trace_id"] = text_or_null(delay.trace_id);
     object["run"] = digits_or_null(stored.run);
     return object;
 }

@@ -14,6 +14,7 @@
 #include "server/api/route_call.hpp"
 #include "server/api/rule_routes.hpp"
 #include "server/api/run_routes.hpp"
+#include "server/api/search_routes.hpp"
 #include "server/api/team_routes.hpp"
 #include "server/api/upload.hpp"
 
@@ -100,6 +101,7 @@ constexpr RouteRow rows[] = {
     {Method::Get, "/api/v1/causes/{id}", "", reading, Work::Heavy, answer<get_cause>},
     {Method::Put, "/api/v1/causes/{id}", "", upload, Work::Light, answer<change_cause>, small_body_bytes},
     {Method::Get, "/api/v1/choices", "event search", reading, Work::Light, answer<get_choices>},
+    {Method::Get, "/api/v1/search", "search", reading, Work::Heavy, answer<search_everything>},
     {Method::Get, "/api/v1/events/{event}/summary", "F", reading, Work::Heavy, answer<get_summary>},
     {Method::Get, "/api/v1/events/{event}/delays", "F", reading, Work::Heavy, answer<get_delay_summary>},
     {Method::Get, "/api/v1/delays", "F event order limit after", reading, Work::Heavy, answer<list_all_delays>},

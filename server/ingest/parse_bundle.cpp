@@ -59,6 +59,7 @@ BundleDelay delay_of(const trace::SystemFile& system, const trace::Delay& delay)
     row.build = shortened(delay.program_build_id);
     row.user = shortened(delay.user);
     row.program_version = shortened(delay.program_version);
+    row.trace_id = delay.trace.trace_id;
     return row;
 }
 

@@ -6,6 +6,7 @@
 #include <protozero/pbf_message.hpp>
 
 #include "core/text.hpp"
+#include "trace/system_file/trace_context.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -38,6 +39,7 @@ enum class DelayField : protozero::pbf_tag_type {
     Details = 14,
     Unit = 15,
     ProgramVersion = 16,
+    TraceId = 17,
 };
 
 // A field and its expected encoding. A field with another encoding is skipped like an unknown one.
@@ -55,6 +57,13 @@ constexpr std::size_t room_for_columns_bytes = 8U << 20;
 
 std::string text_of(protozero::data_view view) {
     return printable(std::string_view(view.data(), std::min(view.size(), text_limit_bytes)));
+}
+
+// Empty unless it is a trace id.
+std::string trace_id_of(protozero::data_view view) {
+    const auto context = trace::trace_context_of(std::string_view(view.data(), view.size()));
+    return context && context->trace_id == std::string_view(view.data(), view.size()) ? context->trace_id
+                                                                                      : std::string();
 }
 
 // Empty if it is larger than the store accepts.
@@ -78,6 +87,7 @@ void write_delay(const BundleDelay& delay, std::size_t& room_bytes, std::string&
     writer.add_string(DelayField::Build, delay.build);
     writer.add_string(DelayField::Unit, delay.unit);
     writer.add_string(DelayField::ProgramVersion, delay.program_version);
+    writer.add_string(DelayField::TraceId, delay.trace_id);
     for (const auto& [field, blob] :
          {std::pair{DelayField::Details, &delay.details}, std::pair{DelayField::Profile, &delay.profile}}) {
         if (blob->size() > std::min(profile_limit_bytes, room_bytes)) continue;
@@ -105,6 +115,7 @@ BundleDelay read_delay(protozero::data_view view) {
             case bytes(DelayField::Build): delay.build = text_of(message.get_view()); break;
             case bytes(DelayField::Unit): delay.unit = text_of(message.get_view()); break;
             case bytes(DelayField::ProgramVersion): delay.program_version = text_of(message.get_view()); break;
+            case bytes(DelayField::TraceId): delay.trace_id = trace_id_of(message.get_view()); break;
             case bytes(DelayField::Profile): delay.profile = blob_of(message.get_view()); break;
             case bytes(DelayField::Details): delay.details = blob_of(message.get_view()); break;
             default: message.skip();

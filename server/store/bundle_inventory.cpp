@@ -24,14 +24,15 @@ Status insert_delay(Connection& connection, std::uint64_t bundle, std::uint32_t 
     const auto label = [&](LabelKind kind, const std::string& text) { return labels.at({kind, stored_text(text)}); };
     TRY(connection.execute(
         "INSERT INTO delay(bundle, number, delayed, event, begin_ns, duration_ns, threshold_ns, host, process, thread,"
-        " account, build, start, pid, tid, details, profile, unit)"
-        " VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)",
+        " account, build, start, pid, tid, details, profile, unit, trace_id)"
+        " VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19)",
         {bundle, delay.number, delay.delayed, label(LabelKind::Event, delay.event),
          std::min<std::uint64_t>(delay.begin_realtime_ns, INT64_MAX),
          std::min<std::uint64_t>(delay.duration_ns, INT64_MAX), std::min<std::uint64_t>(delay.threshold_ns, INT64_MAX),
          host, label(LabelKind::Process, delay.process), label(LabelKind::Thread, delay.thread),
          label(LabelKind::User, delay.user), label(LabelKind::Build, delay.build), delay.start, delay.pid, delay.tid,
-         delay.details, Value::bytes(delay.profile), delay.unit.empty() ? 0 : label(LabelKind::Unit, delay.unit)}));
+         delay.details, Value::bytes(delay.profile), delay.unit.empty() ? 0 : label(LabelKind::Unit, delay.unit),
+         delay.trace_id}));
     return success();
 }
 

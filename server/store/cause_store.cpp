@@ -26,6 +26,16 @@ std::string seen_delays(const NumberedSight* sight) {
            id_list(sight->units) + ")))";
 }
 
+// For LIKE with "ESCAPE '!'".
+std::string contains_pattern(const std::string& text) {
+    std::string pattern = "%";
+    for (const char letter : text) {
+        if (letter == '%' || letter == '_' || letter == '!') pattern += '!';
+        pattern += letter;
+    }
+    return pattern + "%";
+}
+
 Error no_such_root() {
     return make_error(ErrorKind::Invalid, "there is no such cause of this event to make it a part of");
 }
@@ -107,6 +117,25 @@ Result<std::vector<CauseRecord>> CauseStore::list(const std::optional<std::strin
             TRY_ASSIGN(found, select_causes(connection, where, limit, sight ? &*sight : nullptr));
             return success();
         });
+    if (!looked) return looked.error();
+    return found;
+}
+
+Result<std::vector<CauseRecord>> CauseStore::search(const std::vector<std::string>& words, std::uint32_t limit) const {
+    std::vector<CauseRecord> found;
+    std::vector<std::string> patterns;
+    for (const std::string& word : words) patterns.push_back(contains_pattern(word));
+    const Status looked = session_->read([&](Connection& connection) -> Status {
+        Where where;
+        for (const std::string& pattern : patterns)
+            where.add(
+                "lower(c.title || ' ' || c.reason || ' ' || c.owner || ' ' || c.frames || ' ' ||"
+                " (SELECT l.text FROM label l WHERE l.id = c.event)) LIKE ? ESCAPE '!'",
+                pattern);
+        TRY_ASSIGN(const auto sight, numbered_sight(connection));
+        TRY_ASSIGN(found, select_causes(connection, where, limit, sight ? &*sight : nullptr));
+        return success();
+    });
     if (!looked) return looked.error();
     return found;
 }

@@ -91,6 +91,10 @@ class CauseStore {
     // Of one event or of all, including parts; most recently found first, at most `limit`.
     [[nodiscard]] Result<std::vector<CauseRecord>> list(const std::optional<std::string>& event,
                                                         std::uint32_t limit) const;
+    // Causes and parts whose title, event, reason, owner or call stack contains each of the words,
+    // which are in ASCII lower case; most recently found first, at most `limit`.
+    [[nodiscard]] Result<std::vector<CauseRecord>> search(const std::vector<std::string>& words,
+                                                          std::uint32_t limit) const;
     // By event, of events that are visible completely; at most `limit`.
     [[nodiscard]] Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) const;
     [[nodiscard]] Result<std::optional<CauseLife>> find_cause(std::uint64_t id) const;

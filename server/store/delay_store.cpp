@@ -15,7 +15,14 @@ constexpr std::size_t cause_counts_limit = 1000;
 
 const std::string delay_columns =
     "SELECT b.digest, x.host, x.run, x.number, x.delayed, x.event, x.begin_ns, x.duration_ns, x.threshold_ns, x.pid,"
-    " x.tid, x.process, x.thread, x.account, x.build, x.start, x.details, x.profile, x.unit";
+    " x.tid, x.process, x.thread, x.account, x.build, x.start, x.details, x.profile, x.unit, x.trace_id";
+
+// An empty text in place of the profile.
+std::string without_profile() {
+    std::string columns = delay_columns;
+    columns.replace(columns.find("x.profile"), 9, "''");
+    return columns;
+}
 
 const std::string delays_of_bundles = " FROM delay x JOIN bundle b ON b.number = x.bundle";
 
@@ -34,6 +41,7 @@ Result<StoredDelay> read_delay(Connection& connection, Labels& labels, const Row
     delay.start = static_cast<trace::StartKind>(rows.integer(15));
     delay.details = rows.text(16);
     delay.profile = rows.text(17);
+    delay.trace_id = rows.text(19);
     TRY_ASSIGN(stored.host, labels.text_of(connection, rows.small(1)));
     TRY_ASSIGN(delay.event, labels.text_of(connection, rows.small(5)));
     TRY_ASSIGN(delay.process, labels.text_of(connection, rows.small(11)));
@@ -120,8 +128,7 @@ Result<DelayPage> DelayStore::list_delays(const Filter& filter, const std::strin
     const bool by_time = order != RunOrder::Slowest, rises = order == RunOrder::Oldest;
     const std::string column = by_time ? "x.begin_ns" : "x.duration_ns";
     const std::string direction = rises ? "" : " DESC";
-    std::string columns = delay_columns;
-    columns.replace(columns.find("x.profile"), 9, "''");
+    const std::string columns = without_profile();
     DelayPage page;
     const Status looked = session_->read_filtered(
         filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
@@ -147,12 +154,38 @@ Result<DelayPage> DelayStore::list_delays(const Filter& filter, const std::strin
                     return success();
                 }
                 TRY_ASSIGN(auto delay, read_delay(connection, session_->labels(), *rows));
-                last = PageKey{by_time ? delay.delay.begin_realtime_ns : delay.delay.duration_ns, rows->natural(19)};
+                last = PageKey{by_time ? delay.delay.begin_realtime_ns : delay.delay.duration_ns, rows->natural(20)};
                 page.delays.push_back(std::move(delay));
             }
         });
     if (!looked) return looked.error();
     return page;
+}
+
+Result<std::vector<StoredDelay>> DelayStore::of_trace(const std::string& trace_id, std::uint32_t limit) const {
+    std::vector<StoredDelay> found;
+    const Status looked =
+        session_->read_filtered({}, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+            found.clear();
+            Where where;
+            add_delay_conditions(where, numbered);
+            // The index has only delays with a trace.
+            where.add("x.trace_id <> ''");
+            where.add("x.trace_id = ?", trace_id);
+            where.add("x.delayed = 1");
+            TRY_ASSIGN(const auto rows,
+                       connection.query(without_profile() + delays_of_bundles + where.sql() +
+                                            " ORDER BY x.begin_ns DESC, x.id DESC LIMIT " + std::to_string(limit),
+                                        where.values()));
+            for (;;) {
+                TRY_ASSIGN(const bool more, rows->next());
+                if (!more) return success();
+                TRY_ASSIGN(auto delay, read_delay(connection, session_->labels(), *rows));
+                found.push_back(std::move(delay));
+            }
+        });
+    if (!looked) return looked.error();
+    return found;
 }
 
 Result<std::vector<DelayCount>> DelayStore::name_counts(Connection& connection,
@@ -258,7 +291,7 @@ Status DelayStore::profiles(const Filter& filter, bool delayed, std::uint32_t li
                     TRY_ASSIGN(const bool there, rows->next());
                     if (!there) return success();
                     TRY_ASSIGN(auto delay, read_delay(connection, session_->labels(), *rows));
-                    after = PageKey{delay.delay.begin_realtime_ns, rows->natural(19)};
+                    after = PageKey{delay.delay.begin_realtime_ns, rows->natural(20)};
                     page.push_back(std::move(delay));
                 }
             });

@@ -31,6 +31,7 @@ struct BundleDelay {
     std::uint32_t tid = 0;  // in which it began
     std::string process, thread, user, build, unit;
     std::string program_version;  // of the program's package; empty: unknown. Not stored with the delay.
+    std::string trace_id;         // of the request, 32 lower-case hexadecimal digits; empty if unknown
     trace::StartKind start = trace::StartKind::Unknown;
     std::string profile;  // opaque to the store, at most profile_limit_bytes; may be empty
     std::string details;  // the same limits; JSON of the server with what a page shows of the delay
@@ -84,6 +85,8 @@ class DelayStore {
     // whose runs are hidden.
     [[nodiscard]] Result<DelayPage> list_delays(const Filter& filter, const std::string& digest, RunOrder order,
                                                 std::uint32_t limit, std::optional<PageKey> after) const;
+    // The newest delays of a distributed trace, without profiles. `trace_id` as in BundleDelay.
+    [[nodiscard]] Result<std::vector<StoredDelay>> of_trace(const std::string& trace_id, std::uint32_t limit) const;
     // Summarises delays in bundles, whether or not their runs were recorded. Needs Filter::event.
     [[nodiscard]] Result<DelaySummary> summarise_delays(const Filter& filter) const;
     // Visits delays (or normal runs) of all bundles that have a profile, newest first, until `take`

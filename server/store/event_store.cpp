@@ -125,6 +125,32 @@ Result<EventPage> EventStore::list(const Filter& filter, const std::string& sear
     return page;
 }
 
+Result<std::vector<std::string>> EventStore::names() const {
+    std::vector<std::string> names;
+    const Status looked =
+        session_->read_filtered({}, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+            names.clear();
+            Where where;
+            where.add("l.kind = ?", LabelKind::Event);
+            where.add("EXISTS (SELECT 1 FROM seen s WHERE s.event = l.id)");
+            if (numbered.sight) {
+                TRY_ASSIGN(auto events, events_seen_in_part(connection, *numbered.sight));
+                events.insert(events.end(), numbered.sight->events.begin(), numbered.sight->events.end());
+                where.add("l.id IN (" + id_list(events) + ")");
+            }
+            TRY_ASSIGN(
+                const auto rows,
+                connection.query("SELECT l.text FROM label l" + where.sql() + " ORDER BY l.text", where.values()));
+            for (;;) {
+                TRY_ASSIGN(const bool more, rows->next());
+                if (!more) return success();
+                names.push_back(rows->text(0));
+            }
+        });
+    if (!looked) return looked.error();
+    return names;
+}
+
 Result<Losses> EventStore::losses(const Filter& filter) const {
     Losses losses;
     Filter of_host;

@@ -53,6 +53,8 @@ class EventStore {
     // page_limit.
     [[nodiscard]] Result<EventPage> list(const Filter& filter, const std::string& search, std::uint32_t limit,
                                          std::optional<PageKey> after) const;
+    // All events that have runs or delays, in order.
+    [[nodiscard]] Result<std::vector<std::string>> names() const;
     // From batches that arrived in the filter's time, from its host. The events of lost runs are
     // unknown.
     [[nodiscard]] Result<Losses> losses(const Filter& filter) const;

@@ -189,13 +189,19 @@ ALTER TABLE label ADD COLUMN last_day BIGINT NOT NULL DEFAULT 0;
 UPDATE label SET last_day = CAST(extract(epoch FROM now()) AS BIGINT) / 86400;
 )";
 
+// Empty for delays without a trace, and for those stored by an older version.
+constexpr const char* trace_ids = R"(
+ALTER TABLE delay ADD COLUMN trace_id TEXT NOT NULL DEFAULT '';
+CREATE INDEX delay_by_trace ON delay(trace_id) WHERE trace_id <> '';
+)";
+
 }  // namespace
 
 const std::vector<Migration>& postgres_migrations() {
     static const std::vector<Migration> steps = {
         {1, bundles},  {2, runs_and_accounts}, {3, losses},         {4, outliers},     {5, build_labels}, {6, causes},
         {7, rules},    {8, units_of_runs},     {9, subjects},       {10, team_tables}, {11, quotas},      {12, views},
-        {13, objects}, {14, object_figures},   {15, label_senders}, {16, label_days}};
+        {13, objects}, {14, object_figures},   {15, label_senders}, {16, label_days},  {17, trace_ids}};
     return steps;
 }
 

@@ -60,6 +60,8 @@ test("session, events, choices", async () => {
   if (causes.length > 0) await check("getCause", `/api/v1/causes/${causes[0].id}`);
   await check("listBuildLabels", "/api/v1/builds");
   await check("getChoices", "/api/v1/choices");
+  await check("search", "/api/v1/search", { query: `?search=${world.delay.trace_id}` });
+  await check("search", "/api/v1/search", { query: "?search=e" });
 });
 
 test("an event: summary, runs, stages, causes, comparison", async () => {

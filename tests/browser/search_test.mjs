@@ -40,6 +40,19 @@ test("a function leads to its cause, a host and a unit to their events, by arrow
   await done();
 });
 
+test("a function below the suspected one and its library lead to the cause, a trace ID to its delay", async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  const find = page.getByRole("searchbox", { name: "Find" });
+  await find.fill("PostgresMain");
+  await hits(page).getByRole("link", { name: /^Function PostgresMain/ }).first().waitFor();
+  await find.fill(`00-${world.delay.trace_id}-00f067aa0ba902b7-01`);
+  await hits(page).getByRole("link", { name: /^Delay .* took 81 ms/ }).first().click();
+  await page.waitForURL(new RegExp(`/bundle/${world.delay.bundle}/${world.delay.number}$`));
+  await page.getByText(world.delay.trace_id).waitFor();
+  await done();
+});
+
 test("a page that opens does not take the focus from who types", async () => {
   const { page, go, done } = await openPage();
   await go("/causes");

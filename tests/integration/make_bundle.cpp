@@ -58,6 +58,7 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
     run.program = "/usr/lib/postgresql/15/bin/postgres";
     run.program_build_id = "0123456789abcdef0123456789abcdef01234567";
     if (event == "packaged") run.program_version = "15.8-0+deb12u1";
+    if (locked) run.trace.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     if (delayed) run.stages = {{"parse", ms, process}, {"execute", 2 * ms, process}};
     builder.run(run, delayed);
 }

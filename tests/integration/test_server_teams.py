@@ -63,7 +63,8 @@ class Teams(ServerCase):
                 if operation is None or "for admins" in operation["summary"] or path.startswith(("/api/v1/oidc", "/api/v1/rules", "/api/v1/audit")):
                     continue
                 ids = values["cause"] if "/causes/{id}" in path else [values["id"]]
-                query = {"getStageStacks": "?stage=parse", "exportDelay": "?format=chrome", "getSplit": "?by=host"}.get(operation["operationId"], "")
+                query = {"getStageStacks": "?stage=parse", "exportDelay": "?format=chrome", "getSplit": "?by=host",
+                         "search": "?search=e"}.get(operation["operationId"], "")
                 for identity in ids:
                     named = {**values, "id": identity}
                     yield own, path, re.sub(r"\{(\w+)\}", lambda found: urllib.parse.quote(str(named[found[1]])), path) + query

@@ -1,36 +1,22 @@
 // The search in the header: the key / moves there, arrows choose a result, Enter opens it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, get } from "./api";
-import { useBuildNames } from "./builds";
 import { foldName, shortenMiddle } from "./names";
 import { navigate } from "./router";
-import { type Found, type Hit, hitsOf } from "./search";
-import type { CauseRecord, Choices, EventList } from "./types";
+import { type Hit, hitsOf } from "./search";
+import type { Found } from "./types";
 import { isTyping } from "./typing";
 
 const pause_ms = 150;
 const longest_hit = 140;
 
-type Answer = Omit<Found, "build_names">;
-
-async function ask(query: string, signal: AbortSignal): Promise<Answer> {
-  const search = encodeURIComponent(query);
-  const [events, choices, causes] = await Promise.all([
-    get<EventList>(`/api/v1/events?search=${search}&limit=50`, signal),
-    get<Choices>(`/api/v1/choices?search=${search}`, signal),
-    get<{ causes: CauseRecord[] }>("/api/v1/causes?limit=1000", signal),
-  ]);
-  return { events: events.events.map((row) => row.event), choices, causes: causes.causes };
-}
-
 export function SearchBox() {
   const [text, setText] = useState("");
   const [open, setOpen] = useState(false);
-  const [answer, setAnswer] = useState<{ query: string; found: Answer } | null>(null);
+  const [answer, setAnswer] = useState<{ query: string; found: Found } | null>(null);
   const [problem, setProblem] = useState("");
   const box = useRef<HTMLFormElement>(null);
   const input = useRef<HTMLInputElement>(null);
-  const names = useBuildNames();
   const query = text.trim();
   useEffect(() => {
     const key = (pressed: KeyboardEvent) => {
@@ -58,7 +44,7 @@ export function SearchBox() {
     }
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      ask(query, abort.signal).then(
+      get<Found>(`/api/v1/search?search=${encodeURIComponent(query)}`, abort.signal).then(
         (found) => {
           setProblem("");
           setAnswer({ query, found });
@@ -71,7 +57,7 @@ export function SearchBox() {
       abort.abort();
     };
   }, [query]);
-  const hits = answer === null ? [] : hitsOf(answer.query, { ...answer.found, build_names: names });
+  const hits = answer === null ? [] : hitsOf(answer.query, answer.found);
   const openHit = (hit: Hit) => {
     setOpen(false);
     setText("");
@@ -102,7 +88,7 @@ export function SearchBox() {
     >
       <input
         ref={input} type="search" name="find" aria-label="Find" placeholder="Find  ( / )" autocomplete="off" maxLength={256} value={text}
-        title="Event, cause, function, library, host, build, unit, process or user; the number of a run; the digest of a bundle"
+        title="Event, cause, function, library, host, build, unit, process or user; a trace ID; the number of a run; the digest of a bundle"
         onFocus={() => setOpen(true)}
         onInput={(event) => { setText(event.currentTarget.value); setOpen(true); }}
       />

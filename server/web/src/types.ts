@@ -24,6 +24,7 @@ export type SplitPart = Schemas["SplitPart"];
 export type Split = Schemas["Split"];
 export type Losses = Schemas["Losses"];
 export type Choices = Schemas["Choices"];
+export type Found = Schemas["Found"];
 export type Summary = Schemas["Summary"];
 export type Stage = Schemas["Stage"];
 export type Times = Schemas["Times"];

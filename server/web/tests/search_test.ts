@@ -1,48 +1,39 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Found, hitsOf, matchesWords } from "../src/search";
-import type { CauseRecord } from "../src/types";
+import { hitsOf } from "../src/search";
+import type { Found } from "../src/types";
 
-const cause = (id: string, title: string, more: Partial<CauseRecord> = {}) => ({ id, title, event: "checkout", owner: "", reason: "", part_of: null, ...more }) as CauseRecord;
-const found: Found = {
-  events: ["checkout", "check", "recheck"],
-  causes: [
-    cause("1", "Waits for a lock held by price-refresher in parse_price_list"),
-    cause("2", "Computes in deflate (libz)"),
-    cause("3", "Computes in parse_price_list", { part_of: "1" }),
-  ],
-  choices: { hosts: ["fra-web-01", "ams-web-01"], users: [], builds: ["abc123"], processes: ["", "checkout"], units: ["shop.service"], from: null, to: null },
-  build_names: new Map([["ffff", "v1.1"]]),
-};
-const addresses = (query: string) => hitsOf(query, found).map((hit) => hit.address);
+const nothing: Found = { delays: [], events: [], causes: [], functions: [], builds: [], hosts: [], units: [], processes: [], users: [] };
+const hits = (query: string, found: Partial<Found>) => hitsOf(query, { ...nothing, ...found });
 
-test("all words must occur, in any order and case", () => {
-  assert.ok(matchesWords("Waits for a Lock held by price-refresher", "PRICE lock"));
-  assert.ok(!matchesWords("Waits for a lock", "lock disk"));
+test("events and causes have pages of their own", () => {
+  assert.equal(hits("a", { events: ["a/b"] })[0].address, "/event/a%2Fb");
+  assert.deepEqual(hits("lock", { causes: [{ id: "1", title: "Waits for a lock", event: "checkout" }] }), [{ kind: "Cause", text: "Waits for a lock", note: "checkout", address: "/cause/1" }]);
 });
 
-test("causes are found by function, library and holder, each once", () => {
-  assert.deepEqual(hitsOf("parse_price", found).filter((hit) => hit.kind === "Cause").map((hit) => hit.address), ["/cause/1"]);
-  assert.ok(addresses("libz").includes("/cause/2"));
-  assert.ok(addresses("price-refresher").includes("/cause/1"));
+test("functions and libraries lead to the cause that has them", () => {
+  const hit = { id: "2", title: "Computes in compress", event: "checkout", function: "deflate", library: "/usr/lib/libz.so.1", by_library: false };
+  assert.deepEqual(hits("defl", { functions: [hit] }), [{ kind: "Function", text: "deflate", note: "checkout", address: "/cause/2" }]);
+  assert.deepEqual(hits("libz", { functions: [{ ...hit, by_library: true }] }), [{ kind: "Library", text: "/usr/lib/libz.so.1: Computes in compress", note: "checkout", address: "/cause/2" }]);
 });
 
-test("what begins with the query comes first, then the shortest", () => {
-  assert.deepEqual(hitsOf("check", found).filter((hit) => hit.kind === "Event").map((hit) => hit.text), ["check", "checkout", "recheck"]);
+test("delays of a trace lead to their pages", () => {
+  const [hit] = hits("4bf92f3577b34da6a3ce929d0e0e4736", { delays: [{ bundle: "ab", number: 2, event: "checkout", host: "web-1", begin_ns: "0", duration_ns: 81e6 }] });
+  assert.equal(hit.text, "checkout took 81 ms on web-1");
+  assert.equal(hit.address, "/bundle/ab/2");
 });
 
-test("builds are found by the name that people gave them, and the id beside it", () => {
-  const build = hitsOf("v1", found).find((hit) => hit.kind === "Build");
-  assert.deepEqual(build, { kind: "Build", text: "v1.1", note: "ffff", address: "/?build=ffff&span=7d" });
+test("builds are shown by the name that people gave them, and the id beside it", () => {
+  assert.deepEqual(hits("v1", { builds: [{ build: "ffff", name: "v1.1" }] }), [{ kind: "Build", text: "v1.1", note: "ffff", address: "/?build=ffff&span=7d" }]);
+  assert.equal(hits("ff", { builds: [{ build: "ffff", name: null }] })[0].text, "ffff");
 });
 
 test("hosts and units lead to the overview of their events", () => {
-  assert.ok(addresses("fra").includes("/?host=fra-web-01&span=7d"));
-  assert.ok(addresses("shop").includes("/?unit=shop.service&span=7d"));
-  assert.ok(!hitsOf("check", found).some((hit) => hit.text === ""));
+  assert.equal(hits("fra", { hosts: ["fra-web-01"] })[0].address, "/?host=fra-web-01&span=7d");
+  assert.equal(hits("shop", { units: ["shop.service"] })[0].address, "/?unit=shop.service&span=7d");
 });
 
 test("a number may be a run, and 64 digits a bundle", () => {
-  assert.equal(addresses("12345")[0], "/run/12345");
-  assert.equal(addresses("AB".repeat(32))[0], `/bundle/${"ab".repeat(32)}`);
+  assert.equal(hits("12345", {})[0].address, "/run/12345");
+  assert.equal(hits("AB".repeat(32), {})[0].address, `/bundle/${"ab".repeat(32)}`);
 });

@@ -24,10 +24,12 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     delay.build = "ab";
     delay.unit = "container web";
     delay.program_version = "1.2-3";
+    delay.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     delay.profile = std::string("\0\1\2", 3);
     delay.details = "{}";
     parsed.delays = {delay, delay};
     parsed.delays[1].delayed = false;
+    parsed.delays[1].trace_id = "4BF92F";
     const auto back = read_parsed_bundle(write_parsed_bundle(parsed));
     ASSERT_TRUE(back.ok()) << back.error().message;
     EXPECT_EQ(back->facts.host, "db1");
@@ -38,6 +40,8 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     EXPECT_EQ(back->delays[0].tid, 4U);
     EXPECT_EQ(back->delays[0].unit, "container web");
     EXPECT_EQ(back->delays[0].program_version, "1.2-3");
+    EXPECT_EQ(back->delays[0].trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
+    EXPECT_EQ(back->delays[1].trace_id, "");
     EXPECT_TRUE(back->delays[0].delayed);
     EXPECT_FALSE(back->delays[1].delayed);
 }

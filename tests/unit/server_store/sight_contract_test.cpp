@@ -59,6 +59,7 @@ class SightContract : public StoreTest {
             delays[i].process = "in " + units[i];
             delays[i].unit = units[i];
             delays[i].profile = "p";
+            delays[i].trace_id = "trace of " + event;
         }
         EXPECT_TRUE(must(store_->inventory().set_contents(row.digest, facts, {}, delays)));
         return row.digest;
@@ -141,6 +142,24 @@ TEST_F(SightContract, BundlesAreThoseWithADelayThatIsSeen) {
     EXPECT_FALSE(must(seen({"close"}, {}).bundles().find(mixed)).has_value());
 }
 
+TEST_F(SightContract, ATraceHasTheDelaysThatAreSeen) {
+    add_bundle(1, {"web.service", "db.service"});
+    const std::string other = add_bundle(2, {"web.service"}, "close");
+    const auto found = [](const Evidence& evidence, const std::string& trace_id) {
+        std::vector<std::string> list;
+        for (const StoredDelay& stored : must(evidence.delays().of_trace(trace_id, 10)))
+            list.push_back(stored.delay.event + " " + stored.delay.unit);
+        return list;
+    };
+    EXPECT_THAT(found(store_->everything(), "trace of open"), ElementsAre("open db.service", "open web.service"));
+    EXPECT_THAT(found(store_->everything(), "another"), IsEmpty());
+    EXPECT_THAT(found(store_->everything(), ""), IsEmpty());
+    EXPECT_THAT(found(seen({"open"}, {}), "trace of open"), SizeIs(2));
+    EXPECT_THAT(found(seen({"close"}, {}), "trace of open"), IsEmpty());
+    EXPECT_THAT(found(seen({}, {"web.*"}), "trace of open"), ElementsAre("open web.service"));
+    EXPECT_EQ(must(store_->everything().delays().find_delay(other, 1))->delay.trace_id, "trace of close");
+}
+
 TEST_F(SightContract, CausesAreThoseOfDelaysThatAreSeen) {
     const auto mixed = add_bundle(1, {"web.service", "db.service"});
     const auto other = add_bundle(2, {"db.service"});
@@ -173,6 +192,33 @@ TEST_F(SightContract, CausesAreThoseOfDelaysThatAreSeen) {
     EXPECT_THAT(must(seen({"open"}, {}).causes().list("open", 10)), SizeIs(2));
     EXPECT_THAT(must(seen({"open"}, {}).causes().cause_totals(10)), SizeIs(1));
     EXPECT_THAT(must(seen({"close"}, {}).causes().list({}, 10)), IsEmpty());
+}
+
+TEST_F(SightContract, SearchFindsNothingElse) {
+    const auto news = [&](const std::string& event, const std::string& digest, const std::string& frames) {
+        const SightedCause cause{
+            event, "Waits_in " + event, "blocked", "disk", frames, {{digest, 1, "alpha", "", monday, ms}}};
+        EXPECT_THAT(must(store_->found_causes().note_causes(event, {cause}, monday)), SizeIs(1));
+    };
+    news("open", add_bundle(1, {"web.service"}), R"([{"function":"Read%Table","module":"/usr/lib/libdb.so"}])");
+    news("close", add_bundle(2, {"db.service"}, "close"), "[]");
+    const auto found = [](const Evidence& evidence, const std::vector<std::string>& words) {
+        std::vector<std::string> list;
+        for (const CauseRecord& cause : must(evidence.causes().search(words, 10))) list.push_back(cause.event);
+        return list;
+    };
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"read%t"}, {"libdb"}, {"table", "in open"}, {"s_in open"}})
+        EXPECT_THAT(found(store_->everything(), words), ElementsAre("open")) << words.front();
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"read_t"}, {"table", "close"}, {"%x%"}})
+        EXPECT_THAT(found(store_->everything(), words), IsEmpty()) << words.front();
+    EXPECT_THAT(found(store_->everything(), {"disk"}), SizeIs(2));
+    EXPECT_THAT(found(seen({"close"}, {}), {"disk"}), ElementsAre("close"));
+    EXPECT_THAT(found(seen({}, {"web.*"}), {"disk"}), ElementsAre("open"));
+    EXPECT_THAT(must(store_->everything().events().names()), ElementsAre("close", "open"));
+    EXPECT_THAT(must(seen({"close"}, {}).events().names()), ElementsAre("close"));
+    EXPECT_THAT(must(seen({}, {"web.*"}).events().names()), ElementsAre("open"));
+    EXPECT_THAT(must(seen({"other"}, {}).events().names()), IsEmpty());
 }
 
 TEST_F(SightContract, LossesAreThoseOfHostsWithSomethingThatIsSeen) {
