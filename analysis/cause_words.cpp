@@ -5,6 +5,7 @@
 #include "analysis/delay_cause.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
+#include "analysis/group_name.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/place_words.hpp"
 #include "analysis/resource_words.hpp"
@@ -88,7 +89,7 @@ class Sentence {
 
     // ", nginx.service" if that is not the unit of the delayed process.
     std::string of_unit(const std::string& unit) const {
-        return unit.empty() || unit == causes_.who.unit ? "" : ", " + unit;
+        return unit.empty() || unit == causes_.who.unit ? "" : ", " + short_group_name(unit);
     }
 
     // "lock-holder (501)", "lock-holder (501) of report (500)", "backup (700, backup.service)".
@@ -208,7 +209,7 @@ class Sentence {
     std::string group_name(const ThreadName& who_waited) const {
         const MemoryOfGroup& group = causes_.group;
         const bool known = group.memory.pid == who_waited.pid && group.memory.limit_bytes > 0 && !group.path.empty();
-        const std::string& name = known ? group.path : who_waited.unit;
+        const std::string name = short_group_name(known ? group.path : who_waited.unit);
         return name.empty() ? "" : " " + name;
     }
 

@@ -5,14 +5,18 @@
 #include <set>
 #include <tuple>
 
+#include <fmt/core.h>
+
 #include "analysis/block_reason.hpp"
 #include "analysis/thread_runs.hpp"
 #include "analysis/wait_chain.hpp"
+#include "core/duration.hpp"
 
 namespace lagtrap::analysis {
 namespace {
 
 constexpr std::size_t waits_limit = 10;
+constexpr std::uint64_t min_part_of_children = 4;  // a quarter of the command's life
 
 std::uint32_t pid_of(const Recording& recording, std::uint32_t tid) {
     const Thread* thread = recording.find_thread(tid);
@@ -118,6 +122,24 @@ std::vector<StartedProcess> started_by(const Recording& recording, const trace::
     return list;
 }
 
+bool is_wait_for_several_children(const DelayCauses& causes) {
+    if (causes.causes.empty()) return false;
+    const DelayCause& first = causes.causes.front();
+    return first.doing.kind == TimeKind::Blocked && first.doing.wait == WaitKind::Child &&
+           first.doing.waker_count > 1 && first.chain.empty();
+}
+
+std::string words_of(const LifePart& part, std::uint64_t wall_ns) {
+    std::string text = part.process;
+    if (part.processes > 1) text += fmt::format(" ({} processes)", part.processes);
+    const std::string time = format_duration_ns(part.time_ns);
+    if (part.kind == TimeKind::OnCpu) text += " computed for " + time;
+    if (part.kind == TimeKind::Runnable) text += " waited " + time + " for a CPU";
+    if (part.kind == TimeKind::Blocked) text += " waited " + time + " (" + part.reason + ")";
+    return text +
+           fmt::format(" of this ({} %).", (part.time_ns * 100 + wall_ns / 2) / std::max<std::uint64_t>(wall_ns, 1));
+}
+
 }  // namespace
 
 trace::Delay run_of_command(const Recording& recording, std::uint32_t pid, std::uint64_t begin_ns,
@@ -144,6 +166,18 @@ CommandLife life_of_command(const Recording& recording, trace::Delay run) {
     life.started = started_by(recording, run);
     life.delay = std::move(run);
     return life;
+}
+
+std::vector<std::string> life_sentences(const CommandLife& life) {
+    std::vector<std::string> sentences = cause_sentences(life.causes);
+    if (!is_wait_for_several_children(life.causes)) return sentences;
+    const auto main_part = std::find_if(life.parts.begin(), life.parts.end(), [&](const LifePart& part) {
+        return part.process != life.causes.who.process && part.kind != TimeKind::Unknown;
+    });
+    if (main_part == life.parts.end() || main_part->time_ns < life.split.wall_ns / min_part_of_children)
+        return sentences;
+    sentences.insert(sentences.begin() + 1, words_of(*main_part, life.split.wall_ns));
+    return sentences;
 }
 
 }  // namespace lagtrap::analysis

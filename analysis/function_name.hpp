@@ -6,7 +6,8 @@
 
 namespace lagtrap::analysis {
 
-// The name without its parameters (core/function_name.hpp) and without "(anonymous namespace)::".
+// The name without its parameters and return type (core/function_name.hpp) and without "(anonymous
+// namespace)::"; long names also without template arguments.
 [[nodiscard]] std::string short_function_name(std::string_view name);
 
 }  // namespace lagtrap::analysis

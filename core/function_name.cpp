@@ -143,6 +143,26 @@ std::string without_template_arguments(std::string_view name) {
     return depth == 0 ? kept : std::string(name);
 }
 
+std::string without_return_type(std::string_view name) {
+    std::size_t begin = 0;
+    int depth = 0;
+    bool has_arguments = false;
+    for (std::size_t at = 0; at < name.size();) {
+        const std::size_t end = operator_end(name, at);
+        if (end > at || (depth == 0 && name.substr(at).starts_with("operator "))) break;  // "operator bool"
+        const char c = name[at];
+        if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+        if (c == '>' || c == ')' || c == '}' || c == ']') --depth;
+        if (c == '<' && depth == 1) has_arguments = true;
+        if (c == ' ' && depth == 0) {
+            begin = at + 1;
+            has_arguments = false;
+        }
+        ++at;
+    }
+    return std::string(has_arguments ? name.substr(begin) : name);
+}
+
 std::string last_components(std::string_view name, std::size_t components) {
     const std::string whole = without_template_arguments(name);
     if (whole.starts_with('<')) return whole;

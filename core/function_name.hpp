@@ -13,6 +13,11 @@ namespace lagtrap {
 // Accepts any text; returns it unchanged if its parentheses do not match.
 [[nodiscard]] std::string without_parameters(std::string_view name);
 
+// Removes the return type, which demanglers write before template functions alone, and other words
+// before the name: "void Queue<int>::push<int>" -> "Queue<int>::push<int>". Call it after
+// without_parameters(). Returns other names unchanged, with spaces too ("LazyCompile:~f /app.js").
+[[nodiscard]] std::string without_return_type(std::string_view name);
+
 // Removes every "(anonymous namespace)::".
 [[nodiscard]] std::string without_anonymous_namespaces(std::string name);
 

@@ -56,6 +56,8 @@ json::array started_json(const analysis::CommandLife& life) {
 
 json::object life_json(const analysis::Recording& recording, const analysis::CommandLife& life,
                        const LifeFacts& facts) {
+    json::object causes = causes_json(life.causes);
+    causes["sentences"] = json::value_from(analysis::life_sentences(life));
     return {{"command", facts.command},
             {"pid", life.delay.begin_pid},
             {"took_ns", facts.took_ns},
@@ -66,7 +68,7 @@ json::object life_json(const analysis::Recording& recording, const analysis::Com
             {"runnable_ns", life.split.runnable_ns},
             {"blocked_ns", life.split.blocked_ns},
             {"not_recorded_ns", life.split.not_recorded_ns},
-            {"causes", causes_json(life.causes)},
+            {"causes", std::move(causes)},
             {"parts", parts_json(life)},
             {"waits", waits_json(life)},
             {"started", started_json(life)},

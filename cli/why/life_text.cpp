@@ -69,7 +69,7 @@ std::string parts_part(const CommandLife& life, const Paint& paint, std::size_t 
 
 std::string causes_part(const CommandLife& life, const Paint& paint, std::size_t columns) {
     std::string text;
-    for (const std::string& sentence : analysis::cause_sentences(life.causes))
+    for (const std::string& sentence : analysis::life_sentences(life))
         text += wrap_words(printable(sentence), columns, 2);
     return text.empty() ? "" : section_title(paint, "Cause") + text;
 }

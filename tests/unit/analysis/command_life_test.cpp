@@ -91,6 +91,33 @@ TEST(CommandLife, ItsPartsAddUpAndFollowWhomItWaitedFor) {
     EXPECT_EQ(on_cpu_ns["make"], 60 * ms + 1);
 }
 
+// The command 10 waits for its children 30 and 31, one after the other; both compute.
+TEST(CommandLife, SaysWhatSeveralChildrenDid) {
+    TraceBuilder builder(300 * ms, 2);
+    builder.process(10, "/bin/make all").thread(10, 10, "make");
+    builder.process(30, "/bin/cc -c x.c", 10, 0).thread(30, 30, "cc");
+    builder.process(31, "/bin/cc -c y.c", 10, 100 * ms).thread(31, 31, "cc");
+    builder.switched(0, 0, 0, 0, 10);
+    builder.off_cpu(1 * ms, 10, 10, in_wait).switched(1 * ms, 0, 10, 1, 30);
+    builder.waking(100 * ms, 0, 30, 10).switched(100 * ms, 0, 30, 0x10, 10);
+    builder.off_cpu(101 * ms, 10, 10, in_wait).switched(101 * ms, 0, 10, 1, 31);
+    builder.waking(200 * ms, 0, 31, 10).switched(200 * ms, 0, 31, 0x10, 10);
+    builder.switched(201 * ms, 0, 10, 0x10, 0);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 201 * ms));
+    const auto sentences = life_sentences(life);
+    ASSERT_EQ(sentences.size(), 2U + (cause_sentences(life.causes).size() > 1 ? 1U : 0U));
+    EXPECT_EQ(sentences[1], "cc (2 processes) computed for 198 ms of this (99 %).");
+}
+
+TEST(CommandLife, SaysItOnceOfOneChild) {
+    const auto recording = build().decode();
+    ASSERT_TRUE(recording);
+    const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
+    EXPECT_EQ(life_sentences(life), cause_sentences(life.causes));
+}
+
 TEST(CommandLife, KeepsTheTenLongestWaits) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/bin/app").thread(10, 10, "app").switched(0, 0, 0, 0, 10);

@@ -234,6 +234,10 @@ TEST(TextLayout, shortens_function_names) {
     EXPECT_EQ(analysis::short_function_name("main::{lambda(int)#1}::operator()(int) const"),
               "main::{lambda(int)#1}::operator()");
     EXPECT_EQ(analysis::short_function_name("futex_wait [mod]"), "futex_wait [mod]");
+    EXPECT_EQ(analysis::short_function_name("void Queue<int>::push<int>(int)"), "Queue<int>::push<int>");
+    EXPECT_EQ(analysis::short_function_name("void boost::asio::detail::posix_event::wait<boost::asio::detail::"
+                                            "conditionally_enabled_mutex::scoped_lock>(boost::asio::lock&)"),
+              "boost::asio::detail::posix_event::wait");
 }
 
 TEST(TextLayout, cuts_paths_in_the_middle) {

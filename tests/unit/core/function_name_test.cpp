@@ -100,6 +100,22 @@ TEST(ShorterFunctionName, KeepsItsLastComponents) {
     EXPECT_EQ(last_components("core::fmt::write", 5), "core::fmt::write");
 }
 
+TEST(ShorterFunctionName, HasNoReturnType) {
+    EXPECT_EQ(without_return_type("void Queue<int>::push<int>"), "Queue<int>::push<int>");
+    EXPECT_EQ(without_return_type("std::pair<int, A> const& find<int, A>"), "find<int, A>");
+    EXPECT_EQ(without_return_type("decltype(auto) visit<A>"), "visit<A>");
+    EXPECT_EQ(without_return_type("non-virtual thunk to Queue<int>::push"), "Queue<int>::push");
+    EXPECT_EQ(without_return_type("void A<int>::operator()<B>"), "A<int>::operator()<B>");
+    EXPECT_EQ(without_return_type("A<int>::operator bool"), "A<int>::operator bool");
+    EXPECT_EQ(without_return_type("bool operator< <int>"), "bool operator< <int>");
+    EXPECT_EQ(without_return_type("LazyCompile:~handle /app.js:12"), "LazyCompile:~handle /app.js:12");
+    EXPECT_EQ(without_return_type("<T as core::Iterator>::next"), "<T as core::Iterator>::next");
+    EXPECT_EQ(without_return_type("main.(*Server).handle"), "main.(*Server).handle");
+    EXPECT_EQ(without_return_type("futex_wait [mod]"), "futex_wait [mod]");
+    EXPECT_EQ(without_return_type("broken> f<int"), "broken> f<int");
+    EXPECT_EQ(without_return_type(""), "");
+}
+
 TEST(FunctionNames, LoseAnonymousNamespaces) {
     EXPECT_EQ(without_anonymous_namespaces("(anonymous namespace)::f"), "f");
     EXPECT_EQ(
