@@ -51,6 +51,7 @@ Collector::Collector(boost::asio::io_context& context, spool::Spool spool, Captu
       state_timer_(context),
       drain_timer_(context),
       history_calls_(context),
+      traces_(context, surroundings_, options_.warn),
       limits_timer_(context),
       merges_(context, spool_,
               {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
@@ -469,10 +470,28 @@ void Collector::end_capture(const Status& status) {
         keep_roots_for_merge();
         merge_recorded();
     } else {
-        traces_.clear();
+        traces_.drop();
         std::filesystem::remove_all(capture_directory_, ignored);
     }
     cool_down();
+}
+
+// A manual trigger names no process, so one that runs the event's program is traced.
+void Collector::begin_traces(const Breach* breach) {
+    const std::uint32_t event = session_.trigger.event;
+    if (!CaptureTraces::are_wanted(settings_.events[event])) return traces_.drop();
+    const std::uint32_t pid = breach ? breach->run.begin_pid : listener_->status().at(event).copies.pid;
+    traces_.begin(settings_.events[event], event, pid, capture_directory_);
+}
+
+// Queues the capture once its traces have written everything.
+void Collector::merge_recorded() {
+    MergeQueue::Work work{capture_directory_, session_.id, current_event_, true, std::exchange(roots_, nullptr)};
+    traces_.end(capture_directory_, current_event_, [this, work = std::move(work)] { merges_.add(work); });
+}
+
+bool Collector::in_use(const std::filesystem::path& capture) const {
+    return (state_ == CollectorState::Recording && capture == capture_directory_) || traces_.are_written_to(capture);
 }
 
 CaptureLimits::Delays Collector::delays_so_far() const {
@@ -500,7 +519,7 @@ void Collector::cool_down() {
 
 void Collector::shut_down() {
     when_idle_ = nullptr;
-    for (const auto& lines : traces_) lines->note_over();
+    traces_.note_over();
     if (state_ != CollectorState::Recording) return;
     (void)recorder_->stop(session_);
     (void)trace::write_session(capture_directory_, session_);

@@ -19,14 +19,12 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "core/result.hpp"
-#include "daemon/calls/call_trace.hpp"
 #include "daemon/capture/capture_limits.hpp"
-#include "daemon/capture/capture_lines.hpp"
 #include "daemon/capture/capture_surroundings.hpp"
+#include "daemon/capture/capture_traces.hpp"
 #include "daemon/capture/recorder.hpp"
 #include "daemon/events/listener.hpp"
 #include "daemon/merges/merge_queue.hpp"
-#include "daemon/objects/object_trace.hpp"
 #include "daemon/processes/kept_roots.hpp"
 #include "settings/settings.hpp"
 #include "spool/spool.hpp"
@@ -142,13 +140,7 @@ class Collector {
     void reach_planned_length();
     [[nodiscard]] bool run_has_ended();
     void begin_traces(const Breach* breach);
-    void begin_calls(const settings::Event& event, std::uint32_t pid);
-    void begin_functions(const settings::Event& event, std::uint32_t pid);
-    void begin_objects(const settings::Event& event, std::uint32_t pid);
-    void begin_trace(const char* what, const settings::Event& event, const trace::LinesFile& kind,
-                     const std::function<Status(const std::shared_ptr<CaptureLines>& lines)>& begin);
     void merge_recorded();
-    void await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, const MergeQueue::Work& wanted);
     void keep_draining();
     void keep_draining_early();
     void drop_early();
@@ -185,9 +177,8 @@ class Collector {
     std::optional<Breach> asked_about_;
     trace::Session session_;
     std::filesystem::path capture_directory_;
-    std::shared_ptr<KeptRoots> roots_;                    // of the recording
-    std::vector<std::shared_ptr<CaptureLines>> traces_;   // traces of the recording: calls, functions, objects
-    std::set<std::filesystem::path> waiting_for_traces_;  // recorded captures whose traces have not ended
+    std::shared_ptr<KeptRoots> roots_;  // of the recording
+    CaptureTraces traces_;
     CaptureLimits limits_;
     std::map<std::string, CaptureLimits::Closed> events_without_captures_;
     std::map<Party, CaptureLimits::Clock::time_point> parties_without_captures_;

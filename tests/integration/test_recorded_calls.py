@@ -76,7 +76,7 @@ def what_cannot_be_watched_is_said_in_the_report():
     with Daemon(event("<calls/>", "target_tree", "1h", "1s")) as daemon:
         check(daemon.ask("trigger", event="work")["ok"], "by hand, and no process is there")
         check(report(daemon.wait_for_bundles(1)[0])["quality"]["shed"] == [], "nothing was given up")
-        check("no process has its function" in daemon.log(), daemon.log())
+        check("no process has its program" in daemon.log(), daemon.log())
 
 
 def a_killed_daemon_leaves_what_was_told():

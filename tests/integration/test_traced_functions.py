@@ -212,7 +212,7 @@ def what_cannot_be_traced_is_said_once():
             bundle = daemon.wait_for_bundles(1)[0]
             shed = report_quality(bundle)
             check(any("functions were not traced: " in sentence for sentence in shed), f"{shed}")
-            check(daemon.log().count("functions of event work are not traced") == 1, daemon.log())
+            check(daemon.log().count("functions of event work are not recorded") == 1, daemon.log())
 
 
 def report_quality(bundle):
