@@ -7,6 +7,7 @@
 #include "server/alerts/conditions.hpp"
 #include "server/alerts/delivery.hpp"
 #include "server/alerts/message.hpp"
+#include "server/alerts/weekly_digest.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -94,13 +95,27 @@ Result<bool> AlertSender::look_once(std::uint64_t now_realtime_ns) {
 Status AlertSender::look_at(const StoredRule& stored, std::uint64_t now_ns) {
     TRY_ASSIGN(const Rule rule, parse_rule(stored.definition));
     TRY_ASSIGN(RuleLook noted, look_of(stored, rule, now_ns));
-    TRY_ASSIGN(noted.found, look(store_, rule, stored.since_realtime_ns, now_ns));
+    TRY_ASSIGN(noted.found, found_before(stored.id, rule, now_ns));
+    if (noted.found.empty()) {
+        TRY_ASSIGN(noted.found, look(store_, rule, stored.since_realtime_ns, now_ns));
+    }
     const auto made = store_.rules().note_findings(noted, [&](const auto& news, std::uint64_t left_out) {
         return message_of(stored, rule, news, left_out, now_ns, options_.public_url).json_text();
     });
     if (!made) return made.error();
     if (*made) wake();
     return success();
+}
+
+// The digest of a week stays as it was first computed.
+Result<std::vector<Finding>> AlertSender::found_before(std::uint64_t id, const Rule& rule, std::uint64_t now_ns) const {
+    std::vector<Finding> found;
+    if (rule.condition != Condition::WeeklyDigest) return found;
+    TRY_ASSIGN(const auto findings, store_.rules().findings(id));
+    for (const KeptFinding& kept : findings)
+        if (kept.ended_realtime_ns == 0 && kept.finding.subject == last_week(now_ns).subject())
+            found.push_back(kept.finding);
+    return found;
 }
 
 Result<bool> AlertSender::send_once(std::uint64_t now_realtime_ns) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "server/alerts/rule.hpp"
 #include "server/alerts/sender.hpp"
 #include "server/store/store.hpp"
 
@@ -58,6 +59,8 @@ class AlertSender {
 
   private:
     void work(Result<bool> (AlertSender::*step)(std::uint64_t));
+    [[nodiscard]] Result<std::vector<Finding>> found_before(std::uint64_t id, const Rule& rule,
+                                                            std::uint64_t now_ns) const;
     [[nodiscard]] Status look_at(const StoredRule& stored, std::uint64_t now_ns);
     [[nodiscard]] Status send(const StoredMessage& message, std::uint64_t now_ns);
 

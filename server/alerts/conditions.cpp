@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/duration.hpp"
+#include "server/alerts/weekly_digest.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -45,7 +46,6 @@ std::string escaped(std::string_view text) {
     return address;
 }
 
-std::string event_path(const std::string& event) { return "/event/" + escaped(event) + "?span=24h"; }
 std::string host_path(const std::string& host) { return "/?span=24h&host=" + escaped(host); }
 
 std::string text_member(const json::object& object, std::string_view name) {
@@ -65,15 +65,14 @@ Finding finding_of(std::string subject, Facts facts) {
 }
 
 Finding cause_finding(const CauseRecord& cause, bool came_back) {
-    const std::string extent = fmt::format("{} delay{} on {} host{}", cause.delays, cause.delays == 1 ? "" : "s",
-                                           cause.hosts, cause.hosts == 1 ? "" : "s");
+    const std::string extent = extent_text(cause.delays, cause.hosts);
     Facts facts;
     facts.title = came_back
                       ? fmt::format("A cause of delays of {} came back: {}; {}.", cause.event, cause.title, extent)
                       : fmt::format("New cause of delays of {}: {}; {}.", cause.event, cause.title, extent);
     facts.event = cause.event;
     facts.cause = std::to_string(cause.id);
-    facts.path = "/cause/" + facts.cause;
+    facts.path = cause_path(cause.id);
     // Each return of a cause is a new finding.
     return finding_of(came_back ? fmt::format("cause {} back {}", cause.id, cause.regressed_realtime_ns)
                                 : fmt::format("cause {}", cause.id),
@@ -116,14 +115,7 @@ std::string level_text(const reports::EventTrend& trend, reports::Figure figure,
 Result<std::vector<Finding>> look_at_trends(Store& store, const Rule& rule, std::uint64_t now_ns) {
     Filter filter;
     if (!rule.event.empty()) filter.event = rule.event;
-    TRY_ASSIGN(const reports::TrendSpan span, reports::trend_span(filter, now_ns));
-    std::vector<reports::EventTrend> trends;
-    TRY(store.everything().activity().visit(reports::activity_question(std::move(filter), span),
-                                            [&](EventActivity&& activity) {
-                                                trends.push_back(reports::trend_of(activity, span));
-                                                return success();
-                                            }));
-    reports::judge_trends(trends);
+    TRY_ASSIGN(const auto trends, read_trends(store, std::move(filter), now_ns));
     return judge_worsening(trends, now_ns);
 }
 
@@ -153,15 +145,55 @@ Result<std::vector<Finding>> look_everywhere(Store& store, const Rule& rule, std
         }
         case Condition::RunsLost: return look_at_losses(store, rule, now_ns);
         case Condition::GotWorse: return look_at_trends(store, rule, now_ns);
+        case Condition::WeeklyDigest: return look_at_week(store, rule, since_ns, now_ns);
     }
     return std::vector<Finding>();
 }
 
 }  // namespace
 
+std::string utc_minute(std::uint64_t realtime_ns) {
+    std::string text = format_utc(realtime_ns).substr(0, 16);
+    text[10] = ' ';
+    return text;
+}
+
+std::string event_path(const std::string& event) { return "/event/" + escaped(event) + "?span=24h"; }
+
+std::string cause_path(std::uint64_t cause) { return "/cause/" + std::to_string(cause); }
+
+std::string extent_text(std::uint64_t delays, std::uint64_t hosts) {
+    return fmt::format("{} delay{} on {} host{}", delays, delays == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+}
+
+std::string worsening_title(const reports::EventTrend& trend) {
+    constexpr std::array names{"p50", "p99", "delays"};  // by reports::Figure
+    const reports::Step& step = trend.lasting->step;
+    const std::string build = trend.lasting->build.empty() ? "" : ", with build " + trend.lasting->build;
+    return fmt::format("{} got worse at {} UTC{}: {} {}, before {}.", trend.event, utc_minute(step.from_ns), build,
+                       names.at(static_cast<std::size_t>(step.figure)), level_text(trend, step.figure, step.after),
+                       level_text(trend, step.figure, step.before));
+}
+
+Result<std::vector<reports::EventTrend>> read_trends(Store& store, Filter filter, std::uint64_t now_ns) {
+    TRY_ASSIGN(const reports::TrendSpan span, reports::trend_span(filter, now_ns));
+    std::vector<reports::EventTrend> trends;
+    TRY(store.everything().activity().visit(reports::activity_question(std::move(filter), span),
+                                            [&](EventActivity&& activity) {
+                                                trends.push_back(reports::trend_of(activity, span));
+                                                return success();
+                                            }));
+    reports::judge_trends(trends);
+    return trends;
+}
+
 std::string Facts::text() const {
-    return json::serialize(
-        json::object{{"title", title}, {"event", event}, {"host", host}, {"cause", cause}, {"path", path}});
+    json::object object{{"title", title}, {"event", event}, {"host", host}, {"cause", cause}, {"path", path}};
+    json::array list;
+    for (const FactLine& line : lines)
+        list.push_back({{"title", line.title}, {"event", line.event}, {"cause", line.cause}, {"path", line.path}});
+    if (!list.empty()) object["lines"] = std::move(list);
+    return json::serialize(object);
 }
 
 Facts Facts::parse(const std::string& text) {
@@ -169,8 +201,17 @@ Facts Facts::parse(const std::string& text) {
     const json::value value = json::parse(text, error);
     if (error || !value.is_object()) return {};
     const json::object& object = value.get_object();
-    return {text_member(object, "title"), text_member(object, "event"), text_member(object, "host"),
-            text_member(object, "cause"), text_member(object, "path")};
+    Facts facts{text_member(object, "title"), text_member(object, "event"), text_member(object, "host"),
+                text_member(object, "cause"), text_member(object, "path"),  {}};
+    const json::value* lines = object.if_contains("lines");
+    if (lines == nullptr || !lines->is_array()) return facts;
+    for (const json::value& entry : lines->get_array()) {
+        if (!entry.is_object()) continue;
+        const json::object& line = entry.get_object();
+        facts.lines.push_back({text_member(line, "title"), text_member(line, "event"), text_member(line, "cause"),
+                               text_member(line, "path")});
+    }
+    return facts;
 }
 
 void Stretch::add(const EventActivity& activity) {
@@ -228,18 +269,12 @@ std::vector<Finding> judge_causes(const Rule& rule, const std::vector<CauseRecor
 }
 
 std::vector<Finding> judge_worsening(const std::vector<reports::EventTrend>& trends, std::uint64_t now_ns) {
-    constexpr std::array names{"p50", "p99", "delays"};  // by reports::Figure
     std::vector<Finding> found;
     for (const reports::EventTrend& trend : trends) {
         if (trend.verdict != reports::Verdict::Worse || !trend.lasting) continue;
-        const reports::Step& step = trend.lasting->step;
-        if (step.from_ns + news_lasts_ns < now_ns) continue;
-        const std::string build = trend.lasting->build.empty() ? "" : ", with build " + trend.lasting->build;
+        if (trend.lasting->step.from_ns + news_lasts_ns < now_ns) continue;
         Facts facts;
-        facts.title =
-            fmt::format("{} got worse at {} UTC{}: {} {}, before {}.", trend.event,
-                        format_utc(step.from_ns).substr(0, 16), build, names.at(static_cast<std::size_t>(step.figure)),
-                        level_text(trend, step.figure, step.after), level_text(trend, step.figure, step.before));
+        facts.title = worsening_title(trend);
         facts.event = trend.event;
         facts.path = event_path(trend.event);
         found.push_back(finding_of("worse " + trend.event, std::move(facts)));
@@ -255,7 +290,7 @@ std::vector<Finding> judge_silence(const Rule& rule, const std::vector<HostSign>
         if (silent_ns < rule.silent_ns) continue;
         Facts facts;
         facts.title = fmt::format("No data from host {} for {}; the last came at {} UTC.", sign.host,
-                                  silence_text(silent_ns), format_utc(sign.last_realtime_ns).substr(0, 16));
+                                  silence_text(silent_ns), utc_minute(sign.last_realtime_ns));
         facts.host = sign.host;
         facts.path = host_path(sign.host);
         found.push_back(finding_of("host " + sign.host, std::move(facts)));

@@ -62,7 +62,7 @@ json::object message_json(const Message& message) {
 
 std::string line_of(const ReportedFinding& finding) {
     if (finding.ended_realtime_ns == 0) return finding.title;
-    return "Over since " + format_utc(finding.ended_realtime_ns).substr(0, 16) + " UTC: " + finding.title;
+    return "Over since " + utc_minute(finding.ended_realtime_ns) + " UTC: " + finding.title;
 }
 
 // Escapes what Slack reads as markup.
@@ -91,6 +91,7 @@ std::string alert_name(const Message& message) {
         case Condition::HostSilent: return "LagtrapHostSilent";
         case Condition::RunsLost: return "LagtrapRunsLost";
         case Condition::GotWorse: return "LagtrapGotWorse";
+        case Condition::WeeklyDigest: return "LagtrapWeeklyDigest";
     }
     return "Lagtrap";
 }
@@ -137,7 +138,7 @@ std::string mail_body(const Message& message) {
 std::string Message::headline() const {
     const std::uint64_t count = findings.size() + left_out;
     if (count == 0) return fmt::format("The rule {} found nothing.", rule);
-    if (count == 1) return line_of(findings.front());
+    if (count == 1 || condition == Condition::WeeklyDigest) return line_of(findings.front());
     return fmt::format("{} findings of the rule {}; the first: {}", count, rule, line_of(findings.front()));
 }
 
@@ -154,8 +155,9 @@ Result<Message> Message::parse(const std::string& text) {
     Message message;
     message.rule = text_of(rule->get_object(), "name");
     message.rule_id = time_of(rule->get_object(), "id");
-    for (const Condition condition : {Condition::NewCause, Condition::CauseCameBack, Condition::P99,
-                                      Condition::DelayShare, Condition::HostSilent, Condition::RunsLost})
+    for (const Condition condition :
+         {Condition::NewCause, Condition::CauseCameBack, Condition::P99, Condition::DelayShare, Condition::HostSilent,
+          Condition::RunsLost, Condition::GotWorse, Condition::WeeklyDigest})
         if (name_of(condition) == text_of(*object, "condition")) message.condition = condition;
     const json::value* test = object->if_contains("test");
     message.test = test != nullptr && test->is_bool() && test->get_bool();
@@ -177,9 +179,12 @@ Message message_of(const StoredRule& stored, const Rule& rule, const std::vector
     Message message{stored.name, stored.id, rule.condition, false, at_realtime_ns, {}, left_out};
     for (const KeptFinding& kept : news) {
         const Facts facts = Facts::parse(kept.finding.facts);
+        const auto link = [&](const std::string& path) { return public_url.empty() ? "" : public_url + path; };
         message.findings.push_back({kept.finding.subject, facts.title, facts.event, facts.host, facts.cause,
-                                    public_url.empty() ? "" : public_url + facts.path, kept.found_realtime_ns,
-                                    kept.ended_realtime_ns});
+                                    link(facts.path), kept.found_realtime_ns, kept.ended_realtime_ns});
+        for (const FactLine& line : facts.lines)
+            message.findings.push_back({kept.finding.subject, line.title, line.event, "", line.cause, link(line.path),
+                                        kept.found_realtime_ns, kept.ended_realtime_ns});
     }
     return message;
 }

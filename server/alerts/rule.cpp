@@ -14,8 +14,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 7> condition_names{"new_cause",   "cause_came_back", "p99",      "delay_share",
-                                                          "host_silent", "runs_lost",       "got_worse"};
+constexpr std::array<std::string_view, 8> condition_names{
+    "new_cause", "cause_came_back", "p99", "delay_share", "host_silent", "runs_lost", "got_worse", "weekly_digest"};
 constexpr std::array<std::string_view, 4> way_names{"webhook", "email", "slack", "alertmanager"};
 
 constexpr std::uint64_t minute_ns = 60ULL * 1'000'000'000ULL;
@@ -31,7 +31,7 @@ struct Member {
     std::string_view goes_with;
 };
 constexpr std::array members{
-    Member{"event", "new_cause cause_came_back p99 delay_share got_worse"},
+    Member{"event", "new_cause cause_came_back p99 delay_share got_worse weekly_digest"},
     Member{"host", "host_silent runs_lost"},
     Member{"over_ns", "p99"},
     Member{"over_share", "delay_share"},
@@ -234,6 +234,16 @@ Status take_quiet(const json::object& object, Rule& rule) {
     return success();
 }
 
+// A digest is one message for people.
+Status check_digest(const Rule& rule) {
+    if (rule.condition != Condition::WeeklyDigest) return success();
+    if (rule.way == Way::Alertmanager)
+        return make_error(ErrorKind::Invalid, "weekly_digest goes to webhook, email or slack, not to alertmanager");
+    if (rule.report_ends || rule.repeat_ns > 0)
+        return make_error(ErrorKind::Invalid, "weekly_digest has neither \"tell_ends\" nor \"repeat_ns\"");
+    return success();
+}
+
 json::value text_or_nothing(const std::string& text) {
     if (text.empty()) return nullptr;
     return json::string(text);
@@ -280,6 +290,7 @@ Result<Rule> read_rule(const json::object& object) {
     }
     if (member_of(object, "repeat_ns") != nullptr)
         TRY(take_integer(object, "repeat_ns", minute_ns, 365 * day_ns, rule.repeat_ns));
+    TRY(check_digest(rule));
     return rule;
 }
 

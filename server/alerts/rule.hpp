@@ -12,7 +12,7 @@
 
 namespace lagtrap::server {
 
-enum class Condition { NewCause, CauseCameBack, P99, DelayShare, HostSilent, RunsLost, GotWorse };
+enum class Condition { NewCause, CauseCameBack, P99, DelayShare, HostSilent, RunsLost, GotWorse, WeeklyDigest };
 enum class Way { Webhook, Email, Slack, Alertmanager };
 
 // Minutes of the day in a time zone; may span midnight.
@@ -27,7 +27,7 @@ struct QuietHours {
 
 struct Rule {
     Condition condition = Condition::NewCause;
-    std::string event;  // for causes, p99, shares and regressions; empty: every event
+    std::string event;  // for causes, p99, shares, regressions and digests; empty: every event
     std::string host;   // for silence and losses; empty: every host
     // For P99 (over_ns) or DelayShare (over_share): either an absolute limit, or `factor`, a limit
     // relative to the same hours a week earlier.

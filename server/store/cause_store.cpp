@@ -159,6 +159,44 @@ Result<std::vector<CauseTotal>> CauseStore::cause_totals(std::uint32_t limit) co
     return totals;
 }
 
+Result<std::vector<CauseCost>> CauseStore::costs(const std::optional<std::string>& event, std::uint64_t from_ns,
+                                                 std::uint64_t to_ns, std::uint32_t limit) const {
+    std::vector<CauseCost> costs;
+    Filter filter;
+    filter.event = event;
+    const Status looked = session_->read_filtered(
+        filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+            costs.clear();
+            Where where;
+            where.add("d.begin_ns >= ?", std::min<std::uint64_t>(from_ns, INT64_MAX));
+            where.add("d.begin_ns < ?", std::min<std::uint64_t>(to_ns, INT64_MAX));
+            if (numbered.event) where.add("c.event = ?", *numbered.event);
+            if (numbered.sight) where.add("c.event IN (" + id_list(numbered.sight->events) + ")");
+            // A delay counts once, even if several parts have it.
+            TRY_ASSIGN(const auto rows,
+                       connection.query("SELECT r.id, r.event, r.title, count(*), CAST(sum(t.excess) AS BIGINT)"
+                                        " FROM (SELECT c.root AS root, max(d.excess_ns) AS excess FROM cause_delay d"
+                                        " JOIN cause c ON c.id = d.cause" +
+                                            where.sql() +
+                                            " GROUP BY c.root, d.bundle, d.number) t JOIN cause r ON r.id = t.root"
+                                            " GROUP BY r.id, r.event, r.title ORDER BY 5 DESC, r.id LIMIT " +
+                                            std::to_string(limit),
+                                        where.values()));
+            for (;;) {
+                TRY_ASSIGN(const bool more, rows->next());
+                if (!more) return success();
+                CauseCost& cost = costs.emplace_back();
+                cost.cause = rows->natural(0);
+                cost.title = rows->text(2);
+                cost.delays = rows->natural(3);
+                cost.excess_ns = rows->natural(4);
+                TRY_ASSIGN(cost.event, session_->labels().text_of(connection, rows->small(1)));
+            }
+        });
+    if (!looked) return looked.error();
+    return costs;
+}
+
 Status CauseStore::read_sightings(Connection& connection, CauseLife& life, const NumberedSight* sight) const {
     // A delay counts once, even if several parts have it.
     TRY_ASSIGN(const auto rows,

@@ -83,6 +83,14 @@ struct CauseTotal {
     std::uint64_t causes = 0;
 };
 
+// What a cause with its parts cost in a time.
+struct CauseCost {
+    std::uint64_t cause = 0;
+    std::string event, title;
+    std::uint64_t delays = 0;     // recorded ones
+    std::uint64_t excess_ns = 0;  // their extra time
+};
+
 // Shows only what is visible. The rules of Store apply.
 class CauseStore {
   public:
@@ -97,6 +105,10 @@ class CauseStore {
                                                           std::uint32_t limit) const;
     // By event, of events that are visible completely; at most `limit`.
     [[nodiscard]] Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) const;
+    // Of delays that began in a time, of one event or of all; highest extra time first, at most `limit`.
+    // Only of events that are visible completely.
+    [[nodiscard]] Result<std::vector<CauseCost>> costs(const std::optional<std::string>& event, std::uint64_t from_ns,
+                                                       std::uint64_t to_ns, std::uint32_t limit) const;
     [[nodiscard]] Result<std::optional<CauseLife>> find_cause(std::uint64_t id) const;
     // False if there is no such cause. ErrorKind::Invalid for a root that does not exist or is of
     // another event.

@@ -129,7 +129,7 @@ export interface MachineAnswer {
   left_out: { cpus: number; threads: number; wakes: number; samples: number; stacks: number; runs: number };
 }
 
-export type RuleCondition = "got_worse" | "new_cause" | "cause_came_back" | "p99" | "delay_share" | "host_silent" | "runs_lost";
+export type RuleCondition = "got_worse" | "new_cause" | "cause_came_back" | "p99" | "delay_share" | "host_silent" | "runs_lost" | "weekly_digest";
 export type RuleWay = "webhook" | "email" | "slack" | "alertmanager";
 export interface RuleMessage {
   id: string;

@@ -80,6 +80,30 @@ TEST_F(CausesContract, CountsSearchedDelaysAndThoseOfEachCause) {
     EXPECT_EQ(groups.groups[0].runs.delays, 4U);
 }
 
+TEST_F(CausesContract, CostsAreTheExtraTimeOfATime) {
+    const auto before = add_bundle(1, "v1", monday), after = add_bundle(2, "v2", monday + day, "beta");
+    std::vector<CauseSighting> delays = before;
+    delays.push_back(after[0]);
+    const auto news = note({sighted("a", delays), sighted("b", {after[0], after[1]})});
+    const auto costs = must(everything().causes().costs({}, monday, monday + day, 10));
+    ASSERT_THAT(costs, SizeIs(1));
+    EXPECT_EQ(costs[0].cause, news[0].id);
+    EXPECT_EQ(costs[0].event, "open");
+    EXPECT_EQ(costs[0].title, "a waits");
+    EXPECT_EQ(costs[0].delays, 4U);
+    EXPECT_EQ(costs[0].excess_ns, 160 * ms);
+    EXPECT_EQ(must(everything().causes().costs("open", 0, UINT64_MAX, 10)).at(1).excess_ns, 80 * ms);
+    EXPECT_THAT(must(everything().causes().costs({}, 0, UINT64_MAX, 1)), SizeIs(1));
+    EXPECT_THAT(must(everything().causes().costs("close", 0, UINT64_MAX, 10)), IsEmpty());
+    // A part counts as its root, and a delay of both once.
+    CauseChange part;
+    part.root = news[0].id;
+    change(news[1].id, part);
+    const auto merged = must(everything().causes().costs({}, 0, UINT64_MAX, 10));
+    ASSERT_THAT(merged, SizeIs(1));
+    EXPECT_EQ(merged[0].delays, 6U);
+}
+
 TEST_F(CausesContract, IsNewOnceAndCountsEachDelayOnce) {
     auto delays = add_bundle(1, "v1", monday);
     const auto news = note({sighted("a", delays)});

@@ -16,6 +16,7 @@ const conditions: [RuleCondition, string][] = [
   ["delay_share", "Too many runs are delays"],
   ["host_silent", "A host stops sending"],
   ["runs_lost", "Runs are lost on a host"],
+  ["weekly_digest", "Weekly digest, every Monday"],
 ];
 const longest_rule_name = 64;
 const addresses: Record<RuleWay, [label: string, placeholder: string]> = {
@@ -67,6 +68,7 @@ function ruleOf(fields: Fields, enabled: boolean, tell_ends: boolean): NewRule {
   if (way !== "slack" && fields.secret !== "") rule.secret = fields.secret;
   if (way === "alertmanager") return rule;
   if (fields.quiet_from !== "" || fields.quiet_to !== "") Object.assign(rule, { quiet_from: fields.quiet_from, quiet_to: fields.quiet_to, quiet_zone: fields.quiet_zone.trim() });
+  if (condition === "weekly_digest") return rule;
   if (fields.repeat_hours !== "") rule.repeat_ns = Math.round(Number(fields.repeat_hours) * 3600e9);
   return { ...rule, tell_ends };
 }
@@ -119,6 +121,7 @@ export function RuleForm({ rule, filled, button, onSend }: { rule?: Rule; filled
   const way = fields.way as RuleWay;
   const measured = fields.condition === "p99" || fields.condition === "delay_share";
   const of_host = fields.condition === "host_silent" || fields.condition === "runs_lost";
+  const digest = fields.condition === "weekly_digest";
   const number = (name: keyof Fields, label: string, min: number, step: string) => (
     <label class="field"><span>{label}</span><input name={name} type="number" required min={min} step={step} value={fields[name]} onInput={change(name)} /></label>
   );
@@ -147,7 +150,7 @@ export function RuleForm({ rule, filled, button, onSend }: { rule?: Rule; filled
       </Group>
       <Group title="Notify">
         <label class="field"><span>Send by</span>
-          <select name="way" value={way} onChange={change("way")}>{Object.entries(way_names).map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
+          <select name="way" value={way} onChange={change("way")}>{Object.entries(way_names).filter(([value]) => !(digest && value === "alertmanager")).map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
         </label>
         <label class="field grow"><span>{addresses[way][0]}</span><input name="address" required maxLength={500} autocomplete="off" placeholder={addresses[way][1]} value={fields.address} onInput={change("address")} /></label>
         {way === "email" && <label class="field"><span>From</span><input name="from" type="email" required value={fields.from} onInput={change("from")} /></label>}
@@ -162,8 +165,8 @@ export function RuleForm({ rule, filled, button, onSend }: { rule?: Rule; filled
             <label class="field"><span>Quiet to</span><input name="quiet_to" type="time" value={fields.quiet_to} onInput={change("quiet_to")} /></label>
             <label class="field"><span>Time zone</span><input name="quiet_zone" required maxLength={64} list="zones" autocomplete="off" value={fields.quiet_zone} onInput={change("quiet_zone")} /></label>
             <datalist id="zones">{zones.map((zone) => <option key={zone} value={zone} />)}</datalist>
-            <label class="field"><span>Repeat after (hours; empty: never)</span><input name="repeat_hours" type="number" min={0.02} step="any" value={fields.repeat_hours} onInput={change("repeat_hours")} /></label>
-            <label class="check"><input type="checkbox" name="tell_ends" checked={ends} onChange={(event) => setEnds(event.currentTarget.checked)} /> Also notify when resolved</label>
+            {!digest && <label class="field"><span>Repeat after (hours; empty: never)</span><input name="repeat_hours" type="number" min={0.02} step="any" value={fields.repeat_hours} onInput={change("repeat_hours")} /></label>}
+            {!digest && <label class="check"><input type="checkbox" name="tell_ends" checked={ends} onChange={(event) => setEnds(event.currentTarget.checked)} /> Also notify when resolved</label>}
           </>
         )}
         <label class="check"><input type="checkbox" name="enabled" checked={enabled} onChange={(event) => setEnabled(event.currentTarget.checked)} /> Enabled</label>

@@ -19,6 +19,7 @@ export function conditionText(rule: Rule): string {
   const hours = plural(rule.hours ?? 2, "hour");
   switch (rule.condition) {
     case "got_worse": return `${event} got worse`;
+    case "weekly_digest": return `every Monday: what happened to ${event}`;
     case "new_cause": return `a new cause of delays of ${event}`;
     case "cause_came_back": return `a resolved cause of delays of ${event} came back`;
     case "p99": return `p99 of ${event} over ${hours} above ${rule.over_ns != null ? formatDuration(rule.over_ns) : `${rule.factor} times that of the week before`}`;
