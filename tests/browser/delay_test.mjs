@@ -251,6 +251,7 @@ test("a delay says of what program and machine it is, and who had the CPUs", asy
   const text = await around.innerText();
   for (const value of [delay.surroundings.machine.kernel, delay.surroundings.command_line, delay.surroundings.program]) assert.ok(text.includes(value), `${value} in ${text}`);
   const uses = delay.surroundings.cpu_use.processes;
+  await page.getByText("CPU use of all processes during the delay").click();
   for (const one of uses) await page.getByTestId("cpu-use").getByRole("row", { name: `${one.process} ${one.pid}` }).first().waitFor();
   for (const holder of delay.surroundings.cpu_holders) await page.getByTestId("cpu-holders").getByText(holder.process, { exact: true }).first().waitFor();
   await keep(page, "surroundings", { fullPage: true });
@@ -368,4 +369,15 @@ test("a long unit above the details stays whole", async () => {
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
     await done();
   }
+});
+
+test("the delay stands beside normal runs, part by part and stage by stage", async () => {
+  const { page, go, done } = await openPage();
+  await go(delayPath(world.delay));
+  await page.locator(".figures").getByText(/threshold 50 ms, normally \d/).waitFor();
+  const stages = page.getByRole("region", { name: "Stages" });
+  await stages.getByRole("columnheader", { name: "Normally" }).waitFor();
+  assert.match(await stages.getByRole("row", { name: /^execute/ }).innerText(), /79 ms\s+\d+(\.\d+)? ms/);
+  assert.match(await page.getByRole("region", { name: "Where the time went" }).innerText(), /blocked: lock \(futex\) 63 ms 77\.8 %, normally \d/);
+  await done();
 });

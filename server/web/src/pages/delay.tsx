@@ -7,6 +7,7 @@ import { formatBytes, formatCount, formatDuration, formatShare, shortId } from "
 import { useGet, useMore } from "../load";
 import { HandOver } from "../hand_over";
 import { Empty, Failure, Figure, Ready, Section, Swatch, Time, Title, Scroll } from "../parts";
+import { type NormalRuns, useNormalRuns } from "../normal_runs";
 import { openInPerfetto, viewer, viewer_name } from "../perfetto";
 import type { Place } from "../router";
 import type { BundleDelays, Delay, DelayList, Formats, Quality } from "../types";
@@ -85,6 +86,7 @@ function NoDelay({ digest, any }: { digest: string; any: boolean }) {
 
 function OneDelay({ digest, data, delay, place }: { digest: string; data: BundleDelays; delay: Delay; place: Place }) {
   const [said, setSaid] = useState("");
+  const normal = useNormalRuns(delay.event);
   const perfetto = async () => {
     try {
       await openInPerfetto(digest, delay, setSaid);
@@ -106,7 +108,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       </div>
       <p class="said" role="status">{said}</p>
       <dl class="figures">
-        <Figure label="Duration" value={formatDuration(delay.duration_ns)} tone="bad" note={`threshold ${formatDuration(delay.threshold_ns)}`} />
+        <Figure label="Duration" value={formatDuration(delay.duration_ns)} tone="bad" note={`threshold ${formatDuration(delay.threshold_ns)}${normal ? `, normally ${formatDuration(normal.duration_ns)}` : ""}`} />
         <Figure label="Process" value={delay.process} note={`pid ${delay.pid}`} />
         {delay.unit !== "" && <Figure label="Unit" value={delay.unit} />}
         <Figure label="Thread" value={delay.thread} note={`tid ${delay.tid}`} />
@@ -116,8 +118,8 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       <p>Started <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open the run</a>}</p>
       {delay.cause && delay.cause.sentences.length > 0 && <Cause sentences={delay.cause.sentences} />}
       <div class="columns">
-        <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
-        {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
+        <Section title="Where the time went"><TimeSplit delay={delay} normal={normal} /></Section>
+        {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} normal={normal} /></Section>}
       </div>
       <Profile digest={digest} delay={delay} place={place} />
       <TimelineView digest={digest} delay={delay} />
@@ -159,12 +161,13 @@ function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; pl
 }
 
 // The parts add up to the delay; unknown time is one of them.
-function TimeSplit({ delay }: { delay: Delay }) {
+function TimeSplit({ delay, normal }: { delay: Delay; normal: NormalRuns | null }) {
   const named = delay.blocked.reduce((sum, entry) => sum + entry.ns, 0);
-  const parts: { text: string; ns: number; colour: string }[] = [
-    { text: "on CPU", ns: delay.on_cpu_ns, colour: state_colours["on CPU"] },
-    { text: "runnable, waiting for a CPU", ns: delay.runnable_ns, colour: state_colours.runnable },
-    ...delay.blocked.map((entry) => ({ text: `blocked: ${entry.reason || "reason unknown"}`, ns: entry.ns, colour: colourOfReason(entry.reason) })),
+  // `as` is the name of the part in normal runs.
+  const parts: { text: string; as?: string; ns: number; colour: string }[] = [
+    { text: "on CPU", as: "on CPU", ns: delay.on_cpu_ns, colour: state_colours["on CPU"] },
+    { text: "runnable, waiting for a CPU", as: "waiting for a CPU", ns: delay.runnable_ns, colour: state_colours.runnable },
+    ...delay.blocked.map((entry) => ({ text: `blocked: ${entry.reason || "reason unknown"}`, as: entry.reason, ns: entry.ns, colour: colourOfReason(entry.reason) })),
     { text: "blocked: other", ns: Math.max(0, delay.blocked_ns - named), colour: state_colours.blocked },
     { text: "handed over between threads (which one had it is unknown)", ns: delay.handed_over_ns, colour: state_colours["handed over"] },
     { text: "unknown", ns: delay.unknown_ns, colour: state_colours.unknown },
@@ -176,7 +179,7 @@ function TimeSplit({ delay }: { delay: Delay }) {
       </div>
       <ul class="split">
         {parts.map((part) => (
-          <li key={part.text}><Swatch colour={part.colour} /> {part.text} <strong>{formatDuration(part.ns)}</strong> <span class="muted">{formatShare(Math.min(1, part.ns / Math.max(1, delay.duration_ns)))}</span></li>
+          <li key={part.text}><Swatch colour={part.colour} /> {part.text} <strong>{formatDuration(part.ns)}</strong> <span class="muted">{formatShare(Math.min(1, part.ns / Math.max(1, delay.duration_ns)))}{normal && part.as !== undefined && normal.parts.size > 0 && `, normally ${formatDuration(normal.parts.get(part.as) ?? 0)}`}</span></li>
         ))}
       </ul>
     </>

@@ -7,15 +7,16 @@ import { stageColours } from "../charts/run_order";
 import { byTime, timeColours } from "../charts/run_times";
 import { other_stages_colour } from "../colours";
 import { eventAddress } from "../filters";
-import { formatDuration, formatShare, shortId } from "../format";
+import { formatCount, formatDuration, formatShare, shortId } from "../format";
 import { useGet } from "../load";
+import { type NormalRuns, useNormalRuns } from "../normal_runs";
 import { Help } from "../help";
-import { Failure, Figure, Ready, Section, StackList, Swatch, Time, Title } from "../parts";
+import { Failure, Figure, Ready, Scroll, Section, StackList, Swatch, Time, Title } from "../parts";
 import { zoneName } from "../zone";
 import type { Run, RunDetail, Session } from "../types";
 
 // The stages in order, as wide as their durations.
-export function StageLine({ stages, unwatched, whole_ns, runs }: { stages: Run["stages"]; unwatched: boolean; whole_ns: number; runs: Run[] }) {
+export function StageLine({ stages, unwatched, whole_ns, runs, normal }: { stages: Run["stages"]; unwatched: boolean; whole_ns: number; runs: Run[]; normal: NormalRuns | null }) {
   const colours = useMemo(() => stageColours(runs), [runs]);
   const colourOf = (name: string) => (colours.find((entry) => entry.name === name) ?? colours[colours.length - 1])?.colour ?? other_stages_colour;
   if (unwatched) return <p class="muted" data-testid="without-stages">The stages of this run were not recorded because they exceeded the overhead budget; see <code>lagtrap status</code> on the machine.</p>;
@@ -30,25 +31,32 @@ export function StageLine({ stages, unwatched, whole_ns, runs }: { stages: Run["
           />
         ))}
       </div>
-      <table class="list compact stage-table">
-        <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Start</th><th scope="col" class="number">Duration</th><th scope="col" class="number">Share</th></tr></thead>
-        <tbody>
-          {stages.map((stage, index) => (
-            <tr key={index}>
-              <th scope="row"><Swatch colour={colourOf(stage.name)} /> {stage.name}</th>
-              <td class="number">{formatDuration(stage.at_ns)}</td>
-              <td class="number">{formatDuration(stage.duration_ns)}</td>
-              <td class="number">{whole_ns > 0 ? formatShare(Math.min(1, stage.duration_ns / whole_ns)) : ""}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Scroll label="Stages of the run">
+        <table class="list compact stage-table">
+          <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Start</th><th scope="col" class="number">Duration</th>{normal && <NormalHeader normal={normal} />}<th scope="col" class="number">Share</th></tr></thead>
+          <tbody>
+            {stages.map((stage, index) => (
+              <tr key={index}>
+                <th scope="row"><Swatch colour={colourOf(stage.name)} /> {stage.name}</th>
+                <td class="number">{formatDuration(stage.at_ns)}</td>
+                <td class="number">{formatDuration(stage.duration_ns)}</td>
+                {normal && <td class="number">{normal.stages.has(stage.name) ? formatDuration(normal.stages.get(stage.name) ?? 0) : "–"}</td>}
+                <td class="number">{whole_ns > 0 ? formatShare(Math.min(1, stage.duration_ns / whole_ns)) : ""}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
     </>
   );
 }
 
+function NormalHeader({ normal }: { normal: NormalRuns }) {
+  return <th scope="col" class="number" title={`Median of ${formatCount(normal.runs)} runs on time`}>Normally</th>;
+}
+
 // The parts of the run's time, as wide as their durations, in no order of time.
-function TimeLine({ run }: { run: Run }) {
+function TimeLine({ run, normal }: { run: Run; normal: NormalRuns | null }) {
   if (!run.times) return <p class="muted">No timing breakdown for this run.</p>;
   const { stages } = byTime(run);
   const colours = timeColours([{ ...run, stages }]);
@@ -58,18 +66,21 @@ function TimeLine({ run }: { run: Run }) {
       <div class="stage-line" aria-hidden="true">
         {stages.map((part) => <span key={part.name} title={`${part.name}: ${formatDuration(part.duration_ns)}`} style={{ flexGrow: part.duration_ns, backgroundColor: colourOf(part.name) }} />)}
       </div>
-      <table class="list compact stage-table" data-testid="run-times">
-        <thead><tr><th scope="col">Part</th><th scope="col" class="number">Duration</th><th scope="col" class="number">Share</th></tr></thead>
-        <tbody>
-          {stages.map((part) => (
-            <tr key={part.name}>
-              <th scope="row"><Swatch colour={colourOf(part.name)} /> {part.name}</th>
-              <td class="number">{formatDuration(part.duration_ns)}</td>
-              <td class="number">{formatShare(Math.min(1, part.duration_ns / Math.max(1, run.duration_ns)))}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Scroll label="Where the time of the run went">
+        <table class="list compact stage-table" data-testid="run-times">
+          <thead><tr><th scope="col">Part</th><th scope="col" class="number">Duration</th>{normal && <NormalHeader normal={normal} />}<th scope="col" class="number">Share</th></tr></thead>
+          <tbody>
+            {stages.map((part) => (
+              <tr key={part.name}>
+                <th scope="row"><Swatch colour={colourOf(part.name)} /> {part.name}</th>
+                <td class="number">{formatDuration(part.duration_ns)}</td>
+                {normal && <td class="number">{normal.parts.size > 0 ? formatDuration(normal.parts.get(part.name) ?? 0) : "–"}</td>}
+                <td class="number">{formatShare(Math.min(1, part.duration_ns / Math.max(1, run.duration_ns)))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
     </>
   );
 }
@@ -113,6 +124,16 @@ function DirtyBox({ run, session, onChanged }: { run: Run; session: Session; onC
   );
 }
 
+function Parts({ run }: { run: Run }) {
+  const normal = useNormalRuns(run.event);
+  return (
+    <div class="columns">
+      <Section title="Stages"><StageLine stages={run.stages} unwatched={run.without_stages} whole_ns={run.duration_ns} runs={[run]} normal={normal} /></Section>
+      <Section title="Where the time went"><TimeLine run={run} normal={normal} /></Section>
+    </div>
+  );
+}
+
 export function RunPage({ id, session }: { id: string; session: Session }) {
   const loaded = useGet<RunDetail>(`/api/v1/runs/${id}`);
   const builds = useBuildNames();
@@ -140,10 +161,7 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
                 <span class="muted">This run was not recorded.</span>
               )}
             </p>
-            <div class="columns">
-              <Section title="Stages"><StageLine stages={run.stages} unwatched={run.without_stages} whole_ns={run.duration_ns} runs={[run]} /></Section>
-              <Section title="Where the time went"><TimeLine run={run} /></Section>
-            </div>
+            <Parts run={run} />
             <Section title="Markers and call stacks">
               {run.markers.length === 0 ? <p class="muted">No markers stored.</p> : (
                 <div class="markers">

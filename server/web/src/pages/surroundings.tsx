@@ -72,7 +72,7 @@ function CpuUse({ use, pid }: { use: NonNullable<Surroundings["cpu_use"]>; pid: 
   if (use.known_ns === 0) return null;
   const share = (ns: number) => formatShare(Math.min(1, ns / use.known_ns));
   return (
-    <details class="sub" open>
+    <details class="sub">
       <summary>CPU use of all processes during the delay</summary>
       <Scroll label="CPU time of processes">
         <table class="list compact" data-testid="cpu-use">
