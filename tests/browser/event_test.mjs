@@ -1,7 +1,7 @@
 // The list of events, and the page of an event.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chosenNames, eventPath, keep, openPage, parameter, toggleNames, world } from "./support.mjs";
+import { checkAxe, chosenNames, eventPath, keep, openPage, parameter, toggleNames, world } from "./support.mjs";
 
 const bars = (page) => page.getByTestId("run-bars");
 const overlay = (page) => page.locator(".run-canvas canvas.overlay");
@@ -399,5 +399,17 @@ test("dark colours, and what is focused is visible", async () => {
   await keep(page, "event-dark", { fullPage: true });
   await page.getByRole("button", { name: "Colours: system" }).click();
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+  await done();
+});
+
+test("stages have percentiles, before and after a change and between any two points", async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.worse.event)}?span=7d`);
+  const stages = page.getByRole("region", { name: "Stages", exact: true });
+  assert.match(await stages.getByRole("row", { name: /^execute/ }).innerText(), /ms → .*ms/);
+  await stages.getByLabel("from").selectOption("parse");
+  await stages.getByLabel("to").selectOption("execute");
+  await stages.getByRole("row", { name: /^parse → execute/ }).waitFor();
+  await checkAxe(page);
   await done();
 });

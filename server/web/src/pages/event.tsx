@@ -17,6 +17,7 @@ import { Runs } from "./event_runs";
 import { SplitSection } from "./event_split";
 import { worseRuleAddress } from "./rule_form";
 import { TrendSection, TrendVerdict, useTrend } from "./event_trend";
+import { StagePercentiles } from "./stage_percentiles";
 import { TimeShiftSection } from "./time_shift";
 
 function Figures({ summary }: { summary: Summary }) {
@@ -97,6 +98,7 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
         }
       </Ready>
       {!none && <Runs event={event} filters={filters} place={place} session={session} />}
+      {!none && <StagePercentiles event={event} filters={filters} around={around} />}
       {!none && <TimeShiftSection event={event} filters={filters} />}
     </main>
   );
