@@ -1,7 +1,8 @@
 // The list of events, newest first.
+import { furthestAhead } from "../clock_ahead";
 import { FilterBar } from "../filter_bar";
 import { apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
-import { formatAge, formatCount, formatShare, plural } from "../format";
+import { formatAge, formatCount, formatDuration, formatShare, plural } from "../format";
 import { useFurther, useGet } from "../load";
 import { Empty, Failure, Ready, Time, Title } from "../parts";
 import type { Place } from "../router";
@@ -25,6 +26,7 @@ export function Events({ place, session }: { place: Place; session: Session }) {
           return (
             <>
               <Lost losses={list.lost} />
+              <Ahead events={rows} />
               <table class="list">
                 <thead>
                   <tr>
@@ -59,6 +61,17 @@ export function Events({ place, session }: { place: Place; session: Session }) {
         }}
       </Ready>
     </main>
+  );
+}
+
+function Ahead({ events }: { events: EventList["events"] }) {
+  const now_ms = Date.now();
+  const found = furthestAhead(events, now_ms);
+  if (found === null) return null;
+  return (
+    <div class="notice" data-testid="ahead">
+      <p><strong>Runs of {found.event} are dated {formatDuration(found.ahead_ns)} ahead of this browser's clock.</strong> Check the clock of their machines. <a href={eventAddress(found.event, { from: now_ms })}>Show these runs</a></p>
+    </div>
   );
 }
 
