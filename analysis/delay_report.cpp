@@ -258,11 +258,14 @@ QualityReport report_quality(const Recording& recording) {
     quality.partial = recording.system.partial;
     quality.truncated_by_size = counts.truncated_by_size;
     quality.shed = counts.shed;
-    const auto add_loss = [&](const char* what, std::uint64_t count) {
-        if (count > 0) quality.lost.push_back({what, count});
+    const auto add_loss = [&](const char* what, std::uint64_t count, std::uint64_t of = 0) {
+        if (count > 0) quality.lost.push_back({what, count, of});
     };
-    add_loss("samples", counts.samples_lost);
-    add_loss("context switches", std::max(counts.switches_lost, recording.switch_gaps));
+    const std::uint64_t switches_lost = std::max(counts.switches_lost, recording.switch_gaps);
+    std::uint64_t switches = switches_lost;
+    for (const auto& tenures : recording.cpus) switches += tenures.size();
+    add_loss("samples", counts.samples_lost, counts.samples_taken + counts.samples_lost);
+    add_loss("context switches", switches_lost, switches);
     add_loss("wakings", counts.wakings_lost);
     add_loss("stacks", counts.stacks_lost);
     add_loss("copies of stacks", counts.stack_copies_left_out);

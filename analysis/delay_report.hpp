@@ -106,6 +106,7 @@ struct MachineReport {
 struct LossCount {
     std::string what;
     std::uint64_t count = 0;
+    std::uint64_t of = 0;  // how many there were in all, as far as is known; 0 if that is unknown
 };
 
 // A reason for incomplete stacks, and the code it occurred in.

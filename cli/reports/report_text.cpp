@@ -8,6 +8,7 @@
 #include "analysis/wake_cause.hpp"
 #include "cli/console/ratio.hpp"
 #include "cli/console/text_layout.hpp"
+#include "cli/reports/loss_words.hpp"
 #include "cli/reports/report_before.hpp"
 #include "cli/reports/report_calls.hpp"
 #include "cli/reports/report_functions.hpp"
@@ -309,9 +310,7 @@ std::string names_rows(const analysis::QualityReport& quality) {
 std::string quality_part(const Recording& recording, const Paint& paint) {
     const auto quality = analysis::report_quality(recording);
     std::string losses;
-    for (const auto& loss : quality.lost) {
-        losses += (losses.empty() ? "" : ", ") + with_commas(loss.count) + " " + loss.what;
-    }
+    for (const auto& loss : quality.lost) losses += (losses.empty() ? "" : ", ") + loss_words(loss);
     std::string text = section_title(paint, "The recording", "session " + recording.system.session_id);
     text += "  " + counted(quality.samples, "sample", "samples") +
             "; lost: " + (losses.empty() ? "nothing" : paint(Colour::Yellow, losses)) + "\n";
