@@ -66,8 +66,8 @@ void add_control(CLI::App& app, Choice& choice) {
     trigger->add_option("event", choice.control.event, "An event in the settings")->required();
     trigger->add_flag("--wait", choice.control.wait,
                       "Wait for the bundle and print its session id, which other commands accept");
-    add("approve", "Start the recording that the daemon asks about", approve_recording);
-    add("decline", "Skip the recording that the daemon asks about", decline_recording);
+    add("approve", "Keep the recording that the daemon asks about", approve_recording);
+    add("decline", "Discard the recording that the daemon asks about", decline_recording);
 }
 
 void add_live(CLI::App& app, Choice& choice) {

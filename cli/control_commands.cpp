@@ -107,11 +107,11 @@ int trigger_recording(const ControlOptions& options, Console& console) {
 }
 
 int approve_recording(const ControlOptions& options, Console& console) {
-    return ask(options, {{"command", "approve"}}, "approved: recording starts", console);
+    return ask(options, {{"command", "approve"}}, "approved: the recording is kept", console);
 }
 
 int decline_recording(const ControlOptions& options, Console& console) {
-    return ask(options, {{"command", "decline"}}, "declined: not recorded", console);
+    return ask(options, {{"command", "decline"}}, "declined: the recording is discarded", console);
 }
 
 }  // namespace lagtrap::cli

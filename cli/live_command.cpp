@@ -150,8 +150,8 @@ class Live {
             case 't':
                 if (!state_.chosen().empty()) tell("trigger", "recording for " + state_.chosen());
                 break;
-            case 'a': tell("approve", "approved: recording starts"); break;
-            case 'd': tell("decline", "declined: not recorded"); break;
+            case 'a': tell("approve", "approved: the recording is kept"); break;
+            case 'd': tell("decline", "declined: the recording is discarded"); break;
             case 'e':
                 if (state_.chosen().empty()) break;
                 open_page([&](Console& console) {

@@ -169,7 +169,9 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     CaptureSurroundings& surroundings = *self;
     self->collector_ = std::make_unique<Collector>(
         self->context_, std::move(spool), surroundings,
-        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});
+        Collector::Options{self->options_.merge_program,
+                           std::filesystem::path(settings.control.socket).replace_extension("unanswered"),
+                           self->options_.inform, self->options_.warn});
     self->watch_overhead();
     self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
@@ -549,8 +551,11 @@ boost::json::object Service::answer(const boost::json::object& request) {
         add_watched_files(report, collector_->listener().watched_files());
         return report;
     }
-    if (command == "approve") return outcome(collector_->approve());
-    if (command == "decline") return outcome(collector_->decline());
+    if (command == "approve" || command == "decline") {
+        const auto session = text_in(request, "session");
+        if (!session) return refusal(session.error().message);
+        return outcome(command == "approve" ? collector_->approve(*session) : collector_->decline(*session));
+    }
     if (command == "trigger") {
         const auto* const event = request.if_contains("event");
         if (!event || !event->is_string()) return refusal("\"trigger\" needs an \"event\"");

@@ -194,7 +194,7 @@ constexpr std::array recording_attributes{
                   "Record context switches, wakeups and the stacks of blocked threads."}};
 
 constexpr std::array confirm_attributes{AttributeSpec{"wait", Duration, Optional, "10s", "", s, hour,
-                                                      "Without an answer, recording starts after this time."}};
+                                                      "Without an answer, the recording is kept after this time."}};
 
 constexpr std::array privacy_attributes{AttributeSpec{
     "command-lines", Choice, Optional, "masked", "masked|program|all", 0, 0,
@@ -385,7 +385,10 @@ constexpr ElementSpec budget_element{
 constexpr ElementSpec history_element{
     "history", "What to keep in memory from the time before a breach.", history_attributes, {}};
 constexpr ElementSpec confirm_element{
-    "confirm", "If present, a breach waits for `lagtrap approve` or `lagtrap decline`.", confirm_attributes, {}};
+    "confirm",
+    "If present, recordings wait in memory for `lagtrap approve` or `lagtrap decline`.",
+    confirm_attributes,
+    {}};
 constexpr ElementSpec privacy_element{
     "privacy", "What recordings contain of program arguments.", privacy_attributes, {}};
 constexpr ElementSpec spool_element{"spool", "Where to keep recordings and bundles.", spool_attributes, {}};

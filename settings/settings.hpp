@@ -208,7 +208,7 @@ struct History {
     bool times = true;                                     // whether each run's time is broken down
 };
 
-// lagtrapd announces a breach and waits this long for `lagtrap approve` or `decline`.
+// Recordings wait this long in memory for `lagtrap approve` or `decline`.
 struct Confirm {
     std::chrono::nanoseconds wait{10'000'000'000};
 };

@@ -81,7 +81,7 @@ std::string event_row(const LiveEvent& event, const NameColumn& names, const Pai
 std::string state_of(const object& answer, const std::string& problem, const Paint& paint) {
     if (!problem.empty()) return paint(Colour::Red, problem);
     if (const object& pending = part(answer, "pending"); !pending.empty())
-        return paint(Colour::Yellow, "asks whether to record " + text(pending, "event")) + ", " +
+        return paint(Colour::Yellow, "asks whether to keep a recording of " + text(pending, "event")) + ", " +
                seconds_text(pending, "seconds_left") + " left: a approve, d decline";
     if (const object& capture = part(answer, "capture"); !capture.empty())
         return paint(Colour::Yellow, text(answer, "state") + " " + text(capture, "event")) + ", " +

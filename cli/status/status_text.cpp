@@ -30,7 +30,7 @@ std::string state_line(const object& answer, const Paint& paint) {
                counted(number(arming, "of"), "event", "events") + (state == "waiting" ? "" : "; " + state);
     const object& pending = part(answer, "pending");
     if (!pending.empty()) {
-        return paint(Colour::Yellow, "asks") + " whether to record " + text(pending, "event") +
+        return paint(Colour::Yellow, "asks") + " whether to keep a recording of " + text(pending, "event") +
                ": \"lagtrap approve\" or \"lagtrap decline\"; " + seconds_text(pending, "seconds_left") + " left";
     }
     const object& capture = part(answer, "capture");

@@ -55,7 +55,10 @@ Collector::Collector(boost::asio::io_context& context, spool::Spool spool, Captu
       limits_timer_(context),
       merges_(context, spool_,
               {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
-               [this](const auto& capture) { return in_use(capture); }}) {}
+               [this](const auto& capture) { return in_use(capture); }}),
+      unanswered_({options_.unanswered_folder, spool_.captures(), [this](auto work) { merges_.add(std::move(work)); },
+                   [this](const auto& session) { (void)finish(session); }, options_.warn}),
+      answer_timer_(context) {}
 
 Collector::~Collector() = default;
 
@@ -146,6 +149,7 @@ void Collector::on_breach(const Breach& breach) {
     // The delay ended as its event was closed.
     if (events_without_captures_.contains(settings_.events[breach.run.event].name)) return become_ready();
     if (settings_.confirm) return ask(breach);
+    session_.id = random_uuid();
     start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
                   &breach);
 }
@@ -209,40 +213,66 @@ void Collector::keep_draining_early() {
     });
 }
 
+// The machine is recorded in memory meanwhile, so that what was asked about is in the recording.
 void Collector::ask(const Breach& breach) {
-    state_ = CollectorState::Confirming;
-    asked_about_ = breach;
-    current_event_ = settings_.events[breach.run.event].name;
-    state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
+    const std::string& event = settings_.events[breach.run.event].name;
+    const std::string who = words_of_beginner(breach.run);
+    if (!unanswered_.has_room())
+        return options_.inform(fmt::format(
+            "event {} exceeded its threshold in {}: not recorded, because {} recordings wait for an answer (lagtrap "
+            "approve, lagtrap decline)",
+            event, who, Unanswered::most));
+    const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
+    session_.id = random_uuid();
+    if (const Status asked = unanswered_.ask({session_.id, event, who, until}); !asked) {
+        options_.warn("cannot record in memory until there is an answer: " + asked.error().message);
+        return become_ready();
+    }
     options_.inform(
-        fmt::format("event {} exceeded its threshold in {}: recording starts in {} unless declined (lagtrap approve, "
-                    "lagtrap decline)",
-                    current_event_, words_of_beginner(breach.run), format_duration(settings_.confirm->wait)));
-    state_timer_.expires_at(state_ends_);
-    state_timer_.async_wait([this](const auto& failure) {
-        if (!failure && state_ == CollectorState::Confirming) (void)approve();
+        fmt::format("event {} exceeded its threshold in {}: recorded in memory, and kept after {} unless declined "
+                    "(lagtrap approve, lagtrap decline)",
+                    event, who, format_duration(settings_.confirm->wait)));
+    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
+                  &breach);
+    await_answers();
+}
+
+void Collector::await_answers() {
+    answer_timer_.cancel();
+    const auto due = unanswered_.due();
+    if (!due) return;
+    answer_timer_.expires_at(*due);
+    answer_timer_.async_wait([this](const auto& failure) {
+        if (failure) return;
+        unanswered_.answer_overdue(Clock::now());
+        after_answer();
     });
 }
 
-Status Collector::approve() {
-    if (state_ != CollectorState::Confirming)
-        return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
-    state_timer_.cancel();
-    const Breach breach = *std::exchange(asked_about_, std::nullopt);
-    state_ = CollectorState::Waiting;
-    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
-                  &breach);
+// There may be room for another question now.
+void Collector::after_answer() {
+    await_answers();
+    if (state_ == CollectorState::Waiting) become_ready();
+}
+
+Status Collector::approve(const std::string& session) {
+    TRY(unanswered_.approve(session));
+    options_.inform("the recording is kept");
+    after_answer();
     return success();
 }
 
-Status Collector::decline() {
-    if (state_ != CollectorState::Confirming)
-        return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
-    asked_about_.reset();
+Status Collector::decline(const std::string& session) {
+    TRY(unanswered_.decline(session));
     ++counts_.declined;
-    options_.inform("recording of event " + current_event_ + " declined");
-    cool_down();
+    options_.inform("the recording is discarded");
+    after_answer();
     return success();
+}
+
+std::uint64_t Collector::capture_limit_bytes() const {
+    const std::uint64_t limit_bytes = settings_.recording.capture_size_limit_bytes;
+    return unanswered_.knows(session_.id) ? std::min(limit_bytes, Unanswered::recording_limit_bytes) : limit_bytes;
 }
 
 Status Collector::trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length) {
@@ -258,8 +288,8 @@ Status Collector::trigger(const std::string& event, std::optional<std::chrono::n
     if (state_ == CollectorState::Recording)
         return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
     state_timer_.cancel();
-    asked_about_.reset();
     listener_->breaches().want_breach(false);
+    session_.id = random_uuid();
     start_capture(static_cast<std::uint32_t>(found - settings_.events.begin()), trace::TriggerReason::Manual, nullptr,
                   {length.value_or(found->trace_length), length.value_or(found->trace_length_limit)});
     return success();
@@ -277,7 +307,7 @@ Status Collector::finish(const std::string& session) {
 trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
                                        Lengths lengths) const {
     trace::Session session;
-    session.id = random_uuid();
+    session.id = session_.id;
     session.lagtrap_version = LAGTRAP_VERSION;
     session.clocks = ClockSnapshot::take();
     session.planned_length_ns = static_cast<std::uint64_t>(lengths.planned.count());
@@ -322,7 +352,8 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     state_ = CollectorState::Recording;
     current_event_ = settings_.events[event].name;
     session_ = make_session(event, reason, breach, lengths);
-    capture_directory_ = spool_.captures() / session_.id;
+    capture_directory_ =
+        unanswered_.knows(session_.id) ? unanswered_.folder_of(session_.id) : spool_.captures() / session_.id;
     limits_.begin(breach ? std::optional(current_event_) : std::nullopt,
                   breach ? std::optional(breach->run.begin_party) : std::nullopt, delays_so_far(), Clock::now());
     next_look_at_run_.reset();
@@ -409,11 +440,11 @@ void Collector::keep_draining() {
         if (failure || state_ != CollectorState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         keep_budget();
-        if (recorder_->written_bytes() > settings_.recording.capture_size_limit_bytes) {
+        if (recorder_->written_bytes() > capture_limit_bytes()) {
             session_.quality.truncated_by_size = true;
             session_.end = trace::RecordingEnd::Size;
             options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early",
-                                      current_event_, format_byte_size(settings_.recording.capture_size_limit_bytes)));
+                                      current_event_, format_byte_size(capture_limit_bytes())));
             return end_capture(success());
         }
         if (run_has_ended()) return end_capture(success());
@@ -472,6 +503,7 @@ void Collector::end_capture(const Status& status) {
     } else {
         traces_.drop();
         std::filesystem::remove_all(capture_directory_, ignored);
+        unanswered_.forget(session_.id);
     }
     cool_down();
 }
@@ -487,7 +519,11 @@ void Collector::begin_traces(const Breach* breach) {
 // Queues the capture once its traces have written everything.
 void Collector::merge_recorded() {
     MergeQueue::Work work{capture_directory_, session_.id, current_event_, true, std::exchange(roots_, nullptr)};
-    traces_.end(capture_directory_, current_event_, [this, work = std::move(work)] { merges_.add(work); });
+    traces_.end(capture_directory_, current_event_, [this, work = std::move(work)] { hand_over(work); });
+}
+
+void Collector::hand_over(MergeQueue::Work work) {
+    if (auto agreed = unanswered_.take_recorded(std::move(work))) merges_.add(std::move(*agreed));
 }
 
 bool Collector::in_use(const std::filesystem::path& capture) const {

@@ -1,5 +1,5 @@
-// The collector turns breaches into bundles: it decides whether to record (after asking, if
-// configured), runs the recorder for the trace length, and queues the capture for the merge. It
+// The collector turns breaches into bundles: it decides whether to record (and asks whether to keep
+// that, if configured), runs the recorder for the trace length, and queues the capture for the merge. It
 // runs on the io_context's only thread.
 #pragma once
 
@@ -23,6 +23,7 @@
 #include "daemon/capture/capture_surroundings.hpp"
 #include "daemon/capture/capture_traces.hpp"
 #include "daemon/capture/recorder.hpp"
+#include "daemon/capture/unanswered.hpp"
 #include "daemon/events/listener.hpp"
 #include "daemon/merges/merge_queue.hpp"
 #include "daemon/processes/kept_roots.hpp"
@@ -48,7 +49,8 @@ struct CaptureCounts {
 class Collector {
   public:
     struct Options {
-        std::string merge_program;  // path of lagtrap-merge
+        std::string merge_program;                // path of lagtrap-merge
+        std::filesystem::path unanswered_folder;  // for recordings that nobody has agreed to yet; in memory
         Say inform;
         Say warn;
     };
@@ -60,10 +62,8 @@ class Collector {
     // false. Destroys, and so detaches, the previous listener.
     void use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
              std::unique_ptr<Recorder> recorder);
-    [[nodiscard]] bool busy() const {
-        return state_ == CollectorState::Recording || state_ == CollectorState::Confirming;
-    }
-    // Called when a capture or a question has ended, so that new settings can be applied.
+    [[nodiscard]] bool busy() const { return state_ == CollectorState::Recording; }
+    // Called when a capture has ended, so that new settings can be applied.
     void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
 
     // Merges captures that an earlier daemon left, and removes the remains of captures that were
@@ -81,17 +81,22 @@ class Collector {
     [[nodiscard]] Status trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length = {});
     // Ends the capture of this session early. ErrorKind::NotFound if it is not running.
     [[nodiscard]] Status finish(const std::string& session);
-    // Answer an open question. ErrorKind::Invalid if there is none.
-    [[nodiscard]] Status approve();
-    [[nodiscard]] Status decline();
-    // Ends a running capture; the daemon merges it at its next start.
+    // Answer the open question about a session, or the oldest one: its recording is kept, or
+    // discarded. ErrorKind::Invalid if there is none.
+    [[nodiscard]] Status approve(const std::string& session = {});
+    [[nodiscard]] Status decline(const std::string& session = {});
+    // Ends a running capture; the daemon merges it at its next start. Recordings that nobody has
+    // agreed to are gone then.
     void shut_down();
     // While held, no merge begins and captures wait on disk.
     void hold_merges(bool held) { merges_.hold(held); }
     // Detaches the listener's programs.
     void detach() { listener_->detach(); }
 
-    [[nodiscard]] CollectorState state() const { return state_; }
+    // Confirming while a question is open, whether or not its recording is complete.
+    [[nodiscard]] CollectorState state() const { return unanswered_.open() ? CollectorState::Confirming : state_; }
+    // The oldest open question; null if there is none.
+    [[nodiscard]] const Unanswered::Question* question() const { return unanswered_.open(); }
     [[nodiscard]] const MergeQueue& merges() const { return merges_; }
     [[nodiscard]] CaptureCounts counts() const;
     [[nodiscard]] const Listener& listener() const { return *listener_; }
@@ -102,7 +107,7 @@ class Collector {
     void keep_history(bool wanted);
     // See Recorder::look_at_cpus().
     [[nodiscard]] std::vector<int> look_at_cpus() { return recorder_->look_at_cpus(); }
-    // When the current question, capture or cool-down ends, and which event it concerns.
+    // When the current capture or cool-down ends, and which event it concerns.
     [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const { return state_ends_; }
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
     [[nodiscard]] const std::string& current_session() const { return session_.id; }
@@ -128,6 +133,10 @@ class Collector {
     void limit_events();
     [[nodiscard]] bool all_events_closed() const { return events_without_captures_.size() == settings_.events.size(); }
     void ask(const Breach& breach);
+    void await_answers();
+    void after_answer();
+    [[nodiscard]] std::uint64_t capture_limit_bytes() const;
+    void hand_over(MergeQueue::Work work);
     struct Lengths {
         std::chrono::nanoseconds planned;
         std::chrono::nanoseconds longest;  // limit while the run is open
@@ -174,7 +183,6 @@ class Collector {
     // Set while the recording is extended for its first run.
     std::optional<std::chrono::steady_clock::time_point> next_look_at_run_;
     std::string current_event_;
-    std::optional<Breach> asked_about_;
     trace::Session session_;
     std::filesystem::path capture_directory_;
     std::shared_ptr<KeptRoots> roots_;  // of the recording
@@ -190,6 +198,8 @@ class Collector {
     bool early_ = false;  // recording into memory
     bool early_reported_ = false;
     MergeQueue merges_;
+    Unanswered unanswered_;
+    boost::asio::steady_timer answer_timer_;
 };
 
 }  // namespace lagtrap::daemon

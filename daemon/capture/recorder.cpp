@@ -100,8 +100,6 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& set
                                                    const TimedThreads& threads, ContainerNames* names) {
     std::unique_ptr<Recorder> self(new Recorder(settings, unwinder));
     self->container_names_ = names;
-    // Record nothing before the user has answered the question of <confirm>.
-    if (settings.confirm) self->settings_.history = {std::chrono::nanoseconds::zero(), {}, 0};
     TRY(self->programs_.load(threads));
     return self;
 }

@@ -22,9 +22,7 @@ std::vector<std::chrono::nanoseconds> thresholds_of(const settings::Settings& se
     return thresholds;
 }
 
-std::uint64_t share_of(const settings::Settings& settings) {
-    return settings.confirm ? 0 : settings.history.early_share_ppm;
-}
+std::uint64_t share_of(const settings::Settings& settings) { return settings.history.early_share_ppm; }
 
 std::chrono::nanoseconds longest_threshold(const settings::Settings& settings) {
     std::chrono::nanoseconds longest{};

@@ -20,7 +20,6 @@ class EarlyWatch {
         std::function<void(std::uint32_t pid)> on_begin;  // start recording, for a run of this process
         std::function<void()> on_over;                    // discard the recording: the runs have ended
     };
-    // Does nothing if the settings have <confirm>: nothing is recorded before the user agrees.
     EarlyWatch(const settings::Settings& settings, Options options);
 
     // Age from which a run is early, by event; LAGTRAP_NEVER_NS if never.

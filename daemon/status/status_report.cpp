@@ -155,6 +155,15 @@ boost::json::object spool_report(const SpoolKept& kept) {
             {"problem", printable(kept.problem)}};
 }
 
+boost::json::object pending_report(const Unanswered::Question& question) {
+    const std::chrono::duration<double> left = question.until - std::chrono::steady_clock::now();
+    return {{"event", question.event},
+            {"session", question.session},
+            {"process", question.process},
+            {"recorded", question.complete},
+            {"seconds_left", std::max(0.0, left.count())}};
+}
+
 }  // namespace
 
 boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
@@ -164,9 +173,8 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
         std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
     boost::json::value pending;
     boost::json::value capture;
-    if (collector.state() == CollectorState::Confirming)
-        pending = {{"event", collector.current_event()}, {"seconds_left", seconds_left}};
-    if (collector.state() == CollectorState::Recording)
+    if (collector.state() == CollectorState::Confirming) pending = pending_report(*collector.question());
+    if (collector.busy())
         capture = {{"session", collector.current_session()},
                    {"event", collector.current_event()},
                    {"seconds_left", seconds_left}};

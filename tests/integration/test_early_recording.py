@@ -122,11 +122,18 @@ def a_daemon_that_is_killed_leaves_nothing():
         daemon.wait_for_bundles(1)
 
 
-def nothing_begins_before_the_answer():
+def what_was_asked_about_is_in_the_recording():
+    """With the time before the breach, although the answer comes long after it."""
     with Daemon(library_event("work", PLANTED, "200ms", "200ms"), more='<confirm wait="1h"/>') as daemon:
-        with slow_run("sleep", 150) as program:
+        with slow_run("lock", 240) as program:
             program.go().result()
-        check(daemon.status()["history"]["early"] is None, "a recording may begin before it is asked for")
+        wait_for(lambda: (daemon.status()["pending"] or {}).get("recorded"), "the question, and the recording in memory")
+        check(not list((daemon.spool / "captures").iterdir()) and not daemon.bundles(), "something is on the disk")
+        check(daemon.ask("approve")["ok"], "approve failed")
+        told = report(daemon.wait_for_bundles(1)[0])["delays"][0]
+        check(early(daemon)["kept"] == 1, f"{early(daemon)}")
+    check(told["first"] and "lock-holder" in " ".join(told["cause"]["sentences"]), f"{told['cause']}")
+    check(told["before"] is not None, "nothing is known from before it")
 
 
 def a_recording_by_hand_takes_it_over():
@@ -144,4 +151,4 @@ def a_recording_by_hand_takes_it_over():
 if __name__ == "__main__":
     run(the_holder_is_known_from_before_the_breach, what_stays_below_its_threshold_leaves_nothing,
         what_many_runs_reach_is_no_reason, new_settings_end_one_that_is_on, a_daemon_that_is_killed_leaves_nothing,
-        nothing_begins_before_the_answer, a_recording_by_hand_takes_it_over)
+        what_was_asked_about_is_in_the_recording, a_recording_by_hand_takes_it_over)

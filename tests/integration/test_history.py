@@ -70,7 +70,7 @@ def waits_of_runs_have_their_stacks_from_before():
 
 
 def nothing_is_kept_where_the_settings_say_so():
-    for more in ('<history length="0s"/>', '<confirm wait="1s"/>', '<history length="0s" early-share="0%"/>'):
+    for more in ('<history length="0s"/>', '<history length="0s" early-share="0%"/>'):
         with Daemon(library_event("work", PLANTED, "100ms", "200ms"), more=more) as daemon:
             check(daemon.status()["history"]["window"] is None, f"{more}: {daemon.status()['history']}")
             check(delayed_run(daemon)["before"] is None, f"{more}: it was kept")

@@ -223,7 +223,7 @@ TEST(Control, sends_what_it_is_told) {
     EXPECT_EQ(ask({"trigger", "query"}, "{\"ok\":true}\n", &request).out,
               "recording for query; \"lagtrap status\" shows when it is done\n");
     EXPECT_EQ(boost::json::parse(request), boost::json::parse(R"({"command":"trigger","event":"query"})"));
-    EXPECT_EQ(ask({"approve"}, "{\"ok\":true}\n", &request).out, "approved: recording starts\n");
+    EXPECT_EQ(ask({"approve"}, "{\"ok\":true}\n", &request).out, "approved: the recording is kept\n");
     EXPECT_EQ(request, "{\"command\":\"approve\"}");
     EXPECT_EQ(ask({"decline", "--json"}, "{\"ok\":true,\"event\":\"query\"}\n", &request).out,
               "{\"ok\":true,\"event\":\"query\"}\n");

@@ -108,7 +108,8 @@ TEST(Live, every_screen_is_full_and_none_is_wider) {
 TEST(Live, says_what_the_daemon_asks_and_that_it_is_gone) {
     LiveState state;
     (void)state.take(answer(1, 0, R"("pending":{"event":"work","seconds_left":12.5})"), 0, 0);
-    EXPECT_THAT(all_of(state), testing::HasSubstr("asks whether to record work, 12.5 s left: a approve, d decline\n"));
+    EXPECT_THAT(all_of(state),
+                testing::HasSubstr("asks whether to keep a recording of work, 12.5 s left: a approve, d decline\n"));
     state.fail("lagtrapd is not running");
     EXPECT_THAT(all_of(state), testing::HasSubstr("\nlagtrapd is not running\n"));
     (void)state.take(answer(1, 0), second, second);

@@ -83,13 +83,5 @@ TEST_F(Watched, IsHeldBackOnceByTheRunsThatUsedItUp) {
     EXPECT_LT(counts.time_ns, 3 * second);
 }
 
-TEST_F(Watched, IsOffWithConfirmation) {
-    settings::Settings asking = settings();
-    asking.confirm.emplace();
-    const EarlyWatch watch(asking, options());
-    EXPECT_EQ(watch.points_ns().at(0), LAGTRAP_NEVER_NS);
-    EXPECT_EQ(watch.counts(second).since_ns, 0U);
-}
-
 }  // namespace
 }  // namespace lagtrap::daemon::early_watch_test

@@ -1,0 +1,85 @@
+// Recordings that nobody has agreed to yet (<confirm>). They are in a folder in memory, in the order
+// in which their questions are asked, and reach the spool when the answer is yes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/result.hpp"
+#include "daemon/merges/merge_queue.hpp"
+
+namespace lagtrap::daemon {
+
+// Use it only on the io_context's thread. It has no timer: call answer_overdue() when due() is over.
+class Unanswered {
+  public:
+    using Clock = std::chrono::steady_clock;
+    // At most this many at once, the one being recorded included, and this many bytes each.
+    static constexpr std::size_t most = 2;
+    static constexpr std::uint64_t recording_limit_bytes = 64ULL << 20;
+
+    struct Question {
+        std::string session;
+        std::string event;
+        std::string process;  // of the run, in words
+        Clock::time_point until;
+        bool complete = false;  // the recording has ended
+    };
+    struct Options {
+        std::filesystem::path folder;    // made with the first question; what is left in it is removed
+        std::filesystem::path captures;  // of the spool
+        std::function<void(MergeQueue::Work)> keep;
+        std::function<void(const std::string& session)> stop;  // ends the recording, which was declined
+        Say warn;
+    };
+
+    explicit Unanswered(Options options);
+    // Removes recordings without an answer.
+    ~Unanswered();
+    Unanswered(const Unanswered&) = delete;
+    Unanswered& operator=(const Unanswered&) = delete;
+
+    [[nodiscard]] bool has_room() const { return entries_.size() < most; }
+    // Where the recording of this session goes.
+    [[nodiscard]] std::filesystem::path folder_of(const std::string& session) const;
+    // Asks about a recording that has just begun or is about to begin.
+    [[nodiscard]] Status ask(Question question);
+    // The recording is complete. nullopt if it is kept here until the answer, or was declined;
+    // otherwise `work` is not of a question and is returned.
+    [[nodiscard]] std::optional<MergeQueue::Work> take_recorded(MergeQueue::Work work);
+    // The recording failed and left nothing.
+    void forget(const std::string& session);
+
+    // The oldest open question; null if there is none.
+    [[nodiscard]] const Question* open() const;
+    [[nodiscard]] bool knows(const std::string& session) const;
+    // Answers the open question about this session, or the oldest one if `session` is empty.
+    // ErrorKind::Invalid if there is none.
+    [[nodiscard]] Status approve(const std::string& session = {});
+    [[nodiscard]] Status decline(const std::string& session = {});
+    // When the first question is answered with yes, because nobody did.
+    [[nodiscard]] std::optional<Clock::time_point> due() const;
+    void answer_overdue(Clock::time_point now);
+
+  private:
+    enum class Answer { None, Yes, No };
+    struct Entry {
+        Question question;
+        Answer answer = Answer::None;
+        std::optional<MergeQueue::Work> recorded{};  // set when it is complete
+    };
+    [[nodiscard]] std::deque<Entry>::iterator find(const std::string& session);
+    [[nodiscard]] Status answer(const std::string& session, Answer answer);
+    void settle(std::deque<Entry>::iterator entry);
+    void keep(MergeQueue::Work work);
+
+    Options options_;
+    std::deque<Entry> entries_;
+};
+
+}  // namespace lagtrap::daemon
