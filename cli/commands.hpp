@@ -117,7 +117,7 @@ struct CheckOptions {
     bool reference = false;  // print what settings may contain; reads no file
     bool schema = false;     // as `reference`, but as an XML schema
 };
-// Same output and exit codes as `lagtrapd --check-settings`: 0, or 3 for settings with errors.
+// Same output and exit codes as `lagtrapd --check`: 0, or 3 for settings with errors.
 int check_settings(const CheckOptions& options, Console& console);
 
 struct PresetOptions {

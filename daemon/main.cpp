@@ -68,7 +68,8 @@ int main(int argc, char** argv) {
     std::string merge_program = find_merge_program();
     std::string reader_program = lagtrap::binaries::find_reader_program(LAGTRAP_LIBEXEC_DIR "/lagtrap-reader");
     app.add_option("--settings", settings_path, "Settings file")->capture_default_str();
-    app.add_option("--check-settings", checked_path, "Check a settings file and the programs it names, then exit");
+    app.add_option("--check,--check-settings", checked_path,
+                   "Check a settings file and the programs it names, then exit");
     app.add_option("--merge-program", merge_program, "lagtrap-merge program to use");
     app.add_option("--reader-program", reader_program, "lagtrap-reader program to use");
     app.set_version_flag("--version", LAGTRAP_VERSION);

@@ -81,6 +81,11 @@ bool Diagnostics::counted_alone() {
 
 void Diagnostics::add(Place place, std::string found, std::string allowed, std::string hint) {
     if (counted_alone()) return;
+    // Two markers of a short form have the same attributes.
+    const auto is_same = [&](const auto& kept) {
+        return kept.line == place.line && kept.column == place.column && kept.found == found;
+    };
+    if (std::any_of(kept_.begin(), kept_.end(), is_same)) return;
     kept_.push_back({place.line, place.column, std::move(found), std::move(allowed), std::move(hint)});
 }
 

@@ -11,6 +11,7 @@
 #include <boost/json/object.hpp>
 #include <fmt/core.h>
 
+#include "settings/short_forms.hpp"
 #include "settings/values.hpp"
 
 namespace lagtrap::settings {
@@ -44,10 +45,9 @@ class EventBuilder {
         event_.copies = element_.text_of("copies") != "none";
         event_.breach = element_.text_of("breach") == "end" ? BreachMode::End : BreachMode::Deadline;
         if (const Element* scope = element_.child("scope")) build_scope(*scope);
-        if (const Element* key = element_.child("key")) {
-            event_.key = KeyKind::Argument;
-            event_.key_scope = key->text_of("scope") == "machine" ? KeyScope::Machine : KeyScope::Process;
-        }
+        const Element* key = element_.child("key");
+        if (key || markers_have_keys()) event_.key = KeyKind::Argument;
+        if (key) event_.key_scope = key->text_of("scope") == "machine" ? KeyScope::Machine : KeyScope::Process;
         build_recording();
         build_form();
         check_stage_names();
@@ -126,7 +126,7 @@ class EventBuilder {
         if (function) {
             build_function(*function);
         } else {
-            constexpr const char* forms = "expected <begin> and <end>, <function>, <library>, or <run-queue>";
+            constexpr const char* forms = "expected <begin> and <end>, <usdt>, <function>, <header>, or <run-queue>";
             if (!begin && !end) diagnostics_.add(element_.place, event_text() + " has no markers", forms);
             if (begin && !end) diagnostics_.add(element_.place, event_text() + " has a <begin> but no <end>", forms);
             if (end && !begin) diagnostics_.add(element_.place, event_text() + " has an <end> but no <begin>", forms);
@@ -327,6 +327,8 @@ class EventBuilder {
         marker.kind = MarkerKind::Library;
         marker.provider = "lagtrap";
         marker.name = event_.name + "__" + point;
+        const Attribute* const given = library.attribute("event");
+        if (given) marker.name = given->text + "__" + point;
         const bool first = point == "begin";  // so that a missing binary is reported once
         const bool found = first ? find_binary(library, source) : inherit_binary(library, source);
         set_place(marker, place.place);
@@ -459,7 +461,12 @@ class EventBuilder {
         return ArgumentRef{*index, {}, {}};
     }
 
-    // A key belongs on all markers, together with <key>, or on none.
+    [[nodiscard]] bool markers_have_keys() const {
+        return std::any_of(element_.children.begin(), element_.children.end(),
+                           [](const Element& child) { return child.attribute("key") != nullptr; });
+    }
+
+    // A key belongs on all markers or on none.
     void check_keys() {
         std::vector<const Element*> with;
         std::vector<const Element*> without;
@@ -478,10 +485,6 @@ class EventBuilder {
                 element->place,
                 fmt::format("<{}> has no key, but <{}> has one", element->spec->name, with.front()->spec->name),
                 "expected key=\"...\" on every marker of the event, or on none");
-        if (!key)
-            diagnostics_.add(with.front()->attribute("key")->place,
-                             fmt::format("key on the markers of {}, which has no <key>", event_text()),
-                             "expected <key/> in the event, or no key on its markers");
     }
 
     void refuse_same_marker(const Element& end) {
@@ -555,7 +558,8 @@ class EventBuilder {
 }  // namespace
 
 Event build_event(const Element& element, MachineSources& sources, Diagnostics& diagnostics) {
-    return EventBuilder(element, sources, diagnostics).build();
+    const Element long_form = with_long_forms(element, diagnostics);
+    return EventBuilder(long_form, sources, diagnostics).build();
 }
 
 }  // namespace lagtrap::settings

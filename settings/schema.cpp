@@ -151,7 +151,16 @@ constexpr std::array functions_attributes{
                   "over budget are detached."}};
 
 constexpr std::array library_stage_attributes{stage_name, stage_expected};
-constexpr std::array library_attributes{binary_of_marker};
+constexpr std::array library_attributes{
+    binary_of_marker, AttributeSpec{"event", Name, Optional, "", "", 0, 0,
+                                    "The event's name in the program; default: the name of this event."}};
+constexpr std::array pair_attributes{
+    AttributeSpec{"provider", Name, Required, "", "", 0, 0, "Provider of the two probes."},
+    AttributeSpec{"name", Name, Required, "", "", 0, 0, "What the names of both probes begin with: NAME__start."},
+    AttributeSpec{"begin", Name, Optional, "start", "", 0, 0, "What the name of the first probe ends with."},
+    AttributeSpec{"end", Name, Optional, "done", "", 0, 0, "What the name of the second probe ends with."},
+    binary_of_marker,
+    key};
 
 constexpr std::array event_attributes{
     AttributeSpec{"name", Name, Required, "", "", 0, 0, "The event's name in commands and reports."},
@@ -317,7 +326,7 @@ constexpr std::array root_attributes{
 constexpr ElementSpec scope_element{
     "scope", "Limits the event to some processes; all given attributes must match.", scope_attributes, {}};
 constexpr ElementSpec key_element{
-    "key", "Pair runs by the key of their markers instead of by thread.", key_attributes, {}};
+    "key", "How runs with a key on their markers pair, and that <library> has one.", key_attributes, {}};
 constexpr ElementSpec begin_element{"begin", "The marker at which a run begins.", begin_attributes, {}};
 constexpr ElementSpec stage_element{"stage", "A marker between begin and end.", stage_attributes, {}};
 constexpr ElementSpec end_element{
@@ -348,6 +357,10 @@ constexpr ElementSpec library_element{"library",
                                       "the key is that of LAGTRAP_BEGIN_KEY.",
                                       library_attributes, library_children};
 
+constexpr ElementSpec header_element{"header", "The same as <library>.", library_attributes, library_children};
+constexpr ElementSpec pair_element{
+    "usdt", "Instead of <begin> and <end>: from the USDT probe NAME__start to NAME__done.", pair_attributes, {}};
+
 constexpr ElementSpec run_queue_element{
     "run-queue", "Instead of <begin> and <end>: each wait of a thread for a CPU is a run.", {}, {}};
 
@@ -356,14 +369,16 @@ constexpr std::array event_children{ChildSpec{&scope_element, 1},
                                     ChildSpec{&begin_element, 1},
                                     ChildSpec{&stage_element, stages_limit},
                                     ChildSpec{&end_element, ends_limit},
+                                    ChildSpec{&pair_element, 1},
                                     ChildSpec{&function_element, 1},
+                                    ChildSpec{&header_element, 1},
                                     ChildSpec{&library_element, 1},
                                     ChildSpec{&run_queue_element, 1},
                                     ChildSpec{&calls_element, 1},
                                     ChildSpec{&functions_element, 1},
                                     ChildSpec{&object_element, objects_limit}};
 constexpr ElementSpec event_element{
-    "event", "An operation to watch. It holds <begin> and <end>, <function>, <library>, or <run-queue>.",
+    "event", "An operation to watch. It holds <begin> and <end>, <usdt>, <function>, <header>, or <run-queue>.",
     event_attributes, event_children, true};
 constexpr std::array use_children{ChildSpec{&scope_element, 1}};
 constexpr ElementSpec use_element{"use", "Use the events of a preset.", use_attributes, use_children};

@@ -68,6 +68,21 @@ std::optional<std::pair<std::string, std::vector<std::string>>> begun_by(const s
     return std::nullopt;
 }
 
+// The shortest that means the pair: <usdt>, if both names are the stem and "__" with an ending.
+std::string pair_element(const std::string& provider, const std::string& stem, const std::string& begin,
+                         const std::string& end) {
+    const auto quoted = [](const std::string& text) { return settings::attribute_text(text); };
+    const std::string common = stem + "__";
+    if (!begin.starts_with(common) || !end.starts_with(common))
+        return fmt::format("    <begin usdt=\"{0}:{1}\"/>\n    <end usdt=\"{0}:{2}\"/>\n", quoted(provider),
+                           quoted(begin), quoted(end));
+    std::string text = fmt::format("    <usdt provider=\"{}\" name=\"{}\"", quoted(provider), quoted(stem));
+    const std::string first = begin.substr(common.size()), last = end.substr(common.size());
+    if (first != "start") text += fmt::format(" begin=\"{}\"", quoted(first));
+    if (last != "done") text += fmt::format(" end=\"{}\"", quoted(last));
+    return text + "/>\n";
+}
+
 // Empty if neither is given.
 std::string scope_element(const std::string& unit, const std::string& program) {
     if (unit.empty() && program.empty()) return {};
@@ -158,9 +173,7 @@ std::vector<Offer> probe_offers(const AddTarget& target) {
                         target.name,
                         {}};
             offer.events.push_back({event_name(target.name, begun->first),
-                                    fmt::format("    <begin usdt=\"{0}:{1}\"/>\n    <end usdt=\"{0}:{2}\"/>\n",
-                                                settings::attribute_text(probe.provider),
-                                                settings::attribute_text(probe.name), settings::attribute_text(end)),
+                                    pair_element(probe.provider, begun->first, probe.name, end),
                                     {},
                                     {},
                                     {}});

@@ -85,7 +85,7 @@ def probes_are_paired():
     with Watcher("--usdt", "postgresql:query", "--in", postgres[-1], "--over", "1h", "--save") as watch:
         watch.process.send_signal(signal.SIGINT)
         output, _ = watch.end()
-    check('<begin usdt="postgresql:query__start"/>' in output and '<end usdt="postgresql:query__done"/>' in output, output)
+    check('<usdt provider="postgresql" name="query"/>' in output, output)
 
 
 def an_interrupt_sums_up():

@@ -315,6 +315,62 @@ TEST(Everything, LibraryMarkers) {
     EXPECT_EQ(request.begin.key->index, 0);
 }
 
+// An event with these elements in it.
+Event event_of(const std::string& elements) {
+    const std::string text =
+        "<lagtrap version='1'><event name='e' threshold='1s' trace-length='1s' binary='/usr/lib/app'>" + elements +
+        "</event></lagtrap>";
+    const ParseOutcome outcome = parse_settings(text, BinaryCheck::Skip);
+    EXPECT_EQ(format_diagnostics("short.xml", text, outcome.diagnostics), "");
+    return outcome.settings.events.empty() ? Event() : outcome.settings.events.front();
+}
+
+TEST(ShortForms, APairOfProbes) {
+    const Event pair =
+        event_of("<usdt provider='postgresql' name='query'/><stage name='plan' usdt='postgresql:plan'/>");
+    EXPECT_EQ(pair.begin.kind, MarkerKind::Usdt);
+    EXPECT_EQ(pair.begin.provider, "postgresql");
+    EXPECT_EQ(pair.begin.name, "query__start");
+    EXPECT_EQ(pair.end.name, "query__done");
+    EXPECT_EQ(pair.end.binary, "/usr/lib/app");
+    EXPECT_EQ(pair.key, KeyKind::Thread);
+    ASSERT_EQ(pair.stages.size(), 1U);
+    const Event other = event_of(
+        "<usdt provider='python' name='function' begin='entry' end='return' binary='/usr/bin/x'"
+        " key='arg2'/>");
+    EXPECT_EQ(other.begin.name, "function__entry");
+    EXPECT_EQ(other.end.name, "function__return");
+    EXPECT_EQ(other.end.binary, "/usr/bin/x");
+    EXPECT_EQ(other.key, KeyKind::Argument);
+    ASSERT_TRUE(other.begin.key && other.end.key);
+    EXPECT_EQ(other.end.key->index, 2);
+}
+
+TEST(ShortForms, APairMayHaveOtherEnds) {
+    const Event event = event_of("<end usdt='app:failed' as='failed'/><usdt provider='app' name='query'/>");
+    EXPECT_EQ(event.end.name, "query__done");
+    ASSERT_EQ(event.other_ends.size(), 1U);
+    EXPECT_EQ(event.other_ends[0].marker.name, "failed");
+}
+
+TEST(ShortForms, KeysNeedNoElement) {
+    const Event event = event_of("<begin usdt='app:a' key='arg0'/><end usdt='app:b' key='arg1'/>");
+    EXPECT_EQ(event.key, KeyKind::Argument);
+    EXPECT_EQ(event.key_scope, KeyScope::Process);
+    const Event anywhere = event_of("<key scope='machine'/><usdt provider='app' name='q' key='arg0'/>");
+    EXPECT_EQ(anywhere.key_scope, KeyScope::Machine);
+}
+
+TEST(ShortForms, HeadersMayHaveAnotherName) {
+    const Event job = event_of("<header event='job'><stage name='draw'/></header>");
+    EXPECT_EQ(job.begin.kind, MarkerKind::Library);
+    EXPECT_EQ(job.begin.name, "job__begin");
+    EXPECT_EQ(job.end.name, "job__end");
+    ASSERT_EQ(job.stages.size(), 1U);
+    EXPECT_EQ(job.stages[0].marker.name, "job__stage__draw");
+    EXPECT_EQ(event_of("<header/>").begin.name, "e__begin");
+}
+
 TEST(Everything, RecordedRuns) {
     EXPECT_EQ(everything().runs.batch_interval, 2500ms);
     EXPECT_EQ(everything().runs.batch_size_bytes, 3ULL << 19);
