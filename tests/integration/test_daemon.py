@@ -73,6 +73,58 @@ def confirm_is_asked():
         daemon.wait_for_bundles(1)  # no answer means go
 
 
+def recorded_in_memory(daemon, event):
+    def asked():
+        pending = daemon.status()["pending"]
+        return pending and pending["event"] == event and pending["recorded"] and pending["session"]
+    return wait_for(asked, f"the question about {event}")
+
+
+def another_breach_during_a_question():
+    """It is recorded too, and asked about when the first has its answer; a third is only counted."""
+    copies = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-two-"))
+    try:
+        programs = [pathlib.Path(shutil.copy(PLANTED, copies / name)) for name in ("first", "second")]
+        events = "".join(f'<event name="{program.name}" threshold="50ms" trace-length="100ms" copies="none">'
+                         f'<header event="work" binary="{program}"/></event>' for program in programs)
+        with Daemon(events, more='<confirm wait="1h"/>') as daemon:
+            slow_run(program=programs[0])
+            first = recorded_in_memory(daemon, "first")
+            slow_run(program=programs[1])
+            folder = pathlib.Path(daemon.socket_path).with_suffix(".unanswered")
+            wait_for(lambda: len(list(folder.iterdir())) == 2 and not daemon.status()["capture"], "the second recording")
+            slow_run(program=programs[1])
+            wait_for(lambda: daemon.event("second")["delays"] == 2, "the third delay to be counted")
+            check(len(list(folder.iterdir())) == 2, "a third recording waits for an answer")
+            check(daemon.status()["pending"]["session"] == first, "the first question was forgotten")
+            check(daemon.ask("decline", session=first)["ok"], "decline failed")
+            second = recorded_in_memory(daemon, "second")
+            check(not daemon.ask("approve", session=first)["ok"], "a question was answered twice")
+            check(daemon.ask("approve", session=second)["ok"], "approve failed")
+            bundle = daemon.wait_for_bundles(1)[0]
+            delays = report(bundle)["delays"]
+            check([delay["event"] for delay in delays] == ["second"], f"{delays}")
+            slow_run(program=programs[0])  # there is room again
+            recorded_in_memory(daemon, "first")
+            check(len(daemon.bundles()) == 1, "kept without an answer")
+            check(len(list(folder.iterdir())) == 1, f"{list(folder.iterdir())}")
+            daemon.stop()
+            check(not folder.exists() and not list((daemon.spool / "captures").iterdir()), "it outlived the daemon")
+    finally:
+        shutil.rmtree(copies)
+
+
+def a_declined_recording_ends_at_once():
+    with Daemon(library_event("work", PLANTED, "50ms", "60s"), more='<confirm wait="1h"/>') as daemon:
+        slow_run()
+        wait_for(lambda: daemon.status()["state"] == "confirming", "the question")
+        check(not daemon.status()["pending"]["recorded"], "a recording of a minute is over")
+        check(daemon.ask("decline")["ok"], "decline failed")
+        status = daemon.status()
+        check(status["state"] in ("waiting", "cooling-down") and not status["pending"], f"{status['state']}")
+        check(not list((daemon.spool / "captures").iterdir()), "something reached the spool")
+
+
 def limits_are_kept():
     event = library_event("work", PLANTED, "50ms", "100ms")
     with Daemon(event, 'cool-down="1h" captures-per-hour="1000"') as daemon:
@@ -218,7 +270,8 @@ def crowds_with_odd_names():
 
 
 if __name__ == "__main__":
-    run(settings_are_checked, reload_good_and_bad, confirm_is_asked, limits_are_kept, each_event_cools_down_alone,
+    run(settings_are_checked, reload_good_and_bad, confirm_is_asked, another_breach_during_a_question,
+        a_declined_recording_ends_at_once, limits_are_kept, each_event_cools_down_alone,
         trigger_by_hand, trigger_and_wait,
         breach_during_a_capture, killed_daemon_leaves_a_bundle, spool_that_can_not_be_written,
         crowds_with_odd_names)
