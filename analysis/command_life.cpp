@@ -130,14 +130,14 @@ bool is_wait_for_several_children(const DelayCauses& causes) {
 }
 
 std::string words_of(const LifePart& part, std::uint64_t wall_ns) {
-    std::string text = part.process;
-    if (part.processes > 1) text += fmt::format(" ({} processes)", part.processes);
-    const std::string time = format_duration_ns(part.time_ns);
-    if (part.kind == TimeKind::OnCpu) text += " computed for " + time;
-    if (part.kind == TimeKind::Runnable) text += " waited " + time + " for a CPU";
-    if (part.kind == TimeKind::Blocked) text += " waited " + time + " (" + part.reason + ")";
-    return text +
-           fmt::format(" of this ({} %).", (part.time_ns * 100 + wall_ns / 2) / std::max<std::uint64_t>(wall_ns, 1));
+    std::string who = part.process;
+    if (part.processes > 1) who += fmt::format(" ({} processes)", part.processes);
+    const char* did = "computed";
+    if (part.kind == TimeKind::Runnable) did = "waited for a CPU";
+    if (part.kind == TimeKind::Blocked) did = "was blocked";
+    const std::uint64_t share = (part.time_ns * 100 + wall_ns / 2) / std::max<std::uint64_t>(wall_ns, 1);
+    const std::string why = part.kind == TimeKind::Blocked ? ": " + part.reason : "";
+    return fmt::format("Of this, {} {} for {} ({} %){}.", who, did, format_duration_ns(part.time_ns), share, why);
 }
 
 }  // namespace

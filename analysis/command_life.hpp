@@ -59,8 +59,8 @@ struct CommandLife {
 [[nodiscard]] CommandLife life_of_command(const Recording& recording, trace::Delay run);
 
 // The sentences of its causes. If it waited mostly for several children, one after the other, a
-// further sentence says what the processes of one name did in that time ("cc1plus (2 processes)
-// computed for 6.22 s (98 %)").
+// further sentence says what the processes of one name did in that time: "Of this, cc1plus
+// (2 processes) computed for 6.22 s (98 %)."
 [[nodiscard]] std::vector<std::string> life_sentences(const CommandLife& life);
 
 }  // namespace lagtrap::analysis

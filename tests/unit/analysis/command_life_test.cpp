@@ -108,7 +108,7 @@ TEST(CommandLife, SaysWhatSeveralChildrenDid) {
     const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 201 * ms));
     const auto sentences = life_sentences(life);
     ASSERT_EQ(sentences.size(), 2U + (cause_sentences(life.causes).size() > 1 ? 1U : 0U));
-    EXPECT_EQ(sentences[1], "cc (2 processes) computed for 198 ms of this (99 %).");
+    EXPECT_EQ(sentences[1], "Of this, cc (2 processes) computed for 198 ms (99 %).");
 }
 
 TEST(CommandLife, SaysItOnceOfOneChild) {
