@@ -24,9 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// How often to check whether the awaited run is still open, in case nobody reports its end.
-constexpr auto run_look_interval = 1s;
-
 std::string text_of(const settings::Marker& marker) {
     switch (marker.kind) {
         case settings::MarkerKind::Usdt: return "usdt " + marker.provider + ":" + marker.name;
@@ -356,15 +353,15 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
         unanswered_.knows(session_.id) ? unanswered_.folder_of(session_.id) : spool_.captures() / session_.id;
     limits_.begin(breach ? std::optional(current_event_) : std::nullopt,
                   breach ? std::optional(breach->run.begin_party) : std::nullopt, delays_so_far(), Clock::now());
-    next_look_at_run_.reset();
     ++begun_;
     ++begun_for_[current_event_];
     drain_timer_.cancel();
     early_ = false;
     if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
     const auto began = Clock::now();
-    state_ends_ = began + std::chrono::duration_cast<Clock::duration>(lengths.planned);
-    longest_ends_ = began + std::chrono::duration_cast<Clock::duration>(lengths.longest);
+    length_ = RecordingLength({began + std::chrono::duration_cast<Clock::duration>(lengths.planned),
+                               began + std::chrono::duration_cast<Clock::duration>(lengths.longest),
+                               reason == trace::TriggerReason::Deadline, capture_limit_bytes()});
     begin_traces(breach);
     surroundings_.session_changed(session_.id);
     const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
@@ -372,47 +369,43 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
         fmt::format("recording {} for event {} of {}, starting {} {} the breach", format_duration(lengths.planned),
                     current_event_, breach ? words_of_beginner(breach->run) : "a manual request",
                     format_duration(std::chrono::nanoseconds(std::abs(after_ns))), after_ns < 0 ? "before" : "after"));
-    state_timer_.expires_at(state_ends_);
-    state_timer_.async_wait([this](const auto& failure) {
-        if (!failure && state_ == CollectorState::Recording) reach_planned_length();
-    });
+    await_length();
     keep_draining();
 }
 
-// Only the end of a wait shows who ended it. So if the run was reported before its end, record
-// until it ends.
-void Collector::reach_planned_length() {
-    if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
-    const bool waits = session_.trigger.reason == trace::TriggerReason::Deadline && longest_ends_ > state_ends_ &&
-                       recorder_->first_run() == AwaitedRun::State::GoesOn;
-    if (!waits) {
-        session_.end = trace::RecordingEnd::Length;
-        return end_capture(success());
-    }
-    state_ends_ = longest_ends_;
-    next_look_at_run_ = Clock::now() + run_look_interval;
-    options_.inform(fmt::format("the run of event {} is still open: recording until it ends, at most {}",
-                                current_event_,
-                                format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
+void Collector::await_length() {
+    state_ends_ = length_.ends();
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
         if (failure || state_ != CollectorState::Recording) return;
-        session_.end = trace::RecordingEnd::Limit;
-        end_capture(success());
+        if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
+        look_at_length();
     });
 }
 
-// True if the recording was extended for a run that has ended.
-bool Collector::run_has_ended() {
-    if (!next_look_at_run_) return false;
-    auto state = recorder_->first_run_recorded();
-    if (state == AwaitedRun::State::GoesOn && Clock::now() >= *next_look_at_run_) {
-        next_look_at_run_ = Clock::now() + run_look_interval;
-        state = recorder_->first_run();
+// Ends the recording if it is time. The records are drained.
+void Collector::look_at_length() {
+    const auto now = Clock::now();
+    auto run = recorder_->first_run_recorded();
+    if (run == AwaitedRun::State::GoesOn && length_.is_look_due(now)) run = recorder_->first_run();
+    const bool was_extended = length_.extended();
+    const auto end = length_.at(now, recorder_->written_bytes(), run);
+    if (end) {
+        session_.end = *end;
+        if (*end == trace::RecordingEnd::Size) note_size_limit();
+        return end_capture(success());
     }
-    if (state == AwaitedRun::State::GoesOn) return false;
-    session_.end = state == AwaitedRun::State::Ended ? trace::RecordingEnd::RunEnd : trace::RecordingEnd::RunGone;
-    return true;
+    if (was_extended || !length_.extended()) return;
+    options_.inform(fmt::format("the run of event {} is still open: recording until it ends, at most {}",
+                                current_event_,
+                                format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
+    await_length();
+}
+
+void Collector::note_size_limit() {
+    session_.quality.truncated_by_size = true;
+    options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early", current_event_,
+                              format_byte_size(capture_limit_bytes())));
 }
 
 Status Collector::begin_recording(const Breach* breach) {
@@ -440,15 +433,8 @@ void Collector::keep_draining() {
         if (failure || state_ != CollectorState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         keep_budget();
-        if (recorder_->written_bytes() > capture_limit_bytes()) {
-            session_.quality.truncated_by_size = true;
-            session_.end = trace::RecordingEnd::Size;
-            options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early",
-                                      current_event_, format_byte_size(capture_limit_bytes())));
-            return end_capture(success());
-        }
-        if (run_has_ended()) return end_capture(success());
-        keep_draining();
+        look_at_length();
+        if (state_ == CollectorState::Recording) keep_draining();
     });
 }
 

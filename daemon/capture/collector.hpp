@@ -23,6 +23,7 @@
 #include "daemon/capture/capture_surroundings.hpp"
 #include "daemon/capture/capture_traces.hpp"
 #include "daemon/capture/recorder.hpp"
+#include "daemon/capture/recording_length.hpp"
 #include "daemon/capture/unanswered.hpp"
 #include "daemon/events/listener.hpp"
 #include "daemon/merges/merge_queue.hpp"
@@ -146,8 +147,9 @@ class Collector {
     [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
                                               Lengths lengths) const;
     [[nodiscard]] Status begin_recording(const Breach* breach);
-    void reach_planned_length();
-    [[nodiscard]] bool run_has_ended();
+    void await_length();
+    void look_at_length();
+    void note_size_limit();
     void begin_traces(const Breach* breach);
     void merge_recorded();
     void keep_draining();
@@ -179,9 +181,7 @@ class Collector {
     boost::asio::steady_timer drain_timer_;
     boost::asio::posix::stream_descriptor history_calls_;
     std::chrono::steady_clock::time_point state_ends_;
-    std::chrono::steady_clock::time_point longest_ends_;  // limit of a recording while its first run is open
-    // Set while the recording is extended for its first run.
-    std::optional<std::chrono::steady_clock::time_point> next_look_at_run_;
+    RecordingLength length_;  // of the recording
     std::string current_event_;
     trace::Session session_;
     std::filesystem::path capture_directory_;
