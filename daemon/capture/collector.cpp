@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <fmt/core.h>
 
 #include "core/clock.hpp"
@@ -16,6 +17,7 @@
 #include "core/fault_point.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/capture/capture_move.hpp"
 #include "daemon/events/run_words.hpp"
 
 namespace lagtrap::daemon {
@@ -53,8 +55,8 @@ Collector::Collector(boost::asio::io_context& context, spool::Spool spool, Captu
       merges_(context, spool_,
               {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
                [this](const auto& capture) { return in_use(capture); }}),
-      unanswered_({options_.unanswered_folder, spool_.captures(), [this](auto work) { merges_.add(std::move(work)); },
-                   [this](const auto& session) { (void)finish(session); }, options_.warn}),
+      unanswered_({options_.unanswered_folder, [this](auto work) { move_to_spool(std::move(work)); },
+                   [this](const auto& session) { (void)finish(session); }}),
       answer_timer_(context) {}
 
 Collector::~Collector() = default;
@@ -265,6 +267,17 @@ Status Collector::decline(const std::string& session) {
     options_.inform("the recording is discarded");
     after_answer();
     return success();
+}
+
+// From memory to a disk that may be busy, so not on this thread.
+void Collector::move_to_spool(MergeQueue::Work work) {
+    boost::asio::post(mover_, [this, work = std::move(work), target = spool_.captures() / work.session]() mutable {
+        const Status moved = move_capture(std::exchange(work.capture, target), target);
+        boost::asio::post(context_, [this, moved, work = std::move(work)]() mutable {
+            if (!moved) return options_.warn(moved.error().message);
+            merges_.add(std::move(work));
+        });
+    });
 }
 
 std::uint64_t Collector::capture_limit_bytes() const {

@@ -17,6 +17,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include "core/result.hpp"
 #include "daemon/capture/capture_limits.hpp"
@@ -137,6 +138,7 @@ class Collector {
     void await_answers();
     void after_answer();
     [[nodiscard]] std::uint64_t capture_limit_bytes() const;
+    void move_to_spool(MergeQueue::Work work);
     void hand_over(MergeQueue::Work work);
     struct Lengths {
         std::chrono::nanoseconds planned;
@@ -199,6 +201,7 @@ class Collector {
     bool early_reported_ = false;
     MergeQueue merges_;
     Unanswered unanswered_;
+    boost::asio::thread_pool mover_{1};  // moves recordings into the spool
     boost::asio::steady_timer answer_timer_;
 };
 

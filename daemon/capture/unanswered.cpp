@@ -11,35 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* session_file = "session.json";
-
-// Copies a capture into another file system. Without the session file, which comes last, the next
-// daemon removes it.
-Status copy_capture(const fs::path& from, const fs::path& to) {
-    std::error_code failure;
-    fs::create_directory(to, from, failure);
-    for (fs::directory_iterator entries(from, failure); !failure && entries != fs::directory_iterator();
-         entries.increment(failure))
-        if (entries->path().filename() != session_file)
-            fs::copy(entries->path(), to / entries->path().filename(), fs::copy_options::recursive, failure);
-    if (!failure) fs::copy_file(from / session_file, to / session_file, failure);
-    if (!failure) return success();
-    const Status failed = system_error("copy the recording to " + to.string(), failure.value());
-    fs::remove_all(to, failure);
-    return failed;
-}
-
-Status move_capture(const fs::path& from, const fs::path& to) {
-    std::error_code failure;
-    fs::rename(from, to, failure);
-    if (!failure) return success();
-    if (failure != std::errc::cross_device_link)
-        return system_error("move the recording to " + to.string(), failure.value());
-    const Status copied = copy_capture(from, to);
-    fs::remove_all(from, failure);
-    return copied;
-}
-
 }  // namespace
 
 Unanswered::Unanswered(Options options) : options_(std::move(options)) {
@@ -111,16 +82,9 @@ void Unanswered::settle(std::deque<Entry>::iterator entry) {
     MergeQueue::Work work = std::move(*entry->recorded);
     const bool wanted = entry->answer == Answer::Yes;
     entries_.erase(entry);
-    if (wanted) return keep(std::move(work));
+    if (wanted) return options_.keep(std::move(work));
     std::error_code ignored;
     fs::remove_all(work.capture, ignored);
-}
-
-void Unanswered::keep(MergeQueue::Work work) {
-    const fs::path target = options_.captures / work.capture.filename();
-    if (const Status moved = move_capture(work.capture, target); !moved) return options_.warn(moved.error().message);
-    work.capture = target;
-    options_.keep(std::move(work));
 }
 
 std::optional<Unanswered::Clock::time_point> Unanswered::due() const {

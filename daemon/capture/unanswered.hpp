@@ -31,11 +31,9 @@ class Unanswered {
         bool complete = false;  // the recording has ended
     };
     struct Options {
-        std::filesystem::path folder;    // made with the first question; what is left in it is removed
-        std::filesystem::path captures;  // of the spool
-        std::function<void(MergeQueue::Work)> keep;
+        std::filesystem::path folder;                // made with the first question; what is left in it is removed
+        std::function<void(MergeQueue::Work)> keep;  // takes the recording out of the folder
         std::function<void(const std::string& session)> stop;  // ends the recording, which was declined
-        Say warn;
     };
 
     explicit Unanswered(Options options);
@@ -76,7 +74,6 @@ class Unanswered {
     [[nodiscard]] std::deque<Entry>::iterator find(const std::string& session);
     [[nodiscard]] Status answer(const std::string& session, Answer answer);
     void settle(std::deque<Entry>::iterator entry);
-    void keep(MergeQueue::Work work);
 
     Options options_;
     std::deque<Entry> entries_;

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/capture/capture_move.hpp"
+
 namespace lagtrap::daemon::unanswered_test {
 namespace {
 
@@ -28,10 +30,12 @@ class UnansweredTest : public testing::Test {
     }
     void make() {
         unanswered_ = std::make_unique<Unanswered>(
-            Unanswered::Options{root_ / "asked", root_ / "captures",
-                                [this](const MergeQueue::Work& work) { kept_.push_back(work.capture); },
-                                [this](const std::string& session) { stopped_.push_back(session); },
-                                [this](const std::string& text) { warnings_.push_back(text); }});
+            Unanswered::Options{root_ / "asked",
+                                [this](const MergeQueue::Work& work) {
+                                    kept_.push_back(captured(work.session));
+                                    ASSERT_TRUE(move_capture(work.capture, captured(work.session)).ok());
+                                },
+                                [this](const std::string& session) { stopped_.push_back(session); }});
     }
     void ask(const std::string& session, std::chrono::seconds wait = 10s) {
         ASSERT_TRUE(unanswered_->ask({session, "query", "postgres (1)", start_ + wait}).ok());
@@ -50,7 +54,7 @@ class UnansweredTest : public testing::Test {
     Unanswered::Clock::time_point start_;
     std::unique_ptr<Unanswered> unanswered_;
     std::vector<fs::path> kept_;
-    std::vector<std::string> stopped_, warnings_;
+    std::vector<std::string> stopped_;
 };
 
 TEST_F(UnansweredTest, KeepsWhatIsApprovedAfterTheRecording) {
@@ -138,13 +142,12 @@ TEST_F(UnansweredTest, NothingOutlivesTheDaemon) {
     EXPECT_FALSE(fs::exists(root_ / "asked"));
 }
 
-TEST_F(UnansweredTest, SaysIfItCannotBeKept) {
+TEST_F(UnansweredTest, SaysIfItCannotBeMoved) {
     ask("a");
     EXPECT_TRUE(record("a"));
-    fs::remove(root_ / "captures");
-    ASSERT_TRUE(unanswered_->approve().ok());
-    EXPECT_THAT(kept_, IsEmpty());
-    EXPECT_THAT(warnings_, ElementsAre(testing::StartsWith("move the recording to ")));
+    const Status moved = move_capture(unanswered_->folder_of("a"), root_ / "missing" / "a");
+    ASSERT_FALSE(moved.ok());
+    EXPECT_THAT(moved.error().message, testing::StartsWith("move the recording to "));
 }
 
 }  // namespace
