@@ -394,7 +394,9 @@ class Sentence {
         const std::uint64_t known_ns = cpu.time_ns - std::min(cpu.time_ns, cpu.unknown_ns);
         if (known_ns * 2 < cpu.time_ns) return "; who had it is unknown";
         if (cpu.idle_ns * 2 > known_ns) {
-            return ", which was idle: probably the CPU limit of its control group held it back";
+            return cpu.slow_wakeups_ns * 2 > cpu.idle_ns
+                       ? ", which was idle: it was slow to wake up, or its virtual machine did not run"
+                       : ", which was idle: probably the CPU limit of its control group held it back";
         }
         const char* surely = cpu.elsewhere_ns * 2 > cpu.time_ns ? " while probably " : " while ";
         const std::string what = cpu.cpus.size() == 1 ? " had CPU " + std::to_string(cpu.cpus.front()) : " had it";

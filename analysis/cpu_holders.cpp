@@ -55,7 +55,9 @@ class HolderCount {
         }
         if (running.after && *running.after != *cpu) waits_.elsewhere_ns += wait.length_ns();
         cpus_.insert(*cpu);
+        const std::uint64_t idle_before_ns = waits_.idle_ns;
         add_tenures(recording_.cpus[*cpu], wait);
+        if (running.woken) waits_.slow_wakeups_ns += waits_.idle_ns - idle_before_ns;
     }
 
     CpuWaits take() {

@@ -29,12 +29,13 @@ struct CpuHolder {
 };
 
 struct CpuWaits {
-    std::uint64_t time_ns = 0;        // all waits
-    std::uint64_t idle_ns = 0;        // the CPU was idle: something else kept the thread from running
-    std::uint64_t elsewhere_ns = 0;   // in waits that ended on a CPU other than the one examined: uncertain
-    std::uint64_t unknown_ns = 0;     // what the CPU did is unknown
-    std::vector<std::uint16_t> cpus;  // CPUs waited for, ascending
-    std::vector<CpuHolder> holders;   // longest first; at most 10
+    std::uint64_t time_ns = 0;          // all waits
+    std::uint64_t idle_ns = 0;          // the CPU was idle: something else kept the thread from running
+    std::uint64_t slow_wakeups_ns = 0;  // part of `idle_ns`: the thread had just been woken
+    std::uint64_t elsewhere_ns = 0;     // in waits that ended on a CPU other than the one examined: uncertain
+    std::uint64_t unknown_ns = 0;       // what the CPU did is unknown
+    std::vector<std::uint16_t> cpus;    // CPUs waited for, ascending
+    std::vector<CpuHolder> holders;     // longest first; at most 10
 };
 
 // Examines the Runnable `intervals`. A preempted thread is taken to wait for the CPU it was on, a

@@ -444,6 +444,16 @@ TEST(DelayCause, an_idle_cpu_is_blamed_on_nobody) {
     EXPECT_THAT(sentences_of(builder).at(0), HasSubstr("probably the CPU limit of its control group"));
 }
 
+TEST(DelayCause, an_idle_cpu_that_is_slow_to_wake_up_is_not_limited) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.switched(40 * ms, 0, 10, 1, 0).off_cpu(40 * ms, 10, 10, {"main", "k:schedule"});
+    builder.waking(50 * ms, 0, 0, 10, true).switched(290 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(30 * ms), 270 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                AllOf(HasSubstr("which was idle: it was slow to wake up"), Not(HasSubstr("limit"))));
+}
+
 TEST(DelayCause, several_causes_and_the_rest_account_for_the_delay) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
