@@ -193,8 +193,8 @@ class Sentence {
         const FileWaits& socket = doing.files;
         if (socket.owner_pid == 0 || socket.owner_pid == who_waited.pid || is_of_full_listener(doing.files))
             return false;
-        const bool by_owner =
-            doing.end == WaitEnd::Thread && !doing.wakers.empty() && doing.wakers.front().who.pid == socket.owner_pid;
+        const bool by_owner = doing.end == WaitEnd::Thread && !doing.outlasts && !doing.wakers.empty() &&
+                              doing.wakers.front().who.pid == socket.owner_pid;
         return !by_owner;
     }
 
@@ -216,7 +216,7 @@ class Sentence {
     std::string wait_words(const ThreadDoing& doing, const ThreadName& who_waited) const {
         if (doing.wait == WaitKind::GroupMemory) return "for memory of its control group" + group_name(who_waited);
         if (doing.wait == WaitKind::InterpreterLock) return interpreter_lock_words(doing.focus.place.module);
-        if (is_socket(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
+        if (has_other_end(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
             return peer_words(doing.files, names_owner(doing, who_waited));
         const bool one_lock = doing.wait == WaitKind::FileLock && doing.files.files == 1;
         return one_lock ? "for a lock on " + doing.files.path : words_of_wait(doing.wait, doing.reason);
@@ -225,7 +225,7 @@ class Sentence {
     // " (/var/lib/app/data on vda, which had 12 requests in its queue)".
     static std::string file_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
-        if (doing.wait == WaitKind::FileLock || is_refused(doing) || is_socket(files.kind)) return "";
+        if (doing.wait == WaitKind::FileLock || is_refused(doing) || has_other_end(files.kind)) return "";
         if (files.path.empty() || files.time_ns * 2 < files.asked_ns) {
             const bool of_disk = doing.wait == WaitKind::Disk || doing.wait == WaitKind::PageFault;
             return of_disk && !files.disk.empty() ? " (" + files.disk + ")" : "";
@@ -305,11 +305,24 @@ class Sentence {
             return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " + who(most.who) +
                    " for the longest time (" + percent(most.time_ns, doing.time_ns) + ")";
         }
-        if (doing.outlasts && doing.wait == WaitKind::Child) return ", which had not ended: " + who(most.who);
-        if (doing.outlasts) return owner_clause(most.who, who_did);
+        if (doing.outlasts && is_held(doing.wait) && !doing.timed_out && !doing.likely)
+            return owner_clause(most.who, who_did);
+        if (doing.outlasts) return open_clause(doing, most.who);
         if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing.wait));
         return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
                percent(most.time_ns, doing.time_ns) + ")";
+    }
+
+    // Nobody ended the wait; `should` is the one who should have.
+    std::string open_clause(const ThreadDoing& doing, const ThreadName& should) const {
+        const std::string end =
+            doing.timed_out ? ", until it timed out" : ", which was still going on when the recording ended";
+        const bool is_end = doing.wait == WaitKind::Child || doing.wait == WaitKind::ThreadEnd;
+        if (is_end) return ", which had not ended" + std::string(doing.timed_out ? " in time: " : ": ") + who(should);
+        const bool held = is_held(doing.wait) || doing.wait == WaitKind::ReadWriteLock;
+        if (doing.likely) return end + (held ? "; its holder is unknown" : "");
+        if (!held) return end;
+        return ", which " + who(should) + (doing.timed_out ? " held," + end.substr(1) : " holds");
     }
 
     // Whoever is waited for and waits for the delay's own thread will do so forever.
@@ -374,8 +387,7 @@ class Sentence {
         // A thread that waits for an interpreter's lock retries every few milliseconds, but still
         // waits for the same lock.
         const bool once = waited.count == 1 || waited.waker_count == 1 || waited.wait == WaitKind::InterpreterLock;
-        if (waited.outlasts && waited.wait == WaitKind::Child) return ", which had not ended: " + who(link.who);
-        if (waited.outlasts) return ", which " + who(link.who) + " holds";
+        if (waited.outlasts) return open_clause(waited, link.who);
         if (lock && waited.object_known && once && link.alike == 0) return ", which " + who(link.who) + " held";
         if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
             return ", which " + who(link.who) + " held";

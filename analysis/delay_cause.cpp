@@ -9,12 +9,12 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/awaited_threads.hpp"
 #include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
 #include "analysis/lock_turns.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/sightings.hpp"
-#include "analysis/socket_owners.hpp"
 #include "analysis/spinning.hpp"
 #include "analysis/wait_chain.hpp"
 
@@ -438,8 +438,12 @@ class CauseSearch {
                          [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
         if (doing.wakers.empty()) return;
         const auto is_known = [](const Interval& wait) { return wait.lock != 0 || wait.outlasting; };
-        doing.outlasts = std::any_of(group.intervals.begin(), group.intervals.end(),
-                                     [](const Interval& wait) { return wait.outlasting; });
+        for (const Interval& wait : group.intervals) {
+            doing.outlasts = doing.outlasts || wait.outlasting;
+            if (!wait.outlasting) continue;
+            doing.timed_out = wait.timed_out;
+            doing.likely = wait.likely;
+        }
         const auto is_turn = [](const Interval& wait) { return wait.handed_on; };
         doing.object_known = std::all_of(group.intervals.begin(), group.intervals.end(), is_known);
         if (std::any_of(group.intervals.begin(), group.intervals.end(), is_turn)) doing.turns = doing.waker_count;
@@ -480,8 +484,7 @@ class CauseSearch {
                 ++visited_;
             }
         }
-        blame_full_listeners(recording_, intervals);
-        blame_owners(recording_, intervals);
+        find_awaited(recording_, intervals, delay_.run_id != 0);
         return by_holder(recording_, intervals);
     }
 
@@ -571,8 +574,7 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     }
     std::vector<Interval> intervals = intervals_of_delay(recording, delay);
     join_repeated_waits(recording, intervals);
-    blame_full_listeners(recording, intervals);
-    blame_owners(recording, intervals);
+    find_awaited(recording, intervals, delay.run_id != 0);
     intervals = by_holder(recording, intervals);
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
     for (const Group& group : Grouping(recording, intervals).sorted()) {

@@ -49,7 +49,9 @@ struct ThreadDoing {
     TimeKind kind = TimeKind::Unknown;
     std::uint64_t time_ns = 0;
     std::uint64_t count = 0;    // number of intervals
-    bool outlasts = false;      // Blocked: the last of these waits had not ended, but the lock's owner is known
+    bool outlasts = false;      // Blocked: nobody ended the last of these waits, but who should have is known
+    bool timed_out = false;     // Blocked, outlasts: its own timer ended it
+    bool likely = false;        // Blocked, outlasts: who should have ended it is only likely
     bool object_known = false;  // Blocked: the lock is identified, and so is its holder
     std::uint32_t turns = 0;    // Blocked: number of wakers that held it in turn before the thread got it
     CallFocus focus;            // the place in its program

@@ -21,6 +21,7 @@ bool belongs(WaitFileKind file, WaitKind wait) {
         case WaitKind::DatabaseLock:
         case WaitKind::Sleep: return file == WaitFileKind::Refused;
         case WaitKind::Events: return file == WaitFileKind::Refused || is_socket(file);
+        case WaitKind::Pipe: return file == WaitFileKind::Pipe;
         case WaitKind::Network:
         case WaitKind::LocalSocket: return is_socket(file);
         default: return false;
@@ -66,6 +67,8 @@ bool is_socket(WaitFileKind kind) {
            kind == WaitFileKind::LocalPeer;
 }
 
+bool has_other_end(WaitFileKind kind) { return is_socket(kind) || kind == WaitFileKind::Pipe; }
+
 FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>& waits, WaitKind kind) {
     std::map<NameId, OneFile> files;
     std::map<NameId, std::uint64_t> disks;
@@ -76,7 +79,7 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
         if (wait.file == 0) continue;
         const WaitedFile& waited = recording.waited_files[wait.file - 1];
         if (!belongs(waited.kind, kind)) continue;
-        const SocketOwners owners = is_socket(waited.kind) ? owners_of(recording, waited) : SocketOwners{};
+        const SocketOwners owners = has_other_end(waited.kind) ? other_end_of(recording, wait) : SocketOwners{};
         // A local socket without a path is identified by the process at its other end.
         if (waited.path == 0 && owners.pids.empty()) continue;
         OneFile& file = files[waited.path];

@@ -25,13 +25,15 @@ struct FileWaits {
     std::uint32_t queue_depth = 0;
     std::uint32_t holder_pid = 0;   // had a lock on it for most of the time; 0 if none or unknown
     std::string holder;             // name of that process
-    std::uint32_t owner_pid = 0;    // has the other end of the socket, or listens there; 0 if unknown
+    std::uint32_t owner_pid = 0;    // has the other end of the socket or pipe, or listens there; 0 if unknown
     std::string owner;              // name of that process
     std::uint32_t more_owners = 0;  // other processes with that name
     bool listener_full = false;     // its accept queue was full
 };
 
 [[nodiscard]] bool is_socket(WaitFileKind kind);
+// A socket or a pipe.
+[[nodiscard]] bool has_other_end(WaitFileKind kind);
 
 // For waits of one kind. A refused lock counts for kinds without a file of their own, such as
 // sleep.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <tuple>
 
 #include "analysis/block_reason.hpp"
 
@@ -132,28 +133,6 @@ void add_hand_overs(std::span<const LockTurn> turns, const Interval& wait, Piece
         pieces.add(piece->until_ns, piece->holder);
 }
 
-// The only child process that has not ended; 0 if there are several or none.
-std::uint32_t living_child_of(const Recording& recording, std::uint32_t tid) {
-    const Thread* const parent = recording.find_thread(tid);
-    std::uint32_t living = 0;
-    for (const auto& [pid, process] : recording.processes) {
-        if (parent == nullptr || process.parent_pid != parent->pid || pid == parent->pid) continue;
-        const Thread* const child = recording.find_thread(pid);
-        if (child == nullptr || (!child->changes.empty() && child->changes.back().state == ThreadState::Exited))
-            continue;
-        if (living != 0) return 0;
-        living = pid;
-    }
-    return living;
-}
-
-std::uint32_t owner_of(const Recording& recording, const Interval& wait) {
-    const WaitKind kind = wait_kind_of(recording, wait.stack);
-    if (kind == WaitKind::Child) return living_child_of(recording, wait.tid);
-    const auto owner = recording.lock_owners.find(wait.tid);
-    return kind == WaitKind::Lock && owner != recording.lock_owners.end() ? owner->second : 0;
-}
-
 }  // namespace
 
 void find_lock_turns(Recording& recording) {
@@ -171,18 +150,10 @@ void find_lock_turns(Recording& recording) {
         std::stable_sort(turns.begin(), turns.end(),
                          [](const LockTurn& a, const LockTurn& b) { return a.at_ns < b.at_ns; });
     }
-}
-
-void blame_owners(const Recording& recording, std::vector<Interval>& intervals) {
-    for (Interval& wait : intervals) {
-        if (wait.state != ThreadState::Blocked || wait.woken || wait.end_ns < recording.end_ns) continue;
-        const std::uint32_t owner = owner_of(recording, wait);
-        if (owner == 0) continue;
-        wait.waker_tid = owner;
-        wait.woken = true;
-        wait.wake_cause = WakeCause::Thread;
-        wait.outlasting = true;
-    }
+    std::sort(recording.lock_sightings.begin(), recording.lock_sightings.end(),
+              [](const LockSighting& a, const LockSighting& b) {
+                  return std::tie(a.lock, a.at_ns) < std::tie(b.lock, b.at_ns);
+              });
 }
 
 std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals) {

@@ -8,16 +8,12 @@
 
 namespace lagtrap::analysis {
 
-// Fills Recording::lock_turns from the changes of its threads.
+// Fills Recording::lock_turns from the changes of its threads, and sorts Recording::lock_sightings.
 void find_lock_turns(Recording& recording);
 
 // Splits each wait for something that changed hands during the wait, into one piece per thread that
 // held it in turn. That thread counts as the piece's waker. All pieces but the last are
 // Interval::handed_on.
 [[nodiscard]] std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals);
-
-// Makes a wait that outlasts the recording count as one for whoever will end it, if that is known:
-// the owner of a mutex (Recording::lock_owners), or the only child process.
-void blame_owners(const Recording& recording, std::vector<Interval>& intervals);
 
 }  // namespace lagtrap::analysis

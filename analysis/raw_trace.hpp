@@ -61,7 +61,8 @@ struct RawSample {
     std::uint32_t tid = 0;
     StackId stack = 0;
     std::uint32_t cpu = 0;
-    std::uint32_t lock = 0;  // of an off-CPU stack: what the thread waits for, numbered from 1; 0 if unknown
+    std::uint32_t lock = 0;        // of an off-CPU stack: what the thread waits for, numbered from 1; 0 if unknown
+    std::uint32_t lock_owner = 0;  // what the program's memory says; 0 if unknown
 };
 
 struct RawThread {

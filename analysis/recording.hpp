@@ -76,6 +76,7 @@ enum class WaitFileKind : std::uint8_t {
     Owner = 11,
     Listener = 12,
     FullListener = 13,  // its accept queue was full
+    Pipe = 14,          // again a wait, for the other end of a pipe
 };
 
 // The file a thread waited for.
@@ -112,6 +113,14 @@ struct LockTurn {
     std::uint64_t at_ns = 0;
     std::uint32_t from_tid = 0;
     std::uint32_t to_tid = 0;
+};
+
+// `owner_tid` had the lock when another thread began to wait for it, according to the memory of
+// their program.
+struct LockSighting {
+    std::uint64_t at_ns = 0;
+    std::uint32_t lock = 0;  // index into Recording::lock_turns
+    std::uint32_t owner_tid = 0;
 };
 
 // This thread has the CPU from `at_ns` until the CPU's next tenure.
@@ -280,6 +289,7 @@ struct Recording {
     // trace; set by whoever knows.
     std::map<std::uint32_t, std::uint32_t> lock_owners;
     std::vector<std::vector<LockTurn>> lock_turns;  // by lock, each in time order; 0 is no lock
+    std::vector<LockSighting> lock_sightings;       // by lock, then by time
     std::vector<std::vector<CpuTenure>> cpus;       // by CPU, each in time order; empty if unknown
 
     // Movable but not copyable, because it points into itself.

@@ -39,6 +39,9 @@ std::string peer_words(const FileWaits& socket, bool named) {
         case WaitFileKind::Connecting:
             return "to connect to " + at + (unanswered ? ", which did not answer, so the SYN was sent again," : "");
         case WaitFileKind::DatagramPeer: return "for an answer from " + at;
+        case WaitFileKind::Pipe:
+            return (socket.path.empty() ? "on a pipe" : "on the pipe " + socket.path) +
+                   (named ? " shared with " + owner_words(socket) : "") + others;
         case WaitFileKind::LocalPeer:
             return (socket.path.empty() ? "on a local socket" : "on the local socket " + socket.path) +
                    (named ? " of " + owner_words(socket) : "") + others;

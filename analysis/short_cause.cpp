@@ -45,7 +45,7 @@ std::string blocked_words(const ThreadDoing& doing, bool followed) {
     if (doing.wait == WaitKind::Sleep) return "slept" + place_of(doing.focus);
     if (doing.wait == WaitKind::Stopped) return "was " + doing.reason;
     const std::string text = "waited " + words_of_wait(doing.wait, doing.reason);
-    if (is_socket(doing.files.kind) && !doing.files.owner.empty()) return text + " to " + doing.files.owner;
+    if (has_other_end(doing.files.kind) && !doing.files.owner.empty()) return text + " to " + doing.files.owner;
     return followed ? text : text + place_of(doing.focus);
 }
 
@@ -76,9 +76,11 @@ std::string chain_words(const DelayCause& cause, const ThreadName& delayed) {
     if (cause.chain.empty() || cause.doing.kind != TimeKind::Blocked) return "";
     const CauseLink& first = cause.chain.front();
     const CauseLink& last = cause.chain.back();
-    const bool is_named = is_socket(cause.doing.files.kind) && cause.doing.files.owner == first.who.process;
+    const bool is_named = has_other_end(cause.doing.files.kind) && cause.doing.files.owner == first.who.process;
     std::string text;
-    if (is_held(cause.doing.wait)) {
+    if (cause.doing.likely) {
+        text = ", probably for " + name_of(first.who, delayed);
+    } else if (is_held(cause.doing.wait)) {
         text = " held by " + name_of(first.who, delayed);
     } else if (!is_named) {
         text = ", for " + name_of(first.who, delayed);

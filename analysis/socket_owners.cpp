@@ -75,6 +75,14 @@ SocketOwners owners_of(const Recording& recording, const WaitedFile& socket) {
     return owners;
 }
 
+SocketOwners other_end_of(const Recording& recording, const Interval& wait) {
+    if (wait.file == 0) return {};
+    SocketOwners owners = owners_of(recording, recording.waited_files[wait.file - 1]);
+    const Thread* const waiting = recording.find_thread(wait.tid);
+    if (owners.pids.size() > 1 && waiting != nullptr) std::erase(owners.pids, waiting->pid);
+    return owners;
+}
+
 bool is_syn_repeated_in(const Recording& recording, const Interval& wait) {
     if (wait.file == 0) return false;
     const WaitedFile& waited = recording.waited_files[wait.file - 1];

@@ -19,6 +19,10 @@ struct SocketOwners {
 // listen there.
 [[nodiscard]] SocketOwners owners_of(const Recording& recording, const WaitedFile& socket);
 
+// As owners_of() the socket or pipe that `wait` is for, but without the process that waits, unless
+// it is the only one: programs often leave the ends of their children open.
+[[nodiscard]] SocketOwners other_end_of(const Recording& recording, const Interval& wait);
+
 // True if a SYN of this wait's connection was sent again during the wait.
 [[nodiscard]] bool is_syn_repeated_in(const Recording& recording, const Interval& wait);
 

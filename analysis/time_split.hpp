@@ -56,7 +56,9 @@ struct Interval {
     bool woken = false;                         // Blocked: its end was recorded
     bool by_interrupt = false;                  // Blocked: an interrupt ended it
     bool handed_on = false;                     // Blocked: the same wait continues in the next interval (by_holder)
-    bool outlasting = false;                    // Blocked: for the lock's owner, `waker_tid`, which never released it
+    bool outlasting = false;                    // Blocked: `waker_tid` should have ended it, and did not
+    bool timed_out = false;                     // Blocked, outlasting: the thread's own timer ended it
+    bool likely = false;                        // Blocked, outlasting: it only likely should have
     bool throttled = false;                     // Runnable: held back by its control group's CPU quota
     bool yielded = false;                       // Runnable: it called sched_yield
     bool counted = false;                       // before the recording: from the kernel's counters, without a stack

@@ -234,6 +234,8 @@ void TimelineBuilder::add_samples() {
     for (const RawSample& sample : raw_.off_cpu) {
         if (sample.tid == 0) continue;
         inputs_[place_of(sample.tid, sample.pid)].off_cpu.push_back({sample.at_ns, sample.stack, sample.lock});
+        if (sample.lock != 0 && sample.lock_owner != 0)
+            recording_.lock_sightings.push_back({sample.at_ns, sample.lock, sample.lock_owner});
     }
 }
 

@@ -81,7 +81,7 @@ class TraceDecoder {
     // Truncates longer texts.
     NameId intern_text(data_view text, std::size_t limit_bytes);
     void take_sample(data_view message, const Packet& packet, const Sequence& sequence);
-    std::uint32_t lock_of(data_view wait);
+    void take_wait(data_view wait, RawSample& sample);
     void take_earlier(const RawSample& sample, data_view wait);
     void take_process_tree(data_view message, std::uint64_t at_ns);
     void take_process(data_view message);
@@ -293,7 +293,7 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
         }
     }
     ++trace_.records;
-    if (kind > static_cast<std::uint64_t>(WaitFileKind::FullListener)) return;  // from a later version
+    if (kind > static_cast<std::uint64_t>(WaitFileKind::Pipe)) return;  // from a later version
     wait.file.kind = static_cast<WaitFileKind>(kind);
     const FailedConnect failed{at_ns, wait.tid, wait.file.path, wait.file.socket};
     if (wait.file.kind == WaitFileKind::SynRepeated) {
@@ -304,7 +304,7 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
         trace_.refused_connects.push_back(failed);
         return;
     }
-    if (wait.file.kind >= WaitFileKind::Owner) {
+    if (wait.file.kind >= WaitFileKind::Owner && wait.file.kind <= WaitFileKind::FullListener) {
         if (wait.file.holder_pid != 0 && wait.file.holder_pid < tid_limit)
             trace_.socket_owners.push_back({wait.file.socket, wait.file.path, wait.file.holder_pid, wait.file.kind});
         return;
@@ -382,16 +382,17 @@ void TraceDecoder::take_earlier(const RawSample& sample, data_view wait) {
     }
 }
 
-std::uint32_t TraceDecoder::lock_of(data_view wait) {
+void TraceDecoder::take_wait(data_view wait, RawSample& sample) {
     std::uint64_t object = 0;
     pbf_reader reader(wait);
     while (reader.next()) {
-        if (reader.tag_and_type() == fields::lagtrap_wait::object)
-            object = reader.get_uint64();
-        else
-            reader.skip();
+        switch (reader.tag_and_type()) {
+            case fields::lagtrap_wait::object: object = reader.get_uint64(); break;
+            case fields::lagtrap_wait::owner: sample.lock_owner = reader.get_uint32(); break;
+            default: reader.skip();
+        }
     }
-    return object == 0 ? 0 : trace_.lock_of(object);
+    if (object != 0) sample.lock = trace_.lock_of(object);
 }
 
 void TraceDecoder::take_sample(data_view message, const Packet& packet, const Sequence& sequence) {
@@ -417,7 +418,7 @@ void TraceDecoder::take_sample(data_view message, const Packet& packet, const Se
     sample.stack = known.value_or(0);
     ++trace_.records;
     if (sequence.history) return take_earlier(sample, packet.earlier_wait);
-    if (sequence.off_cpu && packet.wait.size() > 0) sample.lock = lock_of(packet.wait);
+    if (sequence.off_cpu && packet.wait.size() > 0) take_wait(packet.wait, sample);
     (sequence.off_cpu ? trace_.off_cpu : trace_.samples).push_back(sample);
 }
 

@@ -180,7 +180,8 @@ constexpr std::uint32_t filler_bytes = varint(perfetto::lagtrap_group_memory::fi
 
 namespace lagtrap_wait {
 constexpr std::uint32_t object = varint(perfetto::lagtrap_wait::object);
-}
+constexpr std::uint32_t owner = varint(perfetto::lagtrap_wait::owner);
+}  // namespace lagtrap_wait
 
 namespace lagtrap_history_wait {
 constexpr std::uint32_t begin = varint(perfetto::lagtrap_history_wait::begin);

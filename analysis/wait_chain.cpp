@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/kernel_workers.hpp"
 #include "analysis/lock_turns.hpp"
 #include "analysis/socket_owners.hpp"
 
@@ -14,14 +15,6 @@ namespace {
 // lead to.
 constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t position_limit = 100'000;
-
-// Kernel threads are children of kthreadd, which is always process 2.
-bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
-    const Thread* thread = recording.find_thread(tid);
-    if (thread == nullptr) return false;
-    const auto process = recording.processes.find(thread->pid);
-    return process != recording.processes.end() && process->second.parent_pid == 2;
-}
 
 }  // namespace
 
@@ -50,6 +43,7 @@ void ChainWalk::walk(const std::vector<Interval>& intervals) { walk(0, intervals
 void ChainWalk::walk(std::uint32_t position, const std::vector<Interval>& intervals) {
     std::vector<Interval> pieces = by_holder(recording_, intervals);
     blame_full_listeners(recording_, pieces);
+    blame_givers_of_work(recording_, pieces);
     visited_ += pieces.size();
     for (const Interval& interval : pieces) {
         Sum& sum = sums_[{position, interval.tid}];

@@ -7,6 +7,7 @@
 #include "bpf/collector.h"
 
 #include "bpf/kernel.bpf.h"
+#include "bpf/lock_owner.bpf.h"
 #include "bpf/stack_copy.bpf.h"
 #include "bpf/stack_id.h"
 #include "bpf/throttling.bpf.h"
@@ -160,11 +161,15 @@ __noinline int note_wait_file(const struct wait_question* question) {
     if (!file) return 0;
     struct inode* inode = BPF_CORE_READ(file, f_inode);
     struct sock* sk = sock_of(file);
-    if (!inode || (!sk && !is_on_a_disk(inode))) return 0;
+    bool of_pipe = !sk && is_pipe(file);
+    if (!inode || (!sk && !of_pipe && !is_on_a_disk(inode))) return 0;
     record->pid = question->pid;
     record->tid = question->tid;
     if (sk) {
         if (!name_peer(sk, record)) return 0;
+    } else if (of_pipe) {
+        record->kind = LAGTRAP_FILE_PIPE;
+        record->file = ((__u64)inode << 1 ^ is_reading(question->call)) * 0x9e3779b97f4a7c15ULL | 1;
     } else {
         record->file = ((__u64)BPF_CORE_READ(file, f_path.dentry) ^ (__u64)inode << 1) * 0x9e3779b97f4a7c15ULL | 1;
         read_disk(inode, record);
@@ -175,7 +180,9 @@ __noinline int note_wait_file(const struct wait_question* question) {
     __u64 size = sizeof(*record);
     if (!seen_in || *seen_in != capture) {
         record->path_bytes = sk ? read_peer(sk, record->kind, out) : read_path(file, out);
-        if (sk) want_owner(sk, record->kind, record->file);
+        if (sk || of_pipe)
+            want_owner(sk, record->kind, record->file, inode,
+                       is_reading(question->call) ? FILE_FOR_WRITING : FILE_FOR_READING);
         size += record->path_bytes;
     }
     barrier_var(size); /* as in note_stack */
@@ -390,6 +397,9 @@ static __always_inline bool is_stack_of_yield_due(__u64 now_ns) {
     return true;
 }
 
+/* Not inline, because on_switch() has no room on its stack. */
+static __noinline __u32 current_lock_owner(struct task_struct* task) { return lock_owner(task, false); }
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_struct* next, unsigned int prev_state) {
     if (!recording.on) return recording.history && !preempt && prev_state != 0 ? note_wait_begin(ctx, prev) : 0;
@@ -436,7 +446,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
                 note_wait_file(&question);
             }
             record.wait_object = wait_object(prev);
-            if (record.wait_object) size = sizeof(record);
+            if (record.wait_object) {
+                record.lock_owner = current_lock_owner(prev);
+                size = sizeof(record);
+            }
         }
     }
     record.header.size_bytes = size;
@@ -472,6 +485,7 @@ int BPF_PROG(on_waking, struct task_struct* wakee) {
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
     __u32 parent_pid = parent->tgid, child_pid = child->tgid;
+    if (recording.on) note_thread_number(child);
     if (parent_pid == child_pid) return 0;
     struct lagtrap_unwind_space* space = bpf_map_lookup_elem(&unwind_processes, &parent_pid);
     if (!space) return 0;
@@ -499,6 +513,7 @@ int on_thread(struct bpf_iter__task* ctx) {
     struct lagtrap_thread* record = bpf_map_lookup_elem(&iterator_thread, &zero);
     if (!task || !counters || !stack || !record) return 0;
     if (!quotas_seen && has_quota(task)) quotas_seen = true;
+    note_thread_number(task);
     __builtin_memset(record, 0, sizeof(*record));
     fill_header(&record->header, LAGTRAP_RECORD_THREAD, sizeof(*record), bpf_ktime_get_ns());
     record->pid = task->tgid;
@@ -518,6 +533,7 @@ int on_thread(struct bpf_iter__task* ctx) {
             struct wait_question question = {.now_ns = record->header.at_ns, .by_iterator = 1};
             if (ask_about(task, record->state, &question)) note_wait_file(&question);
             record->wait_object = wait_object(task);
+            if (record->wait_object) record->lock_owner = lock_owner(task, true);
             walk_sleeping_user_stack(&stack->walk, task, stack->frames);
             record->user_stack_id = note_stack(stack, record->pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
                                                stack->walk.frame_count, record->header.at_ns);

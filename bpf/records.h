@@ -291,10 +291,12 @@ struct lagtrap_switch {
     __u64 throttled_from_ns; /* the last time its group was throttled, perhaps long ago; 0: never */
     __u64 throttled_to_ns;
     __u64 wait_object; /* what the previous thread waits for; equal for threads that wait for one lock; 0: unknown */
+    __u32 lock_owner;  /* thread that has the lock, according to the program's memory; 0: unknown */
+    __u32 padding_2;
 };
 #define LAGTRAP_SWITCH_LEAST_BYTES 64
 #define LAGTRAP_SWITCH_THROTTLED_BYTES 80
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == LAGTRAP_SWITCH_THROTTLED_BYTES + 8, "layout of switches");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == LAGTRAP_SWITCH_THROTTLED_BYTES + 16, "layout of switches");
 
 /* What made a thread runnable. */
 enum lagtrap_wake_cause {
@@ -351,6 +353,7 @@ enum lagtrap_wait_file_kind {
     LAGTRAP_FILE_OWNER = 11,
     LAGTRAP_FILE_LISTENER = 12,
     LAGTRAP_FILE_FULL_LISTENER = 13, /* its accept queue has no room, or it has dropped connections */
+    LAGTRAP_FILE_PIPE = 14,          /* a wait again: for the other end of this pipe */
 };
 
 /* The other end of a socket. */
@@ -460,10 +463,12 @@ struct lagtrap_thread {
     __u32 state; /* as prev_state; 0: running or runnable */
     __u32 is_kernel_thread;
     char comm[LAGTRAP_COMM_BYTES];
-    __u64 wait_object; /* as in struct lagtrap_switch; older records end before it */
+    __u64 wait_object; /* as in struct lagtrap_switch, as the next; older records end before one of them */
+    __u32 lock_owner;
+    __u32 padding;
 };
 #define LAGTRAP_THREAD_LEAST_BYTES 80
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == LAGTRAP_THREAD_LEAST_BYTES + 8, "layout of threads");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == LAGTRAP_THREAD_LEAST_BYTES + 16, "layout of threads");
 
 /* A process, followed by texts separated by '\0': path of its program, command line (arguments
  * separated by spaces), path of its control group, and, if it was started by another name of the

@@ -22,10 +22,10 @@
 
 /* An end as its owner has it. Listeners have their port alone: most take any address. */
 struct socket_end {
-    __u64 scope; /* a listener's network namespace, or a local socket itself */
+    __u64 scope; /* a listener's network namespace, a local socket itself, or the inode of a pipe */
     __u32 address;
     __u32 remote_address;
-    __u16 port;
+    __u16 port; /* of a pipe: whether the end is for reading or writing */
     __u16 remote_port;
     __u16 protocol; /* of listeners */
     __u16 padding;
@@ -90,14 +90,23 @@ static __always_inline bool other_end(const struct sock* sk, __u8 kind, struct s
     return true;
 }
 
-/* A thread waits for the socket `number`: from now on its other end's owner is looked for. */
-static __always_inline void want_owner(const struct sock* sk, __u8 kind, __u64 number) {
+/* A thread waits for the socket `number`, or for the end with this mode (FILE_FOR_...) of a pipe, where `sk` is NULL: from now
+ * on its other end's owner is looked for. Not inline, because note_wait_file() has no room on its stack. */
+static __noinline int want_owner(const struct sock* sk, __u8 kind, __u64 number, const struct inode* pipe, __u16 mode) {
     struct socket_end end;
-    if (!other_end(sk, kind, &end)) return;
     struct wanted_end wanted = {.socket = number, .waiting = (__u64)sk, .capture = recording.capture};
-    if (kind != LAGTRAP_FILE_LOCAL_PEER) wanted.address = short_address(sk, true);
+    if (!sk) {
+        __builtin_memset(&end, 0, sizeof(end));
+        end.scope = (__u64)pipe;
+        end.port = mode;
+    } else if (!other_end(sk, kind, &end)) {
+        return 0;
+    } else if (kind != LAGTRAP_FILE_LOCAL_PEER) {
+        wanted.address = short_address(sk, true);
+    }
     bpf_map_update_elem(&wanted_ends, &end, &wanted, BPF_ANY);
     ends_wanted_in = wanted.capture;
+    return 0;
 }
 
 static __always_inline struct wanted_end* wanted_end(const struct socket_end* end) {
@@ -129,6 +138,21 @@ static __always_inline struct wanted_end* wanted_local(const struct sock* sk) {
     return connected || BPF_CORE_READ(waiting, peer) == sk ? wanted : NULL;
 }
 
+static __always_inline struct wanted_end* wanted_pipe(const struct file* file) {
+    struct inode* inode = BPF_CORE_READ(file, f_inode);
+    if (!inode || (BPF_CORE_READ(inode, i_mode) & FORMAT_OF_FILE) != PIPE_FILE) return NULL;
+    __u32 mode = BPF_CORE_READ(file, f_mode);
+    struct socket_end end = {.scope = (__u64)inode};
+    struct wanted_end* wanted = NULL;
+    if (mode & FILE_FOR_READING) {
+        end.port = FILE_FOR_READING;
+        wanted = wanted_end(&end);
+    }
+    if (wanted || !(mode & FILE_FOR_WRITING)) return wanted;
+    end.port = FILE_FOR_WRITING;
+    return wanted_end(&end);
+}
+
 static __always_inline __u8 listener_kind(const struct sock* sk) {
     if (BPF_CORE_READ(sk, sk_protocol) != PROTOCOL_TCP) return LAGTRAP_FILE_LISTENER;
     bool has_room = BPF_CORE_READ(sk, sk_ack_backlog) <= BPF_CORE_READ(sk, sk_max_ack_backlog);
@@ -146,7 +170,9 @@ static __always_inline struct lagtrap_wait_file owner_of(const struct file* file
     __u16 family = sk ? BPF_CORE_READ(sk, __sk_common.skc_family) : 0;
     struct wanted_end* wanted = NULL;
     __u8 kind = LAGTRAP_FILE_OWNER;
-    if (family == FAMILY_LOCAL) {
+    if (!sk) {
+        wanted = wanted_pipe(file);
+    } else if (family == FAMILY_LOCAL) {
         wanted = wanted_local(sk);
     } else if (is_internet(family)) {
         bool is_stream = BPF_CORE_READ(sk, sk_protocol) == PROTOCOL_TCP;

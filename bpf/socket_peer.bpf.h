@@ -16,7 +16,10 @@
 #define TCP_SYN_WAS_SENT 2     /* TCP_SYN_SENT, include/net/tcp_states.h */
 #define PROTOCOL_TCP 6         /* IPPROTO_TCP, include/uapi/linux/in.h */
 #define SOCKET_FILE 0140000    /* S_IFSOCK, include/uapi/linux/stat.h */
+#define PIPE_FILE 0010000      /* S_IFIFO */
 #define FORMAT_OF_FILE 0170000 /* S_IFMT */
+#define FILE_FOR_READING 1     /* FMODE_READ, include/linux/fs.h */
+#define FILE_FOR_WRITING 2     /* FMODE_WRITE */
 #define LOCAL_PATH_BYTES 108   /* UNIX_PATH_MAX, include/uapi/linux/un.h */
 
 /* NULL if the file is not a socket. */

@@ -352,11 +352,17 @@ static __always_inline struct file* polled_socket(const struct wait_question* qu
     return found;
 }
 
-/* NULL if there is none, or it is not a socket. */
+static __always_inline bool is_pipe(const struct file* file) {
+    return (BPF_CORE_READ(file, f_inode, i_mode) & FILE_FORMAT) == PIPE_FILE;
+}
+
+static __always_inline bool is_reading(long call) { return call == 0 /* read */ || call == 19 /* readv */; }
+
+/* The socket or pipe; NULL if there is none. */
 static __always_inline struct file* waited_socket(const struct wait_question* question) {
     if (is_about_a_socket(question->call)) {
         struct file* file = file_of_descriptor((struct files_struct*)question->files, question->descriptor);
-        return file && sock_of(file) ? file : NULL;
+        return file && (sock_of(file) || is_pipe(file)) ? file : NULL;
     }
     if (question->by_iterator && (is_poll(question->call) || is_select(question->call))) {
         struct stack_scan scan = question->scan;

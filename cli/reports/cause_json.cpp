@@ -45,8 +45,9 @@ object focus_json(const CallFocus& focus) {
     return json;
 }
 
-const char* end_word(WaitEnd end) {
-    switch (end) {
+const char* end_word(const ThreadDoing& doing) {
+    if (doing.outlasts) return doing.timed_out ? "timeout" : "not yet";
+    switch (doing.end) {
         case WaitEnd::Thread: return "thread";
         case WaitEnd::Timeout: return "timeout";
         case WaitEnd::Interrupt: return "interrupt";
@@ -101,7 +102,7 @@ object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
     }
     if (!doing.files.path.empty() || !doing.files.disk.empty()) json["file"] = file_json(doing.files);
     json["waited"] = words_of_wait(doing.wait, doing.reason);
-    json["ended_by"] = end_word(doing.end);
+    json["ended_by"] = end_word(doing);
     json["wakers"] = std::move(wakers);
     json["waker_count"] = doing.waker_count;
     json["turns"] = doing.turns;

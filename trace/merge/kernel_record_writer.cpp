@@ -133,7 +133,7 @@ void KernelRecordWriter::write_sample(const lagtrap_sample& sample) {
 
 void KernelRecordWriter::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
                                        std::uint64_t kernel_stack_id, std::uint64_t user_stack_id,
-                                       std::uint64_t wait_object) {
+                                       std::uint64_t wait_object, std::uint32_t lock_owner) {
     lagtrap_sample sample{};
     sample.header = {sizeof(sample), LAGTRAP_RECORD_SAMPLE, static_cast<std::uint16_t>(cpu), at_ns};
     sample.pid = pid;
@@ -145,6 +145,7 @@ void KernelRecordWriter::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std
         if (wait_object == 0) return;
         pbf_writer wait(packet, perfetto::trace_packet::lagtrap_wait);
         wait.add_uint64(perfetto::lagtrap_wait::object, wait_object);
+        if (lock_owner != 0) wait.add_uint32(perfetto::lagtrap_wait::owner, lock_owner);
     });
 }
 
@@ -226,7 +227,7 @@ void KernelRecordWriter::write_switch(const lagtrap_switch& record) {
     const bool yielded = (record.flags & LAGTRAP_SWITCH_PREV_YIELDED) != 0 && record.user_stack_id != 0;
     if (record.prev_tid != 0 && (stopped || yielded))
         write_off_cpu(record.header.cpu, record.prev_pid, record.prev_tid, record.header.at_ns, record.kernel_stack_id,
-                      record.user_stack_id, record.wait_object);
+                      record.user_stack_id, record.wait_object, record.lock_owner);
 }
 
 // The waker is the thread to blame, and viewers need to know about interrupts. For a packet from

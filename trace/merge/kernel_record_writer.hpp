@@ -39,7 +39,8 @@ class KernelRecordWriter {
     // Writes where a thread slept, as if it had just left a CPU there, and the object it waited for
     // (as in lagtrap_switch).
     void write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
-                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id, std::uint64_t wait_object);
+                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id, std::uint64_t wait_object,
+                       std::uint32_t lock_owner);
 
     struct Counts {
         std::uint64_t samples = 0, switches = 0;

@@ -30,7 +30,7 @@ bool has_peer(unsigned kind) {
 
 bool is_of_socket(unsigned kind) {
     return has_peer(kind) || kind == LAGTRAP_FILE_LOCAL_PEER || kind == LAGTRAP_FILE_OWNER ||
-           kind == LAGTRAP_FILE_LISTENER || kind == LAGTRAP_FILE_FULL_LISTENER;
+           kind == LAGTRAP_FILE_LISTENER || kind == LAGTRAP_FILE_FULL_LISTENER || kind == LAGTRAP_FILE_PIPE;
 }
 
 }  // namespace lagtrap::trace

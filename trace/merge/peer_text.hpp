@@ -14,7 +14,7 @@ namespace lagtrap::trace {
 
 // True if a record of this kind (enum lagtrap_wait_file_kind) carries a struct lagtrap_peer.
 [[nodiscard]] bool has_peer(unsigned kind);
-// True if a record of this kind is about a socket.
+// True if a record of this kind is about a socket or pipe, and its number identifies it.
 [[nodiscard]] bool is_of_socket(unsigned kind);
 
 }  // namespace lagtrap::trace

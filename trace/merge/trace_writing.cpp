@@ -68,7 +68,7 @@ Status TraceWriting::write_records() {
             last_ns_ = std::max(last_ns_, contents_.session.started_ns);
             contents_.listed.take_sleepers([&](const lagtrap_thread& thread) {
                 kernel_records_->write_off_cpu(0, thread.pid, thread.tid, last_ns_, thread.kernel_stack_id,
-                                               thread.user_stack_id, thread.wait_object);
+                                               thread.user_stack_id, thread.wait_object, thread.lock_owner);
             });
             continue;
         }

@@ -287,6 +287,7 @@ inline constexpr Field concluded = 5;
 
 namespace lagtrap_wait {            // adds to the off-CPU stack in the same packet
 inline constexpr Field object = 1;  // equal for threads that wait for the same lock
+inline constexpr Field owner = 2;   // thread that has the lock, according to the program's memory; not checked
 }  // namespace lagtrap_wait
 
 namespace lagtrap_waking {         // what caused the sched_waking in the same packet

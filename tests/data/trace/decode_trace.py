@@ -23,7 +23,7 @@ FIELDS = {
     "Written": {1: ("file", "v"), 2: ("bytes", "v"), 3: ("path", "s"), 4: ("name", "s"), 5: ("pid", "v"), 6: ("ended", "v")},
     "GroupMemory": {1: ("pid", "v"), 2: ("path", "s"), 3: ("limit", "v"), 4: ("used", "v"), 5: ("file", "v"), 6: ("anonymous", "v"),
                     7: ("shared", "v"), 8: ("filler", "v"), 9: ("filler_bytes", "v")},
-    "Wait": {1: ("object", "v")},
+    "Wait": {1: ("object", "v"), 2: ("owner", "v")},
     "HistoryWait": {1: ("begin", "v"), 2: ("waker", "v"), 3: ("by_interrupt", "v"), 4: ("in_run", "v"), 5: ("of_waker", "v")},
     "WaitFile": {1: ("tid", "v"), 2: ("kind", "v"), 3: ("path", "s"), 4: ("disk", "s"), 5: ("queue_depth", "v"), 6: ("holder", "v"),
                  7: ("socket", "v")},
@@ -278,7 +278,8 @@ class Trace:
         if "group_memory" in packet:
             self.group_memory.append(packet["group_memory"])
         if "wait" in packet:
-            self.wait_objects.append([at_ns, packet["sample"]["tid"], packet["wait"]["object"]])
+            self.wait_objects.append([at_ns, packet["sample"]["tid"], packet["wait"]["object"],
+                                      packet["wait"].get("owner", 0)])
         if "history_wait" in packet:
             wait = packet["history_wait"]
             if number != 5 or "sample" not in packet or wait.get("begin", 0) > at_ns:

@@ -227,6 +227,97 @@ TEST(NamedWait, who_holds_a_mutex_when_the_recording_ends_is_not_blamed_for_earl
     EXPECT_THAT(sentence, testing::Not(HasSubstr("(12)")));
 }
 
+// Thread 11 waits until the recording ends for what 12, which computes, should release or send.
+struct OpenWait {
+    Stack stack;
+    std::uint32_t owner = 0;  // as the program's memory says
+    bool timed_out = false;
+    std::uint32_t waker_of_13 = 0;  // 13 waits for the same lock and gets it from this thread
+    std::uint32_t also_busy = 0;
+};
+
+std::string sentence_of_open_wait(const OpenWait& wait) {
+    TraceBuilder builder = two_programs();
+    builder.thread(10, 12, "other").thread(10, 13, "third");
+    const Stack sleeping{"main", "idle", "k:ep_poll", "k:schedule"};
+    builder.switched(5 * ms, 0, 0, 0, 11).switched(5 * ms, 1, 0, 0, 12);
+    builder.samples(5 * ms, 390 * ms, 1, 10, 12, {"main", "rebuild", "burn"});
+    builder.off_cpu(1 * ms, 10, 13, wait.waker_of_13 != 0 ? wait.stack : sleeping, wait.waker_of_13 != 0 ? 99 : 0);
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, wait.stack, 99, wait.owner);
+    if (wait.waker_of_13 != 0) builder.waking(50 * ms, 1, wait.waker_of_13, 13).switched(51 * ms, 0, 0, 0, 13);
+    if (wait.also_busy != 0) builder.switched(60 * ms, 0, 0, 0, wait.also_busy);
+    if (wait.timed_out) builder.caused_waking(380 * ms, 0, 0, 11, 2).switched(380 * ms, 0, 0, 0, 11);
+    builder.run(TraceBuilder::delay(1, "work", 9 * ms, 390 * ms, 10 * ms, 10, 11));
+    auto recording = builder.decode();
+    EXPECT_TRUE(recording);
+    trace::Delay delay = builder.system.delays.at(0);
+    delay.open = !wait.timed_out;
+    delay.duration_ns = (wait.timed_out ? recording->begin_ns + 381 * ms : recording->end_ns) - delay.begin_ns;
+    return cause_sentences(causes_of_delay(*recording, delay)).at(0);
+}
+
+const Stack in_mutex{"main", "buy", libc + "pthread_mutex_lock", "k:futex_wait", "k:schedule"};
+const Stack in_condition{"main", "buy", libc + "pthread_cond_wait", "k:futex_wait", "k:schedule"};
+
+TEST(NamedWait, the_owner_of_a_mutex_is_in_its_memory) {
+    EXPECT_THAT(sentence_of_open_wait({.stack = in_mutex, .owner = 12}),
+                HasSubstr("for a lock in buy (pthread_mutex_lock), which other (12) holds; meanwhile other (12) "
+                          "computed for "));
+    EXPECT_THAT(sentence_of_open_wait({.stack = in_mutex, .owner = 12, .timed_out = true}),
+                HasSubstr(", which other (12) held, until it timed out; meanwhile other (12) computed for "));
+}
+
+TEST(NamedWait, memory_is_not_believed_if_it_names_a_thread_of_another_program) {
+    const std::string sentence = sentence_of_open_wait({.stack = in_mutex, .owner = 20});
+    EXPECT_THAT(sentence, Not(HasSubstr("(20)")));
+    EXPECT_THAT(sentence, HasSubstr("its holder is unknown; meanwhile other (12) computed for "));
+}
+
+TEST(NamedWait, an_owner_that_passed_the_lock_on_has_it_no_more) {
+    EXPECT_THAT(sentence_of_open_wait({.stack = in_mutex, .owner = 12, .waker_of_13 = 12}),
+                HasSubstr(", which third (13) held for "));
+}
+
+TEST(NamedWait, a_signal_that_never_comes_was_likely_the_task_of_the_only_busy_thread) {
+    EXPECT_THAT(sentence_of_open_wait({.stack = in_condition}),
+                AllOf(HasSubstr(", which was still going on when the recording ended; meanwhile other (12) computed "),
+                      HasSubstr(" in burn, called by rebuild")));
+    EXPECT_THAT(sentence_of_open_wait({.stack = in_condition, .timed_out = true}),
+                HasSubstr(", until it timed out; meanwhile other (12) computed "));
+    EXPECT_THAT(sentence_of_open_wait({.stack = in_condition, .also_busy = 13}), Not(HasSubstr("meanwhile")));
+}
+
+// Thread 11 reads from a pipe; process 20, with the only thread of that number, has the other end.
+TEST(NamedWait, the_process_at_the_other_end_of_a_pipe_is_followed) {
+    TraceBuilder builder = two_programs();
+    builder.switched(5 * ms, 0, 0, 0, 11).switched(5 * ms, 1, 0, 0, 20);
+    builder.samples(5 * ms, 390 * ms, 1, 20, 20, {"main", "rebuild", "burn"});
+    builder.wait_file(10 * ms, 0, 11, 14, "", "", 0, 0, 77);
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, {"main", "load", libc + "read", "k:pipe_read"});
+    builder.wait_file(395 * ms, 0, 0, 11, "", "", 0, 10, 77).wait_file(395 * ms, 0, 0, 11, "", "", 0, 20, 77);
+    builder.run(TraceBuilder::delay(1, "work", 9 * ms, 390 * ms, 10 * ms, 10, 11));
+    auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    trace::Delay delay = builder.system.delays.at(0);
+    delay.open = true;
+    delay.duration_ns = recording->end_ns - delay.begin_ns;
+    EXPECT_THAT(cause_sentences(causes_of_delay(*recording, delay)).at(0),
+                HasSubstr("on a pipe shared with other (20) in load (read), which was still going on when the "
+                          "recording ended; meanwhile other (20) computed for "));
+}
+
+// A worker of the kernel hands on what 20 wrote.
+TEST(NamedWait, a_worker_of_the_kernel_is_not_to_blame) {
+    TraceBuilder builder = two_programs();
+    builder.process(40, "", 2).thread(40, 40, "kworker/0:1");
+    builder.off_cpu(1 * ms, 40, 40, {"k:worker_thread", "k:schedule"});
+    builder.switched(5 * ms, 0, 0, 0, 11).switched(5 * ms, 1, 0, 0, 20);
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, {"main", "log", libc + "write", "k:n_tty_write"});
+    builder.waking(200 * ms, 1, 20, 40).switched(200 * ms, 0, 0, 0, 40);
+    builder.waking(201 * ms, 0, 40, 11).switched(201 * ms, 0, 40, 1, 11);
+    EXPECT_THAT(first_sentence(builder), AllOf(HasSubstr("until other (20) woke it"), Not(HasSubstr("kworker"))));
+}
+
 TEST(NamedWait, sqlite_sleeps_until_it_gets_a_lock) {
     EXPECT_THAT(sentence_of_wait({"main", "insert", "sqlite3_step", "sqlite3BtreeBeginTrans",
                                   "sqlite3InvokeBusyHandler", "unixSleep", libc + "usleep", "k:hrtimer_nanosleep"}),

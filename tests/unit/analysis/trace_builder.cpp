@@ -395,10 +395,11 @@ TraceBuilder& TraceBuilder::samples(std::uint64_t from, std::uint64_t to, std::u
 }
 
 TraceBuilder& TraceBuilder::off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack,
-                                    std::uint64_t object) {
+                                    std::uint64_t object, std::uint32_t owner) {
     std::string wait;
     pbf_writer writer(wait);
     if (object != 0) writer.add_uint64(1, object);
+    if (owner != 0) writer.add_uint32(2, owner);
     perf_sample(4, at, 0, pid, tid, stack, 20005, wait);
     return *this;
 }

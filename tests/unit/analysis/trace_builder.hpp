@@ -64,9 +64,10 @@ class TraceBuilder {
     TraceBuilder& earlier_sample(std::uint64_t before, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
     TraceBuilder& earlier_wait(std::uint64_t before, std::uint64_t length, std::uint32_t pid, std::uint32_t tid,
                                std::uint32_t waker, const Stack& stack, bool in_run = true);
-    // `object` identifies the lock (or similar) that the thread waits for.
+    // `object` identifies the lock (or similar) that the thread waits for; `owner` has it, as the
+    // program's memory says.
     TraceBuilder& off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack,
-                          std::uint64_t object = 0);
+                          std::uint64_t object = 0, std::uint32_t owner = 0);
     // Names found later for the address of a sampled frame: "function@file:line", innermost first.
     TraceBuilder& later_symbols(const std::string& frame, const std::vector<std::string>& functions);
     // A run with its stages in the trace and, for a delay, in the system file.

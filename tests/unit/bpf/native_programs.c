@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/listener.bpf.c"
+#include "bpf/lock_owner.bpf.h"
 #include "bpf/wait_object.bpf.h"
 
 const struct native_maps native_maps = {
@@ -229,6 +230,10 @@ void native_queue_switch(bool preempt, const struct native_thread* prev, const s
 }
 
 void native_queue_new(const struct native_thread* thread) { on_queue_new(fill_task(&tasks[NEXT_TASK], thread)); }
+
+__u32 native_owner_in(const __u32* words, __u64 address, __u32 operation) {
+    return owner_in(words, address, operation);
+}
 
 __u64 native_wait_object(const struct native_thread* thread) {
     return wait_object(fill_task(&tasks[CURRENT_TASK], thread));

@@ -50,6 +50,9 @@ void native_queue_new(const struct native_thread* thread);
 /* wait_object() of bpf/wait_object.bpf.h, for a thread in a system call. */
 __u64 native_wait_object(const struct native_thread* thread);
 
+/* owner_in() of bpf/lock_owner.bpf.h. */
+__u32 native_owner_in(const __u32* words, __u64 address, __u32 operation);
+
 /* Functions of bpf/run_table.bpf.h that are not static. */
 int index_of(__u64 tag);
 int claim_slot(__u64 tag);

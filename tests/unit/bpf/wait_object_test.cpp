@@ -2,6 +2,8 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
+#include <array>
+
 #include "tests/unit/bpf/machine.hpp"
 
 namespace lagtrap::native {
@@ -48,6 +50,36 @@ TEST_F(WaitObject, is_none_outside_of_waits_for_a_futex) {
     reading.call = SYS_read;
     reading.call_arguments[0] = 3;
     EXPECT_EQ(native_wait_object(&reading), 0);
+}
+
+// The five words at the futex's address, rounded down to eight bytes.
+using LockWords = std::array<std::uint32_t, 5>;
+
+std::uint32_t owner_in(const LockWords& words, std::uint32_t operation, std::uint64_t address = a_lock) {
+    return native_owner_in(words.data(), address, operation);
+}
+
+TEST(LockOwner, is_noted_in_a_mutex_with_waiters) {
+    EXPECT_EQ(owner_in({2, 0, 101, 1, 0}, FUTEX_WAIT_PRIVATE), 101);
+    EXPECT_EQ(owner_in({1, 0, 101, 1, 0}, FUTEX_WAIT_PRIVATE), 0);
+    EXPECT_EQ(owner_in({0, 2, 101, 1, 0}, FUTEX_WAIT_PRIVATE, a_lock + 4), 0);
+}
+
+TEST(LockOwner, is_the_value_of_a_mutex_that_hands_on_its_priority_or_survives_its_owner) {
+    EXPECT_EQ(owner_in({101, 0, 7, 0, 0}, FUTEX_LOCK_PI_PRIVATE), 101);
+    EXPECT_EQ(owner_in({FUTEX_WAITERS | 101, 0, 7, 0, 0}, FUTEX_WAIT_PRIVATE), 101);
+}
+
+TEST(LockOwner, is_the_writer_of_a_lock_for_readers_and_writers) {
+    EXPECT_EQ(owner_in({3, 0, 0, 0, 101}, FUTEX_WAIT_PRIVATE), 101);
+    EXPECT_EQ(owner_in({1, 3, 0, 0, 101}, FUTEX_WAIT_PRIVATE, a_lock + 4), 101);
+    EXPECT_EQ(owner_in({2, 0, 0, 0, 0}, FUTEX_WAIT_PRIVATE), 0);
+}
+
+TEST(LockOwner, is_a_thread_whose_end_is_awaited) {
+    EXPECT_EQ(owner_in({101, 0, 0, 0, 0}, FUTEX_WAIT), 101);
+    EXPECT_EQ(owner_in({101, 0, 0, 0, 0}, FUTEX_WAIT_PRIVATE), 0);
+    EXPECT_EQ(owner_in({1, 0, 0, 0, 0}, FUTEX_WAIT), 0);
 }
 
 }  // namespace lagtrap::native

@@ -157,7 +157,8 @@ void SyntheticCapture::sample(double ms, std::uint16_t cpu, std::uint32_t pid, s
 
 void SyntheticCapture::switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid, std::uint32_t prev_tid,
                                 std::uint32_t state, std::uint32_t next_pid, std::uint32_t next_tid,
-                                std::uint64_t kernel_stack, std::uint64_t user_stack, std::uint64_t wait_object) {
+                                std::uint64_t kernel_stack, std::uint64_t user_stack, std::uint64_t wait_object,
+                                std::uint32_t lock_owner) {
     lagtrap_switch record{};
     record.prev_pid = prev_pid;
     record.prev_tid = prev_tid;
@@ -169,6 +170,7 @@ void SyntheticCapture::switched(double ms, std::uint16_t cpu, std::uint32_t prev
     record.kernel_stack_id = kernel_stack;
     record.user_stack_id = user_stack;
     record.wait_object = wait_object;
+    record.lock_owner = lock_owner;
     append(kernel(), record, LAGTRAP_RECORD_SWITCH, at_ms(ms), cpu);
 }
 

@@ -47,7 +47,7 @@ class SyntheticCapture {
                 std::uint64_t user_stack);
     void switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid, std::uint32_t prev_tid, std::uint32_t state,
                   std::uint32_t next_pid, std::uint32_t next_tid, std::uint64_t kernel_stack = 0,
-                  std::uint64_t user_stack = 0, std::uint64_t wait_object = 0);
+                  std::uint64_t user_stack = 0, std::uint64_t wait_object = 0, std::uint32_t lock_owner = 0);
     void waking(double ms, std::uint16_t cpu, std::uint32_t waker_tid, std::uint32_t wakee_pid,
                 std::uint32_t wakee_tid);
 

@@ -199,15 +199,15 @@ TEST_F(Merge, KeepsWhatThreadsWaitFor) {
     capture.thread(200, 200, "thread");
     capture.thread(300, 300, "sleeper", 1, 0, 5, -1000, 88);
     capture.user_stack(1, 5, 300, {0x1000});
-    capture.switched(10, 0, 200, 200, 1, 0, 0, 0, 0, 77);
+    capture.switched(10, 0, 200, 200, 1, 0, 0, 0, 0, 77, 201);
     capture.switched(11, 1, 200, 201, 1, 0, 0);
     capture.flush();
     ASSERT_TRUE(merge());
     const json::value seen = decoded(trace());
     json::array found;
     for (const json::value& wait : seen.at("wait_objects").as_array())
-        found.push_back(json::array{wait.at(1), wait.at(2)});
-    EXPECT_EQ(json::serialize(found), "[[300,88],[200,77]]");
+        found.push_back(json::array{wait.at(1), wait.at(2), wait.at(3)});
+    EXPECT_EQ(json::serialize(found), "[[300,88,0],[200,77,201]]");
 }
 
 // Threads that existed before the recording began, and may have ended.

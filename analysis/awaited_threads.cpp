@@ -1,0 +1,192 @@
+#include "analysis/awaited_threads.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analysis/block_reason.hpp"
+#include "analysis/kernel_workers.hpp"
+#include "analysis/socket_owners.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+// Waits that time out again and again are many, and a search visits all threads of a process.
+constexpr std::size_t searches_limit = 64;
+constexpr std::uint64_t searched_wait_ns = 10'000'000;
+constexpr std::size_t searched_threads_limit = 1000;
+
+bool has_ended(const Thread& thread) {
+    return !thread.changes.empty() && thread.changes.back().state == ThreadState::Exited;
+}
+
+// The only child process that has not ended; 0 if there are several or none.
+std::uint32_t living_child_of(const Recording& recording, std::uint32_t tid) {
+    const Thread* const parent = recording.find_thread(tid);
+    std::uint32_t living = 0;
+    for (const auto& [pid, process] : recording.processes) {
+        if (parent == nullptr || process.parent_pid != parent->pid || pid == parent->pid) continue;
+        const Thread* const child = recording.find_thread(pid);
+        if (child == nullptr || has_ended(*child)) continue;
+        if (living != 0) return 0;
+        living = pid;
+    }
+    return living;
+}
+
+// Memory may say anything: the owner must be a thread that is alive and could have the lock, in the
+// same process or in one that inherited the same memory.
+bool may_own(const Recording& recording, std::uint32_t owner_tid, std::uint32_t tid) {
+    const Thread* const owner = recording.find_thread(owner_tid);
+    const Thread* const waiting = recording.find_thread(tid);
+    if (owner == nullptr || waiting == nullptr || has_ended(*owner)) return false;
+    if (owner->pid == waiting->pid) return true;
+    const auto parent_of = [&](std::uint32_t pid) {
+        const auto process = recording.processes.find(pid);
+        return process == recording.processes.end() ? 0 : process->second.parent_pid;
+    };
+    const std::uint32_t parent = parent_of(owner->pid), other = parent_of(waiting->pid);
+    return parent == waiting->pid || other == owner->pid || (parent == other && parent > 1);
+}
+
+// The last owner of the lock that was seen, unless it passed the lock on later. A thread that finds
+// the lock taken again waits again, and its owner is seen again.
+std::uint32_t last_owner_seen(const Recording& recording, const Interval& wait) {
+    const auto& seen = recording.lock_sightings;
+    const auto after = std::partition_point(seen.begin(), seen.end(), [&](const LockSighting& sighting) {
+        return sighting.lock < wait.lock || (sighting.lock == wait.lock && sighting.at_ns < wait.end_ns);
+    });
+    if (wait.lock == 0 || after == seen.begin() || (after - 1)->lock != wait.lock) return 0;
+    std::uint32_t owner = (after - 1)->owner_tid;
+    if (wait.lock < recording.lock_turns.size()) {
+        const auto& turns = recording.lock_turns[wait.lock];
+        const auto next = std::partition_point(turns.begin(), turns.end(),
+                                               [&](const LockTurn& turn) { return turn.at_ns < wait.end_ns; });
+        if (next != turns.begin() && (next - 1)->at_ns >= (after - 1)->at_ns) owner = (next - 1)->to_tid;
+    }
+    return may_own(recording, owner, wait.tid) ? owner : 0;
+}
+
+std::uint64_t busy_ns(const Recording& recording, std::uint32_t tid, const Interval& wait) {
+    std::uint64_t sum_ns = 0;
+    for (const Interval& interval : intervals_of_thread(recording, tid, {wait.begin_ns, wait.end_ns})) {
+        const bool busy = interval.state == ThreadState::Running || interval.state == ThreadState::Runnable;
+        if (busy) sum_ns += interval.length_ns();
+    }
+    return sum_ns;
+}
+
+bool is_in_kernel_function(const Recording& recording, StackId stack, std::string_view function) {
+    const auto frames = recording.stacks[stack];
+    return std::any_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
+        const Frame& frame = recording.frames[place];
+        return frame.kernel && recording.name(frame.label) == function;
+    });
+}
+
+// Of the threads of a process, the only one that worked for most of the wait; 0 if there is none,
+// or others worked too.
+std::uint32_t only_busy_thread(const Recording& recording, std::uint32_t pid, const Interval& wait) {
+    std::uint32_t found = 0;
+    std::size_t candidates = 0;
+    for (const Thread& thread : recording.threads) {
+        if (thread.pid != pid || thread.tid == wait.tid) continue;
+        if (++candidates > searched_threads_limit) return 0;
+        const std::uint64_t time_ns = busy_ns(recording, thread.tid, wait);
+        if (time_ns * 10 < wait.length_ns()) continue;
+        if (found != 0 || time_ns * 2 < wait.length_ns()) return 0;
+        found = thread.tid;
+    }
+    return found;
+}
+
+// 0 if it has several.
+std::uint32_t only_thread_of(const Recording& recording, std::uint32_t pid) {
+    std::uint32_t found = 0;
+    for (const Thread& thread : recording.threads) {
+        if (thread.pid != pid || has_ended(thread)) continue;
+        if (found != 0) return 0;
+        found = thread.tid;
+    }
+    return found;
+}
+
+// The thread that should have read from or written to the other end.
+std::uint32_t thread_at_other_end(const Recording& recording, const Interval& wait, std::uint32_t own_pid) {
+    const std::vector<std::uint32_t> pids = other_end_of(recording, wait).pids;
+    if (pids.size() != 1) return 0;
+    const std::uint32_t only = pids.front() == own_pid ? 0 : only_thread_of(recording, pids.front());
+    return only != 0 ? only : only_busy_thread(recording, pids.front(), wait);
+}
+
+// 0 if unknown. What is certain, or was seen in the program's memory.
+std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKind kind, std::uint32_t own_pid) {
+    switch (kind) {
+        case WaitKind::Child: return wait.woken ? 0 : living_child_of(recording, wait.tid);
+        case WaitKind::Lock:
+        case WaitKind::ReadWriteLock: {
+            const auto owner = recording.lock_owners.find(wait.tid);
+            if (!wait.woken && owner != recording.lock_owners.end()) return owner->second;
+            return last_owner_seen(recording, wait);
+        }
+        case WaitKind::ThreadEnd: return last_owner_seen(recording, wait);
+        case WaitKind::Pipe:
+        case WaitKind::LocalSocket:
+        case WaitKind::Network: return thread_at_other_end(recording, wait, own_pid);
+        default: return 0;
+    }
+}
+
+// For what any thread of the process may end.
+std::uint32_t likely_owner_of(const Recording& recording, const Interval& wait, WaitKind kind, std::uint32_t own_pid) {
+    switch (kind) {
+        case WaitKind::Lock:
+        case WaitKind::ReadWriteLock:
+        case WaitKind::PythonLock:
+        case WaitKind::Signal:
+        case WaitKind::Semaphore:
+        case WaitKind::Futex: return only_busy_thread(recording, own_pid, wait);
+        case WaitKind::Events:
+            return is_in_kernel_function(recording, wait.stack, "eventfd_read")
+                       ? only_busy_thread(recording, own_pid, wait)
+                       : 0;
+        default: return 0;
+    }
+}
+
+void blame_owners(const Recording& recording, std::vector<Interval>& intervals, bool in_run) {
+    std::size_t searches = 0;
+    for (Interval& wait : intervals) {
+        if (wait.state != ThreadState::Blocked || wait.stack == 0) continue;
+        const bool outlasts = !wait.woken && wait.end_ns >= recording.end_ns;
+        const bool timed_out = wait.woken && wait.wake_cause == WakeCause::Timeout;
+        if (!outlasts && (!timed_out || wait.length_ns() < searched_wait_ns || ++searches > searches_limit)) continue;
+        const Thread* const waiting = recording.find_thread(wait.tid);
+        if (waiting == nullptr) continue;
+        const WaitKind kind = wait_kind_of(recording, wait.stack);
+        std::uint32_t owner = owner_of(recording, wait, kind, waiting->pid);
+        const bool likely = owner == 0 && in_run;
+        if (likely) owner = likely_owner_of(recording, wait, kind, waiting->pid);
+        if (owner == 0) continue;
+        wait.waker_tid = owner;
+        wait.woken = true;
+        wait.by_interrupt = false;
+        wait.wake_cause = WakeCause::Thread;
+        wait.wake_device = 0;
+        wait.outlasting = true;
+        wait.timed_out = timed_out;
+        wait.likely = likely;
+    }
+}
+
+}  // namespace
+
+void find_awaited(const Recording& recording, std::vector<Interval>& intervals, bool in_run) {
+    blame_givers_of_work(recording, intervals);
+    blame_full_listeners(recording, intervals);
+    blame_owners(recording, intervals, in_run);
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,23 @@
+// Finds for which threads others waited if not those that woke them: workers of the kernel, owners
+// of locks that nobody released. For analysis/ only.
+#pragma once
+
+#include <vector>
+
+#include "analysis/recording.hpp"
+#include "analysis/time_split.hpp"
+
+namespace lagtrap::analysis {
+
+// Makes waits count as ended by the threads that they were for:
+// - one that a worker of the kernel ended, by whoever gave it that work;
+// - one for a full listener, by the thread that should have accepted;
+// - one that nobody ended, since it timed out or outlasted the recording, by whoever should have
+//   (Interval::outlasting): the owner of a lock, the thread or the only child process whose end is
+//   awaited, or the thread at the other end of a pipe or socket.
+// For a thread that is `in_run`, and not perhaps idle, also by whoever likely should have: a signal
+// may come from any thread of the process, but if only one worked meanwhile, it counts
+// (Interval::likely).
+void find_awaited(const Recording& recording, std::vector<Interval>& intervals, bool in_run);
+
+}  // namespace lagtrap::analysis
