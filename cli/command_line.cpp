@@ -21,6 +21,7 @@ constexpr const char* default_settings = "/etc/lagtrap/settings.xml";
 // All options of all commands, and the chosen command.
 struct Choice {
     ControlOptions control;
+    AskOptions ask;
     LiveOptions live;
     unsigned live_seconds = 1;
     CallsOptions calls;
@@ -68,6 +69,23 @@ void add_control(CLI::App& app, Choice& choice) {
                       "Wait for the bundle and print its session id, which other commands accept");
     add("approve", "Keep the recording that the daemon asks about", approve_recording);
     add("decline", "Discard the recording that the daemon asks about", decline_recording);
+}
+
+void add_ask(CLI::App& app, Choice& choice) {
+    CLI::App* ask = app.add_subcommand("ask", "Ask a person about recordings that wait for an answer, with a command");
+    AskOptions& options = choice.ask;
+    options.socket = default_socket;
+    ask->add_flag("--tell", options.tell, "The command only tells; its exit status is no answer");
+    ask->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    ask->footer(
+        "lagtrap ask [OPTIONS] -- COMMAND [ARGUMENTS] runs the command for each question of <confirm>, with the\n"
+        "question as its last argument. Exit status 0 keeps the recording, 1 discards it.");
+    ask->callback([&choice] {
+        if (choice.ask.command.empty()) throw CLI::RequiredError("After --, a command");
+        choice.run = [&choice](Console& console) { return ask_person(choice.ask, console); };
+    });
 }
 
 void add_live(CLI::App& app, Choice& choice) {
@@ -464,10 +482,10 @@ void add_recordings(CLI::App& app, Choice& choice) {
         [&choice] { choice.run = [&choice](Console& console) { return upload_bundles(choice.upload, console); }; });
 }
 
-// Returns the arguments before "--" of "lagtrap why -- COMMAND ..."; the others belong to the
-// command.
+// Returns the arguments before "--" of "lagtrap why -- COMMAND ..." and of ask; the others belong to
+// the command.
 int own_arguments(int argc, const char* const* argv) {
-    if (argc < 2 || std::string_view(argv[1]) != "why") return argc;
+    if (argc < 2 || (std::string_view(argv[1]) != "why" && std::string_view(argv[1]) != "ask")) return argc;
     return static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
 }
 
@@ -482,6 +500,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     add_why(app, choice);
     add_watch(app, choice);
     add_control(app, choice);
+    add_ask(app, choice);
     add_live(app, choice);
     add_calls(app, choice);
     add_functions(app, choice);
@@ -496,6 +515,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     add_symbolize(app, choice);
     try {
         choice.why.command.assign(argv + std::min(own_argc + 1, argc), argv + argc);
+        choice.ask.command = choice.why.command;
         app.parse(own_argc, argv);
     } catch (const CLI::ParseError& problem) {
         return app.exit(problem, console.out, console.err) == 0 ? exit_done : exit_usage;

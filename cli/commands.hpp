@@ -29,6 +29,15 @@ int trigger_recording(const ControlOptions& options, Console& console);
 int approve_recording(const ControlOptions& options, Console& console);
 int decline_recording(const ControlOptions& options, Console& console);
 
+struct AskOptions {
+    std::string socket;
+    std::vector<std::string> command;  // gets a sentence as one more argument; not empty
+    bool tell = false;                 // its exit code is no answer
+};
+// Runs the command for each question of <confirm>, until interrupted. Its exit code 0 keeps the
+// recording and 1 discards it.
+int ask_person(const AskOptions& options, Console& console);
+
 struct LiveOptions {
     std::string socket;
     std::string spool;  // used to find bundles if the daemon names no spool

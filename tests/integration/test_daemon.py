@@ -125,6 +125,37 @@ def a_declined_recording_ends_at_once():
         check(not list((daemon.spool / "captures").iterdir()), "something reached the spool")
 
 
+def a_person_is_asked():
+    """By a command, whose exit status answers; with --tell it does not."""
+    event = library_event("work", PLANTED, "50ms", "100ms")
+    with Daemon(event, more='<confirm wait="1h"/>') as daemon:
+        said = daemon.folder / "said"
+
+        def asking(script, *options):
+            return subprocess.Popen([LAGTRAP, "ask", "--socket", daemon.socket_path, *options, "--", "sh", "-c", script, said],
+                                    stdout=subprocess.PIPE, text=True)
+
+        def one_line(client):
+            line = client.stdout.readline()
+            client.send_signal(signal.SIGTERM)
+            check(client.wait(30) == 0, f"it ended with {client.returncode}")
+            return line
+
+        slow_run()
+        recorded_in_memory(daemon, "work")
+        check(one_line(asking('printf %s "$1" > "$0"', "--tell")) == "work: told\n", "nobody was told")
+        text = said.read_text()
+        check(text.startswith("lagtrap: work was too slow in planted_delays (") and "lagtrap decline" in text, text)
+        check(daemon.status()["state"] == "confirming", "telling is an answer")
+        check(one_line(asking("exit 3")) == "work: no answer\n", "3 is an answer")
+        check(one_line(asking("exit 1")) == "work: discarded\n", "1 is no answer")
+        check(daemon.status()["captures"]["declined"] == 1 and not daemon.bundles(), "it was kept")
+        slow_run()
+        recorded_in_memory(daemon, "work")
+        check(one_line(asking("exit 0")) == "work: kept\n", "0 is no answer")
+        daemon.wait_for_bundles(1)
+
+
 def limits_are_kept():
     event = library_event("work", PLANTED, "50ms", "100ms")
     with Daemon(event, 'cool-down="1h" captures-per-hour="1000"') as daemon:
@@ -271,7 +302,7 @@ def crowds_with_odd_names():
 
 if __name__ == "__main__":
     run(settings_are_checked, reload_good_and_bad, confirm_is_asked, another_breach_during_a_question,
-        a_declined_recording_ends_at_once, limits_are_kept, each_event_cools_down_alone,
+        a_declined_recording_ends_at_once, a_person_is_asked, limits_are_kept, each_event_cools_down_alone,
         trigger_by_hand, trigger_and_wait,
         breach_during_a_capture, killed_daemon_leaves_a_bundle, spool_that_can_not_be_written,
         crowds_with_odd_names)
