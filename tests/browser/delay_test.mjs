@@ -381,3 +381,14 @@ test("the delay stands beside normal runs, part by part and stage by stage", asy
   assert.match(await page.getByRole("region", { name: "Where the time went" }).innerText(), /blocked: lock \(futex\) 63 ms 77\.8 %, normally \d/);
   await done();
 });
+
+test("a sentence about the cause leads to its function in the flame graph", async () => {
+  const { page, go, done } = await openPage();
+  await go(delayPath(world.delay));
+  const cause = page.getByRole("region", { name: "Cause" });
+  await cause.getByRole("button", { name: "Timeline" }).first().waitFor();
+  await cause.getByRole("button", { name: "Flame graph" }).first().click();
+  await page.waitForURL(/search=ReadWholeTable/);
+  await page.waitForFunction(() => /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await done();
+});

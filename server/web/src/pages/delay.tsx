@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "../api";
 import { colourOfReason, state_colours } from "../colours";
+import { functionIn } from "../evidence";
 import { eventAddress } from "../filters";
 import { formatBytes, formatCount, formatDuration, formatShare, shortId } from "../format";
 import { useGet, useMore } from "../load";
@@ -9,7 +10,7 @@ import { HandOver } from "../hand_over";
 import { Empty, Failure, Figure, Ready, Section, Swatch, Time, Title, Scroll } from "../parts";
 import { type NormalRuns, useNormalRuns } from "../normal_runs";
 import { openInPerfetto, viewer, viewer_name } from "../perfetto";
-import type { Place } from "../router";
+import { type Place, setQuery } from "../router";
 import type { BundleDelays, Delay, DelayList, Formats, Quality } from "../types";
 import { zoneName } from "../zone";
 import { Profile, stateOf } from "./profile";
@@ -136,7 +137,19 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
 
 // The longest part of the delay first.
 function Cause({ sentences }: { sentences: string[] }) {
-  return <Section title="Cause" id="cause">{sentences.map((sentence) => <p key={sentence}>{sentence}</p>)}</Section>;
+  return <Section title="Cause" id="cause">{sentences.map((sentence) => <p key={sentence}>{sentence} <Evidence sentence={sentence} /></p>)}</Section>;
+}
+
+// Shows the sentence's function in the flame graph, and its waits in the timeline.
+function Evidence({ sentence }: { sentence: string }) {
+  const name = functionIn(sentence);
+  const show = (id: string) => document.getElementById(id)?.scrollIntoView();
+  return (
+    <>
+      {name !== null && <button type="button" class="quiet" title={`Finds ${name} in the flame graph`} onClick={() => { setQuery({ search: name }); show("flame"); }}>Flame graph</button>}
+      {/\bwoke\b|\bwaited\b/i.test(sentence) && <button type="button" class="quiet" onClick={() => show("timeline")}>Timeline</button>}
+    </>
+  );
 }
 
 // For the time that the flame graph shows.
