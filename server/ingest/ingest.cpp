@@ -15,6 +15,10 @@ namespace {
 constexpr std::uint32_t retention_step = 100;
 // Delay between a batch and the search for dirty runs, so that many batches cause one search.
 constexpr std::uint64_t dirty_delay_ns = 20ULL * 1'000'000'000ULL;
+// For this time a search just queued has not begun, although servers' clocks differ and storing takes
+// time.
+constexpr std::uint64_t known_search_ns = dirty_delay_ns / 4 * 3;
+constexpr std::size_t known_searches_limit = 10'000;
 constexpr std::chrono::seconds store_pause{10};
 constexpr std::chrono::seconds full_pause{300};
 
@@ -114,13 +118,29 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
     KILL_POINT("server.batch_stored");
     if (*added == AddOutcome::New) {
         event_counters_.add(*batch);
-        std::set<std::string> events;
-        for (const trace::RecordedRun& run : batch->runs) events.insert(run.event);
-        // The runs are stored. Failing to queue the search for dirty runs does not fail the upload.
-        for (const std::string& event : events)
-            if (!store_.jobs().put_job({dirty_job, event, now_realtime_ns + dirty_delay_ns})) break;
+        search_dirty_runs(*batch, now_realtime_ns);
     }
     return Stored{digest, bytes.size(), *added, {}};
+}
+
+// The runs are stored. Failing to queue the search does not fail the upload.
+void Ingest::search_dirty_runs(const trace::RunBatch& batch, std::uint64_t now_realtime_ns) {
+    std::set<std::string> events;
+    for (const trace::RecordedRun& run : batch.runs) events.insert(run.event);
+    for (const std::string& event : events) {
+        {
+            const std::lock_guard lock(searches_mutex_);
+            const auto queued = searches_.find(event);
+            if (queued != searches_.end() && now_realtime_ns < queued->second) continue;
+        }
+        const auto put = store_.jobs().put_job({dirty_job, event, now_realtime_ns + dirty_delay_ns});
+        if (!put) return;
+        // One that waited already may begin at once.
+        if (*put == AddOutcome::Already) continue;
+        const std::lock_guard lock(searches_mutex_);
+        if (searches_.size() >= known_searches_limit) searches_.clear();
+        searches_[event] = now_realtime_ns + known_search_ns;
+    }
 }
 
 Result<Reconciled> Ingest::reconcile(std::uint64_t now_realtime_ns) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <semaphore>
@@ -84,6 +85,8 @@ class Ingest {
 
   private:
     [[nodiscard]] std::optional<Refusal> check_room(std::uint64_t length_bytes) const;
+    // Queues the search for dirty runs of the batch's events, unless one is known to wait.
+    void search_dirty_runs(const trace::RunBatch& batch, std::uint64_t now_realtime_ns);
 
     Blobs& blobs_;
     Store& store_;
@@ -94,6 +97,8 @@ class Ingest {
     std::mutex commit_mutex_;
     // A batch of one megabyte may decompress to a hundred, so only a few at once.
     std::counting_semaphore<> unpacking_{2};
+    std::mutex searches_mutex_;
+    std::map<std::string, std::uint64_t> searches_;  // by event: until when a queued search cannot begin
 };
 
 }  // namespace lagtrap::server

@@ -112,6 +112,34 @@ TEST_F(IngestTest, KeepsABatchOnceAndRefusesOtherHosts) {
     EXPECT_EQ(late.status, 422U);
 }
 
+TEST_F(IngestTest, BatchesWithinSecondsCauseOneSearchAndNoneIsMissed) {
+    constexpr std::uint64_t second_ns = 1'000'000'000;
+    const auto send = [&](std::uint64_t at_ns) {
+        trace::RunBatch batch = batch_of("db1");
+        batch.runs.front().pid = static_cast<std::uint32_t>(at_ns / second_ns);
+        const auto bytes = trace::write_run_batch(batch);
+        ASSERT_TRUE(bytes.ok());
+        const auto sent = ingest_->finish_batch(*bytes, sha256_of(*bytes), {"tester", "db1"}, at_ns);
+        ASSERT_EQ(std::get<Stored>(sent).outcome, AddOutcome::New);
+    };
+    const auto search_by = [&](std::uint64_t now_ns) {
+        const auto job = store_->jobs().take_job({dirty_job}, now_ns, std::chrono::minutes(1));
+        if (!job || !*job) return false;
+        EXPECT_TRUE(store_->jobs().finish_job(**job).ok());
+        return true;
+    };
+    send(day_ns);
+    send(day_ns + 10 * second_ns);
+    EXPECT_FALSE(search_by(day_ns + 19 * second_ns));
+    EXPECT_TRUE(search_by(day_ns + 20 * second_ns));
+    EXPECT_FALSE(search_by(day_ns + 100 * second_ns));
+    send(day_ns + 100 * second_ns);
+    send(day_ns + 119 * second_ns);
+    EXPECT_TRUE(search_by(day_ns + 120 * second_ns));
+    send(day_ns + 121 * second_ns);
+    EXPECT_TRUE(search_by(day_ns + 141 * second_ns));
+}
+
 TEST_F(IngestTest, RefusesAnotherDigestAndKeepsNothing) {
     const auto outcome = put("changed on the way", sha256_of("as sent"));
     ASSERT_TRUE(std::holds_alternative<Refusal>(outcome));
