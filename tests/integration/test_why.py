@@ -50,7 +50,7 @@ def a_hang_is_explained():
         check("for a lock" in sentences and "read_delivery" in sentences, "the lock's owner is not named: " + sentences)
         check(sellers["blocked_ns"] == sellers["wall_ns"], sellers)
         check(holder and "read_delivery" in json.dumps(holder["causes"]), told)
-        check("on a pipe" in json.dumps(holder["causes"]["sentences"]), holder)
+        check(f"on the pipe {world.fifo}" in json.dumps(holder["causes"]["sentences"]), holder)
         check(str(world.fifo) in holder["file"] and "no other process has open" in holder["file"], holder)
         pool = run_in(told, "take_job")
         check(pool["waits_for_work"] and len(pool["others"]) == 4 and run_in(told, "serve")["waits_for_work"], told)
