@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BarArea, labelStep, valueTicks } from "../src/charts/bar_area";
+import { axisEnd } from "../src/charts/run_order";
 
 test("the value axis ends at a round value above all bars", () => {
   assert.deepEqual(valueTicks(23, true, false), [0, 5, 10, 15, 20, 25]);
@@ -25,4 +26,13 @@ test("labels are left out where they would touch", () => {
   const area = new BarArea({ left: 0, right: 1000, top: 0, bottom: 1 }, 100, 1);
   assert.equal(labelStep(area, 34), 5);
   assert.equal(labelStep(new BarArea({ left: 0, right: 1000, top: 0, bottom: 1 }, 4, 1), 34), 1);
+});
+
+test("the axis ends above ordinary runs: outliers and dirty runs far above are cut", () => {
+  const of = (ms: number, more: object = {}) => ({ duration_ns: ms * 1e6, dirty: null, outlier: null, ...more });
+  const end = (...runs: object[]) => axisEnd({ slots: [null, ...runs] } as never);
+  assert.equal(end(of(10), of(100)), undefined);
+  assert.equal(end(of(10), of(100, { outlier: {} })), 12);
+  assert.equal(end(of(10), of(100, { dirty: {} })), 12);
+  assert.equal(end(of(100, { outlier: {} })), undefined);
 });

@@ -69,15 +69,15 @@ export function stageHeights(run: Run, colours: StageColour[]): number[] {
   return heights;
 }
 
-// Where the axis ends, in milliseconds, or undefined for the default. Dirty runs far above all
-// others are cut off, so that they do not flatten the rest.
+// Where the axis ends, in milliseconds, or undefined for the default. Dirty runs and outliers
+// far above all others are cut off, so that they do not flatten the rest.
 export function axisEnd(bars: Bars): number | undefined {
   let clean = 0;
   let longest = 0;
   for (const run of bars.slots) {
     if (!run) continue;
     longest = Math.max(longest, run.duration_ns);
-    if (!run.dirty) clean = Math.max(clean, run.duration_ns);
+    if (!run.dirty && !run.outlier) clean = Math.max(clean, run.duration_ns);
   }
   return clean > 0 && longest > clean * 1.5 ? Math.round((clean * 1.15) / 1e6) : undefined;
 }
