@@ -24,6 +24,7 @@
 #include "daemon/kernel/kernel_types.hpp"
 #include "daemon/status/limited_users.hpp"
 #include "daemon/status/untrusted_parties.hpp"
+#include "daemon/thresholds/history_file.hpp"
 #include "sandbox/machine_root.hpp"
 #include "settings/parser.hpp"
 
@@ -167,11 +168,14 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, *self->unwinder_);
     self->make_functions();
     CaptureSurroundings& surroundings = *self;
+    const auto history = history_file_of(spool.path());
     self->collector_ = std::make_unique<Collector>(
         self->context_, std::move(spool), surroundings,
         Collector::Options{self->options_.merge_program,
                            std::filesystem::path(settings.control.socket).replace_extension("unanswered"),
                            self->options_.inform, self->options_.warn});
+    self->thresholds_ =
+        std::make_unique<ThresholdWatch>(*self->collector_, history, self->options_.inform, self->options_.warn);
     self->watch_overhead();
     self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
@@ -257,6 +261,7 @@ Result<RunSource> Service::source_of(const Listener& listener, const settings::S
     source.limits = settings.runs;
     source.places = listener.marker_places();
     source.weights = listener.weights();
+    source.thresholds = listener.thresholds();
     source.since_ns = monotonic_ns();
     return source;
 }
@@ -303,6 +308,7 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
     auto arming = std::make_unique<Arming>();
     arming->first = settings_.source_text.empty();
     arming->settings = settings;
+    thresholds_->fill(arming->settings);
     arming->then = std::move(then);
     // Also keep the programs of the current settings while those are in force.
     std::set<std::string> wanted = programs_to_find(settings);
@@ -312,11 +318,11 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
     const auto types = kernel_types();  // kept alive until both have used it
     // The verifier takes most of the startup time, so load both in parallel, if another thread is
     // available.
-    auto recorder = std::async([&] { return Recorder::create(settings, *unwinder_, threads, &names_); });
-    auto listener = Listener::create(settings, unwinder_->store(), threads, listener_options(!arming->first));
+    auto recorder = std::async([&] { return Recorder::create(arming->settings, *unwinder_, threads, &names_); });
+    auto listener = Listener::create(arming->settings, unwinder_->store(), threads, listener_options(!arming->first));
     TRY_ASSIGN(arming->recorder, recorder.get());
     TRY_ASSIGN(arming->listener, std::move(listener));
-    TRY_ASSIGN(arming->source, source_of(*arming->listener, settings));
+    TRY_ASSIGN(arming->source, source_of(*arming->listener, arming->settings));
     arming->watched = arming->listener.get();
     arming_ = std::move(arming);
     if (arming_->first) {
@@ -345,6 +351,7 @@ void Service::put_in_place(Arming& arming) {
     functions_->use(settings_.events);
     overhead_->use(settings_.budget, *arming.watched);
     reporter_->use(std::move(arming.source));
+    thresholds_->use(settings_);
 }
 
 void Service::say_ready() { sd_notify(0, "READY=1"); }
@@ -491,6 +498,7 @@ void Service::keep_watch() {
         if (const auto came = collector_->look_at_cpus(); !came.empty())
             options_.inform(fmt::format("CPUs came online: {}; they are recorded", fmt::join(came, ", ")));
         report_pairing();
+        thresholds_->look();
         return_free_memory();
         keep_watch();
     });
@@ -526,6 +534,7 @@ void Service::run() {
     call_traces_.reset();
     overhead_->stop();
     memory_->stop();
+    thresholds_->finish();
     // Report runs that have ended by now.
     collector_->detach();
     reporter_->stop();
@@ -538,6 +547,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
     if (command == "status") {
         auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_, facts_, settings_);
         add_functions(report, *functions_);
+        add_thresholds(report, thresholds_->keeper());
         add_memory(report, memory_->status());
         add_untrusted_parties(report, *unwinder_, *control_);
         add_inspections(report, unwinder_->status(), options_.inspectors->counts(),

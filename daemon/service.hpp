@@ -26,6 +26,7 @@
 #include "daemon/processes/inspector_pool.hpp"
 #include "daemon/runs/run_reporter.hpp"
 #include "daemon/status/status_report.hpp"
+#include "daemon/thresholds/threshold_watch.hpp"
 #include "daemon/tracing/call_traces.hpp"
 #include "daemon/tracing/event_functions.hpp"
 #include "settings/parser.hpp"
@@ -84,6 +85,7 @@ class Service : private CaptureSurroundings {
     [[nodiscard]] boost::json::object answer(const boost::json::object& request);
 
     void session_changed(const std::string& session_id) override;
+    void capture_begun(std::uint32_t event) override { thresholds_->note_capture(event); }
     void spool_changed() override;
     [[nodiscard]] std::vector<std::string> shed_now() override;
     [[nodiscard]] Status begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) override;
@@ -107,8 +109,9 @@ class Service : private CaptureSurroundings {
     std::unique_ptr<RunReporter> reporter_;  // outlives the listener in the collector
     std::unique_ptr<SpoolKeeper> keeper_;
     std::unique_ptr<Collector> collector_;
-    std::unique_ptr<OverheadWatch> overhead_;  // reads the collector's listener
-    std::unique_ptr<MemoryWatch> memory_;      // controls collector and unwinder
+    std::unique_ptr<ThresholdWatch> thresholds_;  // controls the collector
+    std::unique_ptr<OverheadWatch> overhead_;     // reads the collector's listener
+    std::unique_ptr<MemoryWatch> memory_;         // controls collector and unwinder
     std::unique_ptr<ControlServer> control_;
     std::unique_ptr<EventFunctions> functions_;
     std::unique_ptr<CallTraces> call_traces_;  // its threads use all the others

@@ -30,6 +30,12 @@ Recording build_recording(const Element& element) {
     return recording;
 }
 
+AutoThreshold build_auto_threshold(const Element& element) {
+    return AutoThreshold{duration_of(element, "floor"), static_cast<std::uint32_t>(element.number_of("min-runs")),
+                         duration_of(element, "learn"), duration_of(element, "quiet"),
+                         static_cast<std::uint32_t>(element.number_of("captures-per-day"))};
+}
+
 Unwinding build_unwinding(const Element& element) {
     return Unwinding{element.number_of("memory"), std::string(element.text_of("cache")),
                      element.number_of("cache-limit")};
@@ -196,6 +202,7 @@ Built build_settings(const Element& root, Diagnostics& diagnostics) {
     Built built;
     Settings& settings = built.settings;
     if (const Element* element = root.child("recording")) settings.recording = build_recording(*element);
+    if (const Element* element = root.child("auto-threshold")) settings.auto_threshold = build_auto_threshold(*element);
     if (const Element* element = root.child("unwinding")) settings.unwinding = build_unwinding(*element);
     if (const Element* element = root.child("runs")) settings.runs = build_runs(*element);
     if (const Element* element = root.child("budget")) settings.budget = build_budget(*element);

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "settings/short_forms.hpp"
+#include "settings/threshold_rule.hpp"
 #include "settings/values.hpp"
 
 namespace lagtrap::settings {
@@ -40,7 +41,7 @@ class EventBuilder {
 
     Event build() {
         event_.name = element_.text_of("name");
-        event_.threshold = std::chrono::nanoseconds(static_cast<std::int64_t>(element_.number_of("threshold")));
+        build_threshold();
         build_trace_length();
         event_.copies = element_.text_of("copies") != "none";
         event_.breach = element_.text_of("breach") == "end" ? BreachMode::End : BreachMode::Deadline;
@@ -60,6 +61,21 @@ class EventBuilder {
     }
 
   private:
+    void build_threshold() {
+        const auto duration_of = [&](const char* name) {
+            return std::chrono::nanoseconds(static_cast<std::int64_t>(element_.number_of(name)));
+        };
+        event_.threshold = duration_of("threshold");
+        const Attribute* floor = element_.attribute("threshold-floor");
+        event_.threshold_rule = threshold_rule_of(element_.text_of("threshold"));
+        if (event_.threshold_rule && floor && floor->valid)
+            event_.threshold_rule->floor = duration_of("threshold-floor");
+        const Attribute* threshold = element_.attribute("threshold");
+        if (floor && threshold && threshold->valid && !event_.threshold_rule)
+            diagnostics_.add(floor->place, "a threshold-floor for a fixed threshold", "expected none",
+                             "it limits threshold=\"auto\" and percentiles such as threshold=\"p99.9 x 3\"");
+    }
+
     void build_trace_length() {
         const Attribute* length = element_.attribute("trace-length");
         if (!length || !length->valid) return;

@@ -133,7 +133,8 @@ class PresetUse {
 
     void adapt(Element& event) {
         move_to(event, use_.place);
-        for (const std::string_view name : {"threshold", "trace-length", "record"}) take_attribute(event, use_, name);
+        for (const std::string_view name : {"threshold", "threshold-floor", "trace-length", "record"})
+            take_attribute(event, use_, name);
         take_binary(event, use_);
         const Attribute* prefix = use_.attribute("prefix");
         if (prefix && prefix->valid) prepend(event, *prefix);

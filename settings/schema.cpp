@@ -164,7 +164,12 @@ constexpr std::array pair_attributes{
 
 constexpr std::array event_attributes{
     AttributeSpec{"name", Name, Required, "", "", 0, 0, "The event's name in commands and reports."},
-    AttributeSpec{"threshold", Duration, Required, "", "", us, hour, "A longer run is a delay."},
+    AttributeSpec{"threshold", Threshold, Required, "", "", us, hour,
+                  "A longer run is a delay. auto (the same as p99.9 x 3) or another percentile and factor: the "
+                  "threshold follows from the event's runs of the last days, see <auto-threshold>."},
+    AttributeSpec{"threshold-floor", Duration, Optional, "", "", us, hour,
+                  "The smallest value of a threshold that follows from the event's runs; default: the floor of "
+                  "<auto-threshold>."},
     AttributeSpec{"trace-length", DurationRange, Required, "", "", 10 * ms, 600 * s,
                   "How long to record the machine after a breach. With breach=\"deadline\", recording continues until "
                   "the run ends, up to the end of a range such as 4s..20s; by default four times as long."},
@@ -201,6 +206,20 @@ constexpr std::array recording_attributes{
                   "Maximum memory for copies of stacks that can only be unwound later; 0B: none."},
     AttributeSpec{"scheduling", Choice, Optional, "yes", "yes|no", 0, 0,
                   "Record context switches, wakeups and the stacks of blocked threads."}};
+
+constexpr std::array auto_threshold_attributes{
+    AttributeSpec{"floor", Duration, Optional, "1ms", "", us, hour, "The smallest such threshold."},
+    AttributeSpec{
+        "min-runs", Count, Optional, "100", "", 10, 1'000'000'000,
+        "Number of runs before an event gets its first threshold; until then only runs longer than an hour are "
+        "delays."},
+    AttributeSpec{"learn", Duration, Optional, "1h", "", 60 * s, 7 * day,
+                  "Time to watch an event before it gets its first threshold."},
+    AttributeSpec{"quiet", Duration, Optional, "6h", "", 60 * s, 7 * day,
+                  "After this time without a delay, a threshold that delays have raised is halved, down to the value "
+                  "that follows from the runs."},
+    AttributeSpec{"captures-per-day", Count, Optional, "12", "", 1, 1000,
+                  "Maximum number of recordings in any 24 hours for each event with such a threshold."}};
 
 constexpr std::array confirm_attributes{AttributeSpec{"wait", Duration, Optional, "10s", "", s, hour,
                                                       "Without an answer, the recording is kept after this time."}};
@@ -300,7 +319,9 @@ constexpr std::array control_attributes{
 constexpr std::array use_attributes{
     AttributeSpec{"preset", Name, Required, "", "", 0, 0, "The name of the preset; `lagtrap presets` lists them."},
     AttributeSpec{"events", Names, Optional, "", "", 0, 0, "Which of its events to use; default: all."},
-    AttributeSpec{"threshold", Duration, Optional, "", "", us, hour, "Replaces the value of each of these events."},
+    AttributeSpec{"threshold", Threshold, Optional, "", "", us, hour, "Replaces the value of each of these events."},
+    AttributeSpec{"threshold-floor", Duration, Optional, "", "", us, hour,
+                  "Replaces the value of each of these events."},
     AttributeSpec{"trace-length", DurationRange, Optional, "", "", 10 * ms, 600 * s,
                   "Replaces the value of each of these events."},
     AttributeSpec{"prefix", Name, Optional, "", "", 0, 0,
@@ -391,6 +412,11 @@ constexpr std::array preset_children{ChildSpec{&preset_program_element, 16}, Chi
 constexpr ElementSpec preset_outermost{"preset", "The root element of a preset file, presets/NAME.xml.",
                                        preset_attributes, preset_children};
 constexpr ElementSpec recording_element{"recording", "How to record, and how often.", recording_attributes, {}};
+constexpr ElementSpec auto_threshold_element{
+    "auto-threshold",
+    "Thresholds that follow from an event's runs: threshold=\"auto\" or threshold=\"p99.9 x 3\".",
+    auto_threshold_attributes,
+    {}};
 constexpr ElementSpec unwinding_element{
     "unwinding", "Limits for unwinding the stacks of programs without frame pointers.", unwinding_attributes, {}};
 constexpr ElementSpec runs_element{
@@ -412,12 +438,20 @@ constexpr ElementSpec otlp_element{
     "otlp", "If present, delays are sent to an OpenTelemetry collector as spans.", otlp_attributes, {}};
 constexpr ElementSpec control_element{"control", "The daemon's control socket.", control_attributes, {}};
 
-constexpr std::array root_children{
-    ChildSpec{&recording_element, 1},     ChildSpec{&unwinding_element, 1}, ChildSpec{&runs_element, 1},
-    ChildSpec{&budget_element, 1},        ChildSpec{&history_element, 1},   ChildSpec{&confirm_element, 1},
-    ChildSpec{&privacy_element, 1},       ChildSpec{&spool_element, 1},     ChildSpec{&upload_element, 1},
-    ChildSpec{&otlp_element, 1},          ChildSpec{&control_element, 1},   ChildSpec{&event_element, events_limit},
-    ChildSpec{&use_element, events_limit}};
+constexpr std::array root_children{ChildSpec{&recording_element, 1},
+                                   ChildSpec{&auto_threshold_element, 1},
+                                   ChildSpec{&unwinding_element, 1},
+                                   ChildSpec{&runs_element, 1},
+                                   ChildSpec{&budget_element, 1},
+                                   ChildSpec{&history_element, 1},
+                                   ChildSpec{&confirm_element, 1},
+                                   ChildSpec{&privacy_element, 1},
+                                   ChildSpec{&spool_element, 1},
+                                   ChildSpec{&upload_element, 1},
+                                   ChildSpec{&otlp_element, 1},
+                                   ChildSpec{&control_element, 1},
+                                   ChildSpec{&event_element, events_limit},
+                                   ChildSpec{&use_element, events_limit}};
 constexpr ElementSpec lagtrap_element{"lagtrap", "The root element.", root_attributes, root_children};
 
 // Writes the duration as a whole number of its largest possible unit: "1h", "100us".
@@ -512,6 +546,9 @@ std::string describe_values(const AttributeSpec& attribute) {
         case Duration:
             return fmt::format("a duration from {} to {}", whole_duration(attribute.low),
                                whole_duration(attribute.high));
+        case Threshold:
+            return fmt::format("a duration from {} to {}, auto, or a percentile and a factor such as p99.9 x 3",
+                               whole_duration(attribute.low), whole_duration(attribute.high));
         case DurationRange:
             return fmt::format("a duration from {} to {}, or a range such as 4s..20s", whole_duration(attribute.low),
                                whole_duration(attribute.high));

@@ -16,6 +16,7 @@ enum class ValueKind {
     Text,           // one line of text for people
     Choice,         // one of `choices`
     Duration,       // core/duration.hpp; low and high in nanoseconds
+    Threshold,      // a Duration, "auto", or a percentile and a factor (settings/threshold_rule.hpp)
     DurationRange,  // a Duration, or "4s..20s", whose shorter side is the number
     ByteSize,       // core/duration.hpp; low and high in bytes
     Count,          // a whole number, low to high

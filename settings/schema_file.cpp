@@ -34,6 +34,9 @@ Form form_of(ValueKind kind) {
         case ValueKind::Names: return {fmt::format("{0}( +{0})*", name)};
         case ValueKind::Text: return {"", 1, 1000};
         case ValueKind::Duration: return {duration};
+        case ValueKind::Threshold:
+            return {fmt::format(R"(({0})|auto|(p[0-9]{{2}}(\.[0-9]{{1,3}})? *x *[0-9]{{1,4}}(\.[0-9]{{1,2}})?))",
+                                duration)};
         case ValueKind::DurationRange: return {fmt::format(R"({0}(\.\.{0})?)", duration)};
         case ValueKind::ByteSize: return {number + "(B|KiB|MiB|GiB|TiB|kB|MB|GB)"};
         case ValueKind::Share: return {R"([0-9]{1,9}(\.[0-9]{1,3})?%)"};

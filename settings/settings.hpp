@@ -129,9 +129,21 @@ inline constexpr std::size_t run_queue_events_limit = 8;
 // The same, for markers on one tracepoint.
 inline constexpr std::size_t tracepoint_markers_limit = 4;
 
+// A threshold that follows from the event's runs: a percentile of their durations, times a factor.
+struct ThresholdRule {
+    std::uint32_t percentile_ppm = 999'000;  // millionths of the runs
+    std::uint32_t factor_hundredths = 300;
+    std::optional<std::chrono::nanoseconds> floor;  // nullopt: that of AutoThreshold
+    bool operator==(const ThresholdRule&) const = default;
+};
+
+// The threshold of events with a rule, until their runs are known.
+inline constexpr std::chrono::nanoseconds longest_threshold = std::chrono::hours(1);
+
 struct Event {
     std::string name;
-    std::chrono::nanoseconds threshold{};
+    std::chrono::nanoseconds threshold{};  // with a rule: the longest one; the daemon finds the value in force
+    std::optional<ThresholdRule> threshold_rule;
     std::chrono::nanoseconds trace_length{};
     std::chrono::nanoseconds trace_length_limit{};  // while a run detected at its deadline is open; >= trace_length
     BreachMode breach = BreachMode::Deadline;
@@ -162,6 +174,15 @@ struct Recording {
     std::chrono::nanoseconds merge_limit = std::chrono::minutes(10);  // wall-clock time
     std::uint64_t stack_copies_bytes = 64ULL << 20;                   // for stacks that only the merge can unwind
     bool scheduling = true;                                           // context switches, wakeups and off-CPU stacks
+};
+
+// For all events whose threshold follows from their runs.
+struct AutoThreshold {
+    std::chrono::nanoseconds floor = std::chrono::milliseconds(1);
+    std::uint32_t min_runs = 100;                            // before the first threshold
+    std::chrono::nanoseconds learn = std::chrono::hours(1);  // likewise
+    std::chrono::nanoseconds quiet = std::chrono::hours(6);  // without a delay, before a raised threshold is halved
+    std::uint32_t captures_per_day = 12;                     // of each such event
 };
 
 // Resources for unwinding stacks of programs without frame pointers.
@@ -247,6 +268,7 @@ struct Control {
 struct Settings {
     std::vector<Event> events;
     Recording recording;
+    AutoThreshold auto_threshold;
     Unwinding unwinding;
     Runs runs;
     Budget budget;

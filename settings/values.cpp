@@ -12,6 +12,7 @@
 #include "settings/diagnostics.hpp"
 #include "settings/package_files.hpp"
 #include "settings/program_name.hpp"
+#include "settings/threshold_rule.hpp"
 
 namespace lagtrap::settings {
 namespace {
@@ -106,6 +107,18 @@ Problem check_duration_range(const AttributeSpec& attribute, std::string_view te
     if (longest < shortest) return problem(attribute, "put the shorter one first");
     number = shortest;
     return {};
+}
+
+Problem check_threshold(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+    if (threshold_rule_of(text)) {
+        number = attribute.high;
+        return {};
+    }
+    if (text.starts_with('p'))
+        return problem(attribute, "the percentile is from p50 to p99.999, the factor from 1 to 1000");
+    if (text.size() < 100 && !nearest_name(text, std::vector<std::string>{"auto"}).empty())
+        return problem(attribute, did_you_mean("auto"));
+    return check_duration(attribute, text, number);
 }
 
 Problem check_byte_size(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
@@ -317,6 +330,7 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
         case ValueKind::Text: return check_line(attribute, text);
         case ValueKind::Choice: return check_choice(attribute, text);
         case ValueKind::Duration: return check_duration(attribute, text, number);
+        case ValueKind::Threshold: return check_threshold(attribute, text, number);
         case ValueKind::DurationRange: return check_duration_range(attribute, text, number);
         case ValueKind::ByteSize: return check_byte_size(attribute, text, number);
         case ValueKind::Count: return check_count(attribute, text, number);

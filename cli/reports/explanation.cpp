@@ -11,6 +11,7 @@
 #include "cli/control/status_fields.hpp"
 #include "cli/status/limited_party.hpp"
 #include "cli/status/status_events.hpp"
+#include "cli/status/threshold_text.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 
@@ -65,6 +66,7 @@ class Explainer {
             look_at_pairing();
             look_at_room();
         }
+        if (std::string sentence = threshold_sentence(event_); !sentence.empty()) add("threshold", std::move(sentence));
         look_at_runs();
         look_at_limits();
         look_at_recordings();
@@ -87,8 +89,9 @@ class Explainer {
         result_.event = text(event_, "name") + ": from " + what(begin) + " to " +
                         (text(begin, "binary") == text(end, "binary") ? text(end, "marker") : what(end)) +
                         ", paired by " + (text(event_, "key") == "argument" ? "key" : text(event_, "key")) +
-                        ", nesting \"" + text(event_, "nesting") + "\"; runs longer than " +
-                        duration(number(event_, "threshold_ns"));
+                        ", nesting \"" + text(event_, "nesting") + "\"; " +
+                        (learns_threshold(event_) ? "its threshold is not known yet"
+                                                  : "runs longer than " + duration(number(event_, "threshold_ns")));
     }
 
     void look_at_problem() {
@@ -244,13 +247,17 @@ class Explainer {
             return add("delays", with_commas(delays) + " of " + counted(runs, "run", "runs") + " took longer than " +
                                      threshold + "; the longest took " + duration(number(event_, "max_ns")) + ".");
         const auto histogram = histogram_of(event_);
-        std::string sentence = (runs == 1 ? "Its only run was" : "All " + with_commas(runs) + " runs were") +
-                               " below the threshold of " + threshold + ": ";
+        const bool has_threshold = !learns_threshold(event_);
+        std::string sentence = runs == 1 ? "Its only run" : "All " + with_commas(runs) + " runs";
+        sentence += has_threshold ? std::string(runs == 1 ? " was" : " were") + " below the threshold of " + threshold
+                                  : std::string(runs == 1 ? " has" : " have") + " ended";
+        sentence += ": ";
         if (runs >= few_runs) {
             const std::uint64_t max_ns = std::min(percentile_ns(histogram, 0.99), number(event_, "max_ns"));
             sentence += "99 % took at most " + duration(max_ns) + ", ";
         }
         sentence += "the longest " + duration(number(event_, "max_ns")) + ".";
+        if (!has_threshold) return add("runs", sentence);
         add("fast", sentence,
             runs < few_runs ? "These are few; collect more runs before you choose a threshold."
                             : "No run is slow by this threshold. A threshold below " +
@@ -282,6 +289,8 @@ class Explainer {
         if (reason == "event-share")
             add(reason, left + ": it used its share of captures-per-hour; the others are for other events.",
                 "Raise <recording captures-per-hour>, or its threshold.");
+        if (reason == "daily-limit")
+            add(reason, left + ": it used its recordings of the day.", "Raise <auto-threshold captures-per-day>.");
         if (reason == "cool-down") add(reason, left + ": a recording has just ended (<recording cool-down>).");
         for (const auto& entry : list(part(answer_, "captures"), "users_without"))
             if (entry.is_object())

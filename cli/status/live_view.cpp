@@ -11,6 +11,7 @@
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
 #include "cli/status/status_events.hpp"
+#include "cli/status/threshold_text.hpp"
 
 namespace lagtrap::cli {
 
@@ -71,8 +72,7 @@ std::string event_row(const LiveEvent& event, const NameColumn& names, const Pai
             8);
     };
     const Colour name = !event.trouble.empty() ? Colour::Yellow : chosen ? Colour::Bold : Colour::None;
-    return std::string(chosen ? "> " : "  ") + paint(name, names.cell(event.name)) +
-           pad_left(duration(event.threshold_ns), 9) +
+    return std::string(chosen ? "> " : "  ") + paint(name, names.cell(event.name)) + pad_left(event.threshold, 9) +
            pad_left(event.trouble.empty() ? rate(event.runs_per_second) : event.trouble, 9) +
            paint(recent.delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(event.delays), 8)) + time(0.5) +
            time(0.99) + share(on_cpu_ns) + share(recent.timed_ns - on_cpu_ns - runnable_ns);
@@ -136,7 +136,7 @@ void LiveState::note_changes(const object& before, std::uint64_t realtime_ns) {
         const auto earlier = previous.find(event.name);
         if (earlier == previous.end() || event.delays <= earlier->second.delays) continue;
         note(realtime_ns, event.name + ": " + counted(event.delays - earlier->second.delays, "run", "runs") + " over " +
-                              duration(event.threshold_ns));
+                              event.threshold);
     }
     const std::string session = text(part(answer_, "capture"), "session");
     if (!session.empty() && session != text(part(before, "capture"), "session"))
@@ -156,7 +156,7 @@ bool LiveState::take(object answer, std::uint64_t now_ns, std::uint64_t realtime
         LiveEvent event;
         event.name = text(entry.as_object(), "name");
         event.trouble = trouble_of(entry.as_object());
-        event.threshold_ns = number(entry.as_object(), "threshold_ns");
+        event.threshold = threshold_cell(entry.as_object());
         event.delays = number(entry.as_object(), "delays");
         now.figures[event.name] = figures_of(entry.as_object());
         events_.push_back(std::move(event));

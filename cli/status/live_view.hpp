@@ -31,8 +31,8 @@ struct LiveFigures {
 
 struct LiveEvent {
     std::string name;
-    std::string trouble;  // from trouble_of()
-    std::uint64_t threshold_ns = 0;
+    std::string trouble;       // from trouble_of()
+    std::string threshold;     // as text
     std::uint64_t delays = 0;  // in total
     LiveFigures recent;
     double runs_per_second = 0;

@@ -12,6 +12,7 @@
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
 #include "cli/status/limited_party.hpp"
+#include "cli/status/threshold_text.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
@@ -120,6 +121,8 @@ std::vector<std::string> problems_of(const object& event) {
     if (const object& without = part(event, "without_recordings"); text(without, "reason") == "event-share")
         problems.push_back("used its share of the recordings per hour; none for " +
                            seconds_text(without, "seconds_left"));
+    if (const object& without = part(event, "without_recordings"); text(without, "reason") == "daily-limit")
+        problems.push_back("used its recordings of the day; none for " + seconds_text(without, "seconds_left"));
     add_function_notes(event, problems);
     add_group_problems(event, problems);
     add_file_problems(event, problems);
@@ -185,7 +188,7 @@ std::string event_row(const object& event, const EventColumns& columns, const Pa
     const std::uint64_t delays = number(event, "delays");
     const auto cell = [&](std::uint64_t length_ns) { return pad_left(runs > 0 ? duration(length_ns) : "-", 9); };
     std::string row = "  " + columns.names.cell(text(event, "name"));
-    row += pad_left(duration(number(event, "threshold_ns")), 9);
+    row += pad_left(threshold_cell(event), 9);
     row += pad_left(with_commas(runs), columns.runs_width);
     row += paint(delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(delays), 8));
     // Percentiles are interpolated in histogram buckets, so limit them to the longest run.

@@ -64,6 +64,8 @@ std::optional<CaptureLimits::Closed> CaptureLimits::closed_event(const std::stri
     };
     if (const auto cooling = cool_until_.find(event); cooling != cool_until_.end() && cooling->second > now)
         close(cooling->second, Reason::CoolDown);
+    if (const auto held = held_until_.find(event); held != held_until_.end() && held->second > now)
+        close(held->second, Reason::DailyLimit);
     if (begun_.size() >= limit_) {
         close(begun_[begun_.size() - limit_].at + period, Reason::HourlyLimit);
         return closed;
@@ -107,6 +109,7 @@ void CaptureLimits::count_skipped(const std::string& event, const Delays& delays
         case Reason::CoolDown: skipped_.cool_down += skipped; break;
         case Reason::HourlyLimit: skipped_.hourly_limit += skipped; break;
         case Reason::EventShare: skipped_.event_share += skipped; break;
+        case Reason::DailyLimit: skipped_.daily_limit += skipped; break;
     }
 }
 

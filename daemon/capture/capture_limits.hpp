@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "daemon/events/hit_party.hpp"
 
@@ -26,6 +27,7 @@ class CaptureLimits {
         CoolDown,     // a recording had a delay of the event
         HourlyLimit,  // all recordings of the hour are used up
         EventShare,   // those left are for other events
+        DailyLimit,   // see hold()
     };
     struct Closed {
         Clock::time_point until;  // when to decide again
@@ -33,11 +35,15 @@ class CaptureLimits {
     };
     // Delays that ended while their event was closed and nothing was recorded.
     struct Skipped {
-        std::uint64_t cool_down = 0, hourly_limit = 0, event_share = 0;
+        std::uint64_t cool_down = 0, hourly_limit = 0, event_share = 0, daily_limit = 0;
     };
 
     // May change at any time; what was begun before counts.
     void allow(std::uint32_t captures_per_hour, std::chrono::nanoseconds cool_down, std::set<std::string> events);
+
+    // Events whose delays begin no recording before these times, because they used their recordings
+    // of the day. Replaces the previous ones.
+    void hold(std::map<std::string, Clock::time_point> until) { held_until_ = std::move(until); }
 
     // A recording begins. nullopt if no delay caused it: then it is in no event's or party's share.
     void begin(const std::optional<std::string>& event, std::optional<Party> party, const Delays& delays,
@@ -79,7 +85,7 @@ class CaptureLimits {
     std::chrono::nanoseconds cool_down_{};
     std::set<std::string> events_;
     std::deque<Begun> begun_;  // in the last hour
-    std::map<std::string, Clock::time_point> cool_until_;
+    std::map<std::string, Clock::time_point> cool_until_, held_until_;
     std::optional<Delays> recording_since_;  // the delays when the current recording began
     std::map<std::string, Rest> resting_;    // closed events
     Skipped skipped_;

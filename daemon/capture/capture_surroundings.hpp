@@ -20,6 +20,8 @@ class CaptureSurroundings {
 
     // A recording began, or ended if the id is empty.
     virtual void session_changed(const std::string& session_id) = 0;
+    // A delay of this event, by number, begins a recording.
+    virtual void capture_begun(std::uint32_t event) = 0;
     // There is a new bundle, or a capture lacked space.
     virtual void spool_changed() = 0;
     // One sentence for each feature that the daemon has disabled.

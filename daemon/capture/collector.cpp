@@ -129,6 +129,13 @@ bool Collector::hourly_limit_reached() const {
                        [](const auto& event) { return event.second.reason == CaptureLimits::Reason::HourlyLimit; });
 }
 
+void Collector::hold_events(std::map<std::string, Clock::time_point> until) {
+    limits_.hold(std::move(until));
+    if (busy()) return;  // the end of the capture follows the limits
+    follow_limits();
+    if (state_ == CollectorState::Waiting || state_ == CollectorState::CoolingDown) become_ready();
+}
+
 // If no event may record, no breaches are reported. Runs that are still open afterwards are reported
 // then.
 void Collector::become_ready() {
@@ -329,7 +336,7 @@ trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason
     for (const settings::Event& known : settings_.events) {
         trace::SessionEvent described;
         described.name = known.name;
-        described.threshold_ns = static_cast<std::uint64_t>(known.threshold.count());
+        described.threshold_ns = listener_->thresholds()->of_ns(static_cast<std::uint32_t>(session.events.size()));
         described.trace_length_ns = static_cast<std::uint64_t>(known.trace_length.count());
         described.trace_length_limit_ns = static_cast<std::uint64_t>(known.trace_length_limit.count());
         for (const settings::Stage& stage : known.stages) described.stages.push_back(stage.name);
@@ -377,6 +384,7 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
                                reason == trace::TriggerReason::Deadline, capture_limit_bytes()});
     begin_traces(breach);
     surroundings_.session_changed(session_.id);
+    if (breach) surroundings_.capture_begun(event);
     const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
     options_.inform(
         fmt::format("recording {} for event {} of {}, starting {} {} the breach", format_duration(lengths.planned),
@@ -509,10 +517,12 @@ void Collector::end_capture(const Status& status) {
 
 // A manual trigger names no process, so one that runs the event's program is traced.
 void Collector::begin_traces(const Breach* breach) {
-    const std::uint32_t event = session_.trigger.event;
-    if (!CaptureTraces::are_wanted(settings_.events[event])) return traces_.drop();
-    const std::uint32_t pid = breach ? breach->run.begin_pid : listener_->status().at(event).copies.pid;
-    traces_.begin(settings_.events[event], event, pid, capture_directory_);
+    const std::uint32_t number = session_.trigger.event;
+    if (!CaptureTraces::are_wanted(settings_.events[number])) return traces_.drop();
+    const std::uint32_t pid = breach ? breach->run.begin_pid : listener_->status().at(number).copies.pid;
+    settings::Event event = settings_.events[number];
+    event.threshold = std::chrono::nanoseconds(static_cast<std::int64_t>(listener_->thresholds()->of_ns(number)));
+    traces_.begin(event, number, pid, capture_directory_);
 }
 
 // Queues the capture once its traces have written everything.
@@ -542,6 +552,7 @@ CaptureCounts Collector::counts() const {
     counts.skipped_cool_down = skipped.cool_down;
     counts.skipped_hourly_limit = skipped.hourly_limit;
     counts.skipped_event_share = skipped.event_share;
+    counts.skipped_daily_limit = skipped.daily_limit;
     return counts;
 }
 

@@ -45,6 +45,7 @@ struct CaptureCounts {
     std::uint64_t skipped_cool_down = 0;
     std::uint64_t skipped_hourly_limit = 0;
     std::uint64_t skipped_event_share = 0;  // those left of the hour are for other events
+    std::uint64_t skipped_daily_limit = 0;  // see hold_events()
     std::uint64_t skipped_user_share = 0;   // their user had reached the share of captures per hour
 };
 
@@ -90,6 +91,8 @@ class Collector {
     // Ends a running capture; the daemon merges it at its next start. Recordings that nobody has
     // agreed to are gone then.
     void shut_down();
+    // Delays of these events begin no capture before these times (CaptureLimits::hold()).
+    void hold_events(std::map<std::string, std::chrono::steady_clock::time_point> until);
     // While held, no merge begins and captures wait on disk.
     void hold_merges(bool held) { merges_.hold(held); }
     // Detaches the listener's programs.

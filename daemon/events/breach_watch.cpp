@@ -35,11 +35,12 @@ constexpr std::chrono::nanoseconds sweep_interval = 1s;
 constexpr std::size_t runs_of_sweep_part = 512;
 constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
 
-std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events) {
+std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events,
+                                             const EventThresholds& thresholds) {
     std::uint64_t smallest = LAGTRAP_NEVER_NS;
-    for (const settings::Event& event : events)
-        if (event.breach == settings::BreachMode::Deadline)
-            smallest = std::min(smallest, static_cast<std::uint64_t>(event.threshold.count()));
+    for (std::uint32_t event = 0; event < events.size(); ++event)
+        if (events[event].breach == settings::BreachMode::Deadline)
+            smallest = std::min(smallest, thresholds.of_ns(event));
     return smallest;
 }
 
@@ -53,7 +54,8 @@ BreachWatch::BreachWatch(const settings::Settings& settings, ListenerPrograms& p
       runs_(std::move(table)),
       early_(settings, options_.early),
       beliefs_(settings.events.size()),
-      smallest_threshold_ns_(smallest_deadline_threshold_ns(settings.events)),
+      thresholds_(settings.events),
+      smallest_threshold_ns_(smallest_deadline_threshold_ns(settings.events, thresholds_)),
       look_timer_(context_),
       sweep_timer_(context_),
       notices_descriptor_(context_) {}
@@ -186,6 +188,17 @@ void BreachWatch::set_parties_without_recordings(const std::set<Party>& parties)
 void BreachWatch::set_events_without_recordings(const std::set<std::uint32_t>& events) {
     const std::lock_guard lock(mutex_);
     runs_.set_events_without_recordings(events);
+}
+
+void BreachWatch::set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold) {
+    {
+        const std::lock_guard lock(mutex_);
+        thresholds_.set(event, threshold);
+        smallest_threshold_ns_ = smallest_deadline_threshold_ns(events_, thresholds_);
+        early_.set_threshold(event, threshold);
+        want_looks();
+    }
+    look_soon();
 }
 
 void BreachWatch::sweep() {

@@ -20,6 +20,7 @@
 #include "bpf/listener.h"
 #include "core/result.hpp"
 #include "daemon/events/early_watch.hpp"
+#include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/hit_party.hpp"
 #include "daemon/events/listener_programs.hpp"
 #include "daemon/events/open_runs.hpp"
@@ -93,6 +94,8 @@ class BreachWatch {
     void forget_runs(std::uint32_t event);
     void forget_runs_of(std::uint32_t event, const HitParty& who);
     void forget_stages(std::uint32_t event);
+    // For runs that begin from now on.
+    void set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold);
     void set_parties_without_recordings(const std::set<Party>& parties);
     void set_events_without_recordings(const std::set<std::uint32_t>& events);
 
@@ -131,8 +134,9 @@ class BreachWatch {
     };
     mutable std::vector<Belief> beliefs_;
 
-    std::uint64_t smallest_threshold_ns_;
-    std::uint64_t not_before_ns_ = 0;  // when the next pass may begin
+    EventThresholds thresholds_;
+    std::uint64_t smallest_threshold_ns_;  // of events whose breaches are noticed at the deadline
+    std::uint64_t not_before_ns_ = 0;      // when the next pass may begin
     boost::asio::io_context context_{1};
     boost::asio::steady_timer look_timer_;
     boost::asio::steady_timer sweep_timer_;

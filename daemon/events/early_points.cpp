@@ -14,6 +14,10 @@ constexpr double latest_part = 0.875;
 constexpr double earliest_part = 1.0 / 16;
 constexpr double step = 1.189207115;  // four steps for each power of two, like the histogram
 
+double saved_for(std::chrono::nanoseconds longest) {
+    return static_cast<double>(std::max<std::chrono::nanoseconds>(longest, std::chrono::seconds(2)).count());
+}
+
 std::uint64_t end_of_bucket(std::size_t bucket) {
     return bucket + 1 < LAGTRAP_HISTOGRAM_BUCKETS
                ? lagtrap_histogram_bucket_start_ns(static_cast<std::uint32_t>(bucket + 1))
@@ -88,9 +92,12 @@ void EarlyPoints::choose() {
 }
 
 EarlyBudget::EarlyBudget(std::uint64_t share_ppm, std::chrono::nanoseconds longest)
-    : share_(static_cast<double>(share_ppm) / 1e6),
-      max_ns_(static_cast<double>(std::max<std::chrono::nanoseconds>(longest, std::chrono::seconds(2)).count())),
-      saved_ns_(max_ns_) {}
+    : share_(static_cast<double>(share_ppm) / 1e6), max_ns_(saved_for(longest)), saved_ns_(max_ns_) {}
+
+void EarlyBudget::set_longest(std::chrono::nanoseconds longest) {
+    max_ns_ = saved_for(longest);
+    saved_ns_ = std::min(saved_ns_, max_ns_);
+}
 
 bool EarlyBudget::has_room(std::uint64_t now_ns) {
     if (looked_ns_ != 0)

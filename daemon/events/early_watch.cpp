@@ -16,23 +16,30 @@ constexpr std::uint64_t learning_interval_ns = 5'000'000'000;
 constexpr std::uint64_t looks_of_threshold = 5;
 constexpr std::chrono::nanoseconds shortest_interval = 2ms, longest_interval = 20ms;
 
-std::vector<std::chrono::nanoseconds> thresholds_of(const settings::Settings& settings) {
-    std::vector<std::chrono::nanoseconds> thresholds;
-    for (const settings::Event& event : settings.events) thresholds.push_back(event.threshold);
+using Thresholds = std::vector<std::chrono::nanoseconds>;
+
+// 0 if the threshold follows from runs that are not known yet.
+std::chrono::nanoseconds known_threshold(std::chrono::nanoseconds threshold, bool follows_from_runs) {
+    return follows_from_runs && threshold >= settings::longest_threshold ? 0ns : threshold;
+}
+
+Thresholds thresholds_of(const settings::Settings& settings) {
+    Thresholds thresholds;
+    for (const settings::Event& event : settings.events)
+        thresholds.push_back(known_threshold(event.threshold, event.threshold_rule.has_value()));
     return thresholds;
 }
 
 std::uint64_t share_of(const settings::Settings& settings) { return settings.history.early_share_ppm; }
 
-std::chrono::nanoseconds longest_threshold(const settings::Settings& settings) {
-    std::chrono::nanoseconds longest{};
-    for (const settings::Event& event : settings.events) longest = std::max(longest, event.threshold);
-    return longest;
+std::chrono::nanoseconds longest_of(const Thresholds& thresholds) {
+    return thresholds.empty() ? 0ns : *std::ranges::max_element(thresholds);
 }
 
-std::uint64_t interval_of(const settings::Settings& settings) {
+std::uint64_t interval_of(const Thresholds& thresholds) {
     std::chrono::nanoseconds smallest = longest_interval * looks_of_threshold;
-    for (const settings::Event& event : settings.events) smallest = std::min(smallest, event.threshold);
+    for (const std::chrono::nanoseconds threshold : thresholds)
+        if (threshold > 0ns) smallest = std::min(smallest, threshold);
     return static_cast<std::uint64_t>(
         std::clamp<std::chrono::nanoseconds>(smallest / looks_of_threshold, shortest_interval, longest_interval)
             .count());
@@ -42,10 +49,19 @@ std::uint64_t interval_of(const settings::Settings& settings) {
 
 EarlyWatch::EarlyWatch(const settings::Settings& settings, Options options)
     : options_(std::move(options)),
-      points_(thresholds_of(settings), share_of(settings)),
-      budget_(share_of(settings), longest_threshold(settings)),
-      look_interval_ns_(interval_of(settings)) {
+      thresholds_(thresholds_of(settings)),
+      points_(thresholds_, share_of(settings)),
+      budget_(share_of(settings), longest_of(thresholds_)),
+      look_interval_ns_(interval_of(thresholds_)) {
     if (share_of(settings) != 0) counts_.since_ns = monotonic_ns();
+}
+
+void EarlyWatch::set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold) {
+    thresholds_[event] = known_threshold(threshold, true);
+    points_.set_threshold(event, static_cast<std::uint64_t>(thresholds_[event].count()));
+    budget_.set_longest(longest_of(thresholds_));
+    look_interval_ns_ = interval_of(thresholds_);
+    points_.choose();
 }
 
 bool EarlyWatch::learn(std::uint64_t now_ns, const CountsOf& counts_of) {

@@ -24,6 +24,8 @@ class EarlyWatch {
 
     // Age from which a run is early, by event; LAGTRAP_NEVER_NS if never.
     [[nodiscard]] const std::vector<std::uint64_t>& points_ns() const { return points_.points_ns(); }
+    // Chooses new points for a changed threshold.
+    void set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold);
     // Chooses new points if it is time. True if any changed.
     [[nodiscard]] bool learn(std::uint64_t now_ns, const CountsOf& counts_of);
 
@@ -46,6 +48,7 @@ class EarlyWatch {
     void end(std::uint64_t now_ns);
 
     Options options_;
+    std::vector<std::chrono::nanoseconds> thresholds_;  // by event; 0: not known yet
     EarlyPoints points_;
     EarlyBudget budget_;
     std::uint64_t look_interval_ns_;

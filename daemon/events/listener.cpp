@@ -22,7 +22,8 @@ Listener::Listener(const settings::Settings& settings, Options options)
     : events_(settings.events),
       shed_(settings.events.size()),
       options_(std::move(options)),
-      weights_(std::make_shared<RunWeights>(settings.events.size())) {}
+      weights_(std::make_shared<RunWeights>(settings.events.size())),
+      thresholds_(std::make_shared<EventThresholds>(settings.events)) {}
 
 Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings, const UnwindStore& store,
                                                    const TimedThreads& threads, Options options) {
@@ -70,6 +71,7 @@ std::vector<EventStatus> Listener::status() const {
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         EventStatus status;
         status.name = events_[index].name;
+        status.threshold_ns = thresholds_->of_ns(index);
         const EventArming::EventState state = arming_->state(index);
         status.problem = state.problem;
         status.arming = state.arming;
@@ -223,6 +225,13 @@ void Listener::set_events_without_recordings(const std::set<std::uint32_t>& even
 Status Listener::limit(std::uint32_t event, const HitParty& who, bool wanted) {
     TRY(programs_->limit(event, who, wanted));
     if (wanted) breaches_->forget_runs_of(event, who);
+    return success();
+}
+
+Status Listener::set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold) {
+    TRY(programs_->set_threshold(event, threshold));
+    thresholds_->set(event, threshold);
+    breaches_->set_threshold(event, threshold);
     return success();
 }
 

@@ -17,6 +17,7 @@
 #include "core/result.hpp"
 #include "daemon/events/breach_watch.hpp"
 #include "daemon/events/event_arming.hpp"
+#include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/group_scopes.hpp"
 #include "daemon/events/hit_party.hpp"
 #include "daemon/events/listener_programs.hpp"
@@ -33,6 +34,7 @@ namespace lagtrap::daemon {
 // Status of one event for `lagtrap status`.
 struct EventStatus {
     std::string name;
+    std::uint64_t threshold_ns = 0;  // in force
     bool armed = false;
     bool arming = false;   // not attempted yet
     std::string problem;   // why it is not armed
@@ -137,6 +139,8 @@ class Listener {
     [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return programs_->marker_places(); }
     // Weights of its events' runs.
     [[nodiscard]] const std::shared_ptr<RunWeights>& weights() const { return weights_; }
+    // In force for its events.
+    [[nodiscard]] const std::shared_ptr<EventThresholds>& thresholds() const { return thresholds_; }
     // Number of copies not opened because of limits (CopyArming).
     [[nodiscard]] LeftOut copies_left_out() const { return arming_->copies_left_out(); }
     [[nodiscard]] std::vector<WatchedFileStatus> watched_files() const { return arming_->files(); }
@@ -149,6 +153,9 @@ class Listener {
 
     // Do not call the following on several threads at once.
 
+    // Changes the threshold of an event. Open runs keep their deadlines; at their end, the new
+    // threshold counts.
+    [[nodiscard]] Status set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold);
     // Hits of `who` are only counted, or handled again. Drops the party's open runs. shed() ends
     // limits too.
     [[nodiscard]] Status limit(std::uint32_t event, const HitParty& who, bool wanted);
@@ -178,6 +185,7 @@ class Listener {
     // Reported delays among the open runs that were taken over, by event.
     std::map<std::uint32_t, std::uint64_t> reported_before_;
     const std::shared_ptr<RunWeights> weights_;
+    const std::shared_ptr<EventThresholds> thresholds_;
     std::unique_ptr<ListenerPrograms> programs_;
     std::unique_ptr<BreachWatch> breaches_;
     std::unique_ptr<GroupScopes> groups_;  // nullptr if no event's scope names groups

@@ -402,6 +402,12 @@ Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
     });
 }
 
+Status ListenerPrograms::set_threshold(std::uint32_t index, std::chrono::nanoseconds threshold) {
+    return change_config(index, [&](lagtrap_event_config& config) {
+        config.threshold_ns = static_cast<std::uint64_t>(threshold.count());
+    });
+}
+
 Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
     return change_config(index, [&](lagtrap_event_config& config) {
         config.flags &= ~(LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED);

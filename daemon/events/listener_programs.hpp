@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -111,6 +112,8 @@ class ListenerPrograms {
     // Requests a check when a run reaches this age, besides those at the deadline;
     // LAGTRAP_NEVER_NS: no check.
     [[nodiscard]] Status look_after(std::uint32_t event, std::uint64_t age_ns);
+    // Changes the threshold of the event. Open runs keep their deadlines.
+    [[nodiscard]] Status set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold);
     // Whether hits of the event's markers are handled or only counted. Takes effect for all markers
     // at the same time, although probes come and go one by one.
     [[nodiscard]] Status let_hits_count(std::uint32_t event, bool wanted);

@@ -54,13 +54,15 @@ bool same_marker(const settings::Marker& one, const settings::Marker& other) {
 
 bool make_the_same_runs(const settings::Event& one, const settings::Event& other) {
     const auto parts = [](const settings::Event& event) {
-        return std::tie(event.name, event.threshold, event.breach, event.nesting, event.key, event.key_scope,
-                        event.record, event.stacks, event.copies, event.scope.pid, event.scope.uid, event.scope.binary,
-                        event.scope.groups.unit, event.scope.groups.control_group, event.scope.groups.container,
-                        event.scope.groups.image, event.scope.groups.pod, event.scope.groups.pod_namespace,
-                        event.scope.groups.label);
+        return std::tie(event.name, event.breach, event.nesting, event.key, event.key_scope, event.record, event.stacks,
+                        event.copies, event.scope.pid, event.scope.uid, event.scope.binary, event.scope.groups.unit,
+                        event.scope.groups.control_group, event.scope.groups.container, event.scope.groups.image,
+                        event.scope.groups.pod, event.scope.groups.pod_namespace, event.scope.groups.label);
     };
-    return parts(one) == parts(other) && same_reference(one.begin_time, other.begin_time) &&
+    // One that follows from the runs may change at any time.
+    const bool same_threshold = one.threshold_rule.has_value() == other.threshold_rule.has_value() &&
+                                (one.threshold_rule.has_value() || one.threshold == other.threshold);
+    return same_threshold && parts(one) == parts(other) && same_reference(one.begin_time, other.begin_time) &&
            same_reference(one.trace_id, other.trace_id) && same_marker(one.begin, other.begin) &&
            same_marker(one.end, other.end) &&
            std::equal(one.other_ends.begin(), one.other_ends.end(), other.other_ends.begin(), other.other_ends.end(),

@@ -54,8 +54,10 @@ RunGatherer::RunGatherer(Machine machine)
 }
 
 void RunGatherer::use(const std::vector<settings::Event>& events, const settings::Runs& limits, std::uint64_t since_ns,
-                      std::shared_ptr<const MarkerPlaces> places, std::shared_ptr<const RunWeights> weights) {
+                      std::shared_ptr<const MarkerPlaces> places, std::shared_ptr<const RunWeights> weights,
+                      std::shared_ptr<const EventThresholds> thresholds) {
     events_ = events;
+    thresholds_ = thresholds ? std::move(thresholds) : std::make_shared<EventThresholds>(events);
     marker_places_ = std::move(places);
     weights_ = std::move(weights);
     limits_ = limits;
@@ -214,7 +216,7 @@ void RunGatherer::add(const ReportedRun& reported, const std::optional<trace::Ru
     run.event = event.name;
     run.begin_realtime_ns = clocks_.to_realtime_ns(from.begin_ns);
     run.duration_ns = from.end_ns > from.begin_ns ? from.end_ns - from.begin_ns : 0;
-    run.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
+    run.threshold_ns = thresholds_->of_ns(from.event);
     run.key = from.key;
     run.pid = from.begin_pid;
     run.begin_tid = from.begin_tid;

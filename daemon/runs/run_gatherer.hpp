@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bpf/listener.h"
+#include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/marker_places.hpp"
 #include "daemon/events/open_runs.hpp"
 #include "daemon/events/run_weights.hpp"
@@ -39,9 +40,10 @@ class RunGatherer {
 
     // From now on, records belong to these events, whose markers are at `places` (nullptr if
     // unknown). Collected runs are kept. `weights` applies to events that are watched part of the
-    // time (nullptr if none is).
+    // time (nullptr if none is). nullptr for `thresholds`: those of the events.
     void use(const std::vector<settings::Event>& events, const settings::Runs& limits, std::uint64_t since_ns,
-             std::shared_ptr<const MarkerPlaces> places = nullptr, std::shared_ptr<const RunWeights> weights = nullptr);
+             std::shared_ptr<const MarkerPlaces> places = nullptr, std::shared_ptr<const RunWeights> weights = nullptr,
+             std::shared_ptr<const EventThresholds> thresholds = nullptr);
 
     // Takes a record of reported_runs. Ignores truncated records and other kinds. Ignores runs that
     // ended before `ended_after_ns`, because the previous source reports them.
@@ -92,6 +94,7 @@ class RunGatherer {
     MarkerStacks stacks_;
     std::shared_ptr<const MarkerPlaces> marker_places_;
     std::shared_ptr<const RunWeights> weights_;
+    std::shared_ptr<const EventThresholds> thresholds_;
     GatheredBatch gathered_;
     std::uint64_t bytes_ = 0;     // approximate size of the batch
     std::uint64_t first_ns_ = 0;  // when its first run arrived

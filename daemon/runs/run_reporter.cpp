@@ -188,7 +188,7 @@ void RunReporter::change_source(RunSource source) {
     settle_pending();
     ring_.reset();
     if (gatherer_.due_ns()) close_batch();
-    gatherer_.use(source.events, source.limits, source.since_ns, source.places, source.weights);
+    gatherer_.use(source.events, source.limits, source.since_ns, source.places, source.weights, source.thresholds);
     auto opened = Ring::open(std::move(source), gatherer_);
     const std::lock_guard lock(mutex_);
     problem_ = opened ? std::string() : opened.error().message;

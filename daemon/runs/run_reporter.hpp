@@ -27,6 +27,7 @@ struct RunSource {
     settings::Runs limits;
     std::shared_ptr<const MarkerPlaces> places;
     std::shared_ptr<const RunWeights> weights;
+    std::shared_ptr<const EventThresholds> thresholds;
     std::uint64_t since_ns = 0;        // CLOCK_MONOTONIC: when its programs were attached
     std::uint64_t ended_after_ns = 0;  // the previous source reported runs that ended before
 };

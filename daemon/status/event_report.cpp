@@ -179,7 +179,7 @@ object event_report(const settings::Event& event, const EventStatus& status, con
         pairing.push_back({{"kind", finding_name(finding.kind)}, {"sentence", finding.sentence}});
     const std::uint64_t now_ns = surroundings.now.monotonic_ns, oldest_ns = status.open.oldest_ns;
     return {{"name", status.name},
-            {"threshold_ns", static_cast<std::uint64_t>(event.threshold.count())},
+            {"threshold_ns", status.threshold_ns},
             {"breach", event.breach == settings::BreachMode::Deadline ? "deadline" : "end"},
             {"nesting", nesting_name(event.nesting)},
             {"key", key_name(event, status)},

@@ -58,6 +58,7 @@ boost::json::value closed_report(const Collector& collector, const std::string& 
     const char* reason = "cool-down";
     if (closed->second.reason == CaptureLimits::Reason::HourlyLimit) reason = "hourly-limit";
     if (closed->second.reason == CaptureLimits::Reason::EventShare) reason = "event-share";
+    if (closed->second.reason == CaptureLimits::Reason::DailyLimit) reason = "daily-limit";
     const std::chrono::duration<double> left = closed->second.until - std::chrono::steady_clock::now();
     return boost::json::object{{"reason", reason}, {"seconds_left", std::max(0.0, left.count())}};
 }
@@ -230,6 +231,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
               {"skipped_cool_down", counts.skipped_cool_down},
               {"skipped_hourly_limit", counts.skipped_hourly_limit},
               {"skipped_event_share", counts.skipped_event_share},
+              {"skipped_daily_limit", counts.skipped_daily_limit},
               {"skipped_user_share", counts.skipped_user_share},
               {"users_without", users_without_captures(collector)}}},
             {"last_bundle", last},
@@ -251,6 +253,13 @@ void add_functions(boost::json::object& report, const EventFunctions& functions)
     std::uint32_t number = 0;
     for (boost::json::value& event : report.at("events").as_array())
         event.as_object()["functions"] = functions.status(number++);
+}
+
+void add_thresholds(boost::json::object& report, const ThresholdKeeper& keeper) {
+    const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
+    std::uint32_t number = 0;
+    for (boost::json::value& event : report.at("events").as_array())
+        event.as_object()["auto_threshold"] = threshold_report(keeper, number++, now_ns);
 }
 
 void add_memory(boost::json::object& report, const MemoryStatus& memory) {

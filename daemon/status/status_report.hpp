@@ -11,6 +11,7 @@
 #include "daemon/capture/collector.hpp"
 #include "daemon/merges/spool_keeper.hpp"
 #include "daemon/runs/run_reporter.hpp"
+#include "daemon/thresholds/threshold_report.hpp"
 #include "daemon/tracing/event_functions.hpp"
 
 namespace lagtrap::daemon {
@@ -30,6 +31,9 @@ struct ServiceFacts {
 
 // Adds "functions" to each event; null if the event wants none.
 void add_functions(boost::json::object& report, const EventFunctions& functions);
+
+// Adds "auto_threshold" to each event; null if its threshold is fixed.
+void add_thresholds(boost::json::object& report, const ThresholdKeeper& keeper);
 
 // Adds "memory"; null if there is no limit.
 void add_memory(boost::json::object& report, const MemoryStatus& memory);

@@ -122,10 +122,57 @@ TEST(Explain, PairingRoomAndRest) {
     event["lost"] = 10;
     EXPECT_THAT(kinds_of(explained(event)), Contains("lost"));
     event = event_of(5, 5, 5);
-    for (const char* const reason : {"cool-down", "hourly-limit", "event-share"}) {
+    for (const char* const reason : {"cool-down", "hourly-limit", "event-share", "daily-limit"}) {
         event["without_recordings"] = {{"seconds_left", 12.0}, {"reason", reason}};
         EXPECT_THAT(kinds_of(explained(event)), Contains(reason));
     }
+}
+
+std::string threshold_text_of(object threshold, std::uint64_t threshold_ns = 84'000'000) {
+    object event = event_of(500, 500, 500);
+    threshold["rule"] = "p99.9 x 3";
+    threshold["runs"] = 500;
+    threshold["min_runs"] = 1000;
+    threshold["captures"] = 2;
+    threshold["captures_per_day"] = 12;
+    threshold["watched_seconds"] = 7200.0;
+    threshold["percentile_ns"] = 28'000'000;
+    event["threshold_ns"] = threshold_ns;
+    event["auto_threshold"] = std::move(threshold);
+    const auto explanation = explained(event);
+    for (const auto& finding : explanation.findings)
+        if (finding.kind == "threshold") return finding.sentence;
+    return {};
+}
+
+TEST(Explain, SaysWhyAThresholdIsWhatItIs) {
+    EXPECT_EQ(threshold_text_of({{"reason", "percentile"}}),
+              "Its threshold (p99.9 x 3) is 84.0 ms: p99.9 of 500 runs in 2 hours is 28.0 ms. Its delays started 2 of "
+              "at most 12 recordings in the last 24 h.");
+    EXPECT_THAT(threshold_text_of({{"reason", "capture-rate"}}),
+                HasSubstr("p99.9 of 500 runs in 2 hours is 28.0 ms, but a smaller threshold would have been exceeded "
+                          "more than 12 times a day."));
+    EXPECT_THAT(threshold_text_of({{"reason", "floor"}}), HasSubstr("is 84.0 ms: its floor; p99.9 of 500 runs"));
+    EXPECT_THAT(threshold_text_of({{"reason", "longest"}}), HasSubstr("the longest possible"));
+    EXPECT_THAT(threshold_text_of({{"reason", "raised"}, {"base_ns", 21'000'000}}),
+                HasSubstr("delays raised it from 21.0 ms"));
+    EXPECT_THAT(threshold_text_of({{"reason", "step"}, {"target_ns", 300'000'000}}),
+                HasSubstr("on its way to 300 ms, by at most a factor of 2 per hour"));
+}
+
+TEST(Explain, SaysWhatAThresholdWaitsFor) {
+    const object learning{{"reason", "learning"}, {"learn_seconds_left", 1800.0}};
+    EXPECT_THAT(
+        threshold_text_of(learning, 3'600'000'000'000),
+        HasSubstr("is not known yet: 500 of 1,000 runs, and 30 minutes of watching left. Until then only runs longer "
+                  "than an hour are delays."));
+    object event = event_of(500, 500, 500);
+    event["auto_threshold"] = learning;
+    const auto explanation = explained(event);
+    EXPECT_THAT(explanation.event, HasSubstr("; its threshold is not known yet"));
+    EXPECT_THAT(kinds_of(explanation), ElementsAre("hits", "threshold", "runs"));
+    EXPECT_EQ(explanation.findings[2].sentence,
+              "All 500 runs have ended: 99 % took at most 1.99 ms, the longest 9.00 ms.");
 }
 
 // A folder like /proc: process 7 runs the file, 8 a copy of it in another mount namespace, 9

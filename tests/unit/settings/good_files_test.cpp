@@ -143,7 +143,8 @@ TEST(GoodFiles, NothingIsShedWhereTheBudgetSaysSo) {
 // An element without attributes has the defaults of the table, which equal those of the structs.
 TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     const auto outcome = parse_settings(
-        "<lagtrap version='1'><recording/><unwinding/><runs/><budget/><history/><confirm/><spool/><upload "
+        "<lagtrap "
+        "version='1'><recording/><auto-threshold/><unwinding/><runs/><budget/><history/><confirm/><spool/><upload "
         "url='https://a'/><control/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
@@ -156,6 +157,11 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.recording.merge_limit, recording.merge_limit);
     EXPECT_EQ(settings.recording.stack_copies_bytes, recording.stack_copies_bytes);
     EXPECT_EQ(settings.recording.scheduling, recording.scheduling);
+    EXPECT_EQ(settings.auto_threshold.floor, AutoThreshold{}.floor);
+    EXPECT_EQ(settings.auto_threshold.min_runs, AutoThreshold{}.min_runs);
+    EXPECT_EQ(settings.auto_threshold.learn, AutoThreshold{}.learn);
+    EXPECT_EQ(settings.auto_threshold.quiet, AutoThreshold{}.quiet);
+    EXPECT_EQ(settings.auto_threshold.captures_per_day, AutoThreshold{}.captures_per_day);
     ASSERT_TRUE(settings.confirm);
     EXPECT_EQ(settings.confirm->wait, Confirm{}.wait);
     EXPECT_EQ(settings.unwinding.memory_bytes, Unwinding{}.memory_bytes);
@@ -181,6 +187,23 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.control.group, Control{}.group);
 }
 
+TEST(GoodFiles, AThresholdMayFollowFromTheRuns) {
+    const auto outcome = parse_settings(
+        "<lagtrap version='1'>"
+        "<event name='a' threshold='auto' trace-length='1s'><run-queue/></event>"
+        "<event name='b' threshold='p99x2.5' threshold-floor='7ms' trace-length='1s'><run-queue/></event>"
+        "<event name='c' threshold='2ms' trace-length='1s'><run-queue/></event></lagtrap>",
+        BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    const std::vector<Event>& events = outcome.settings.events;
+    EXPECT_EQ(events[0].threshold, longest_threshold);
+    EXPECT_EQ(events[0].threshold_rule, ThresholdRule{});
+    EXPECT_EQ(events[1].threshold, longest_threshold);
+    EXPECT_EQ(events[1].threshold_rule, (ThresholdRule{990'000, 250, 7ms}));
+    EXPECT_EQ(events[2].threshold, 2ms);
+    EXPECT_EQ(events[2].threshold_rule, std::nullopt);
+}
+
 TEST(Everything, RecordingSpoolUploadControl) {
     const Settings& settings = everything();
     EXPECT_EQ(settings.recording.sample_interval, 250us);
@@ -190,6 +213,11 @@ TEST(Everything, RecordingSpoolUploadControl) {
     EXPECT_EQ(settings.recording.merge_limit, std::chrono::minutes(90));
     EXPECT_EQ(settings.recording.stack_copies_bytes, 0U);
     EXPECT_FALSE(settings.recording.scheduling);
+    EXPECT_EQ(settings.auto_threshold.floor, 5ms);
+    EXPECT_EQ(settings.auto_threshold.min_runs, 2000);
+    EXPECT_EQ(settings.auto_threshold.learn, 2h);
+    EXPECT_EQ(settings.auto_threshold.quiet, 12h);
+    EXPECT_EQ(settings.auto_threshold.captures_per_day, 3);
     ASSERT_TRUE(settings.confirm);
     EXPECT_EQ(settings.confirm->wait, 90s);
     EXPECT_EQ(settings.unwinding.memory_bytes, 16ULL << 20);

@@ -153,7 +153,7 @@ TEST(Reference, NamesEverythingAndFitsTheTerminal) {
     const std::string reference = settings_reference();
     for (const char* part :
          {"<event> in <lagtrap>, up to 256 times", "<stage> in <library>, up to 16 times",
-          "threshold: a duration from 1us to 1h; required", "sample-interval: a duration from 100us to 1s; default 1ms",
+          "threshold-floor: a duration from 1us to 1h", "sample-interval: a duration from 100us to 1s; default 1ms",
           "breach: one of deadline, end; default deadline"})
         EXPECT_THAT(reference, testing::HasSubstr(part));
     std::istringstream lines(reference);

@@ -180,6 +180,19 @@ TEST_F(CaptureLimitsTest, DelaysInARecordingAreNotSkipped) {
     EXPECT_EQ(limits_.skipped({{"slow", 9}}).cool_down, 2U + 1U);
 }
 
+TEST_F(CaptureLimitsTest, AnEventIsHeld) {
+    limits_.allow(100, 0s, {"slow", "other"});
+    limits_.hold({{"slow", now_ + 2h}});
+    const auto closed = limits_.closed({{"slow", 1}}, now_);
+    ASSERT_EQ(closed.size(), 1U);
+    EXPECT_EQ(closed.at("slow").until, now_ + 2h);
+    EXPECT_EQ(closed.at("slow").reason, CaptureLimits::Reason::DailyLimit);
+    EXPECT_EQ(limits_.skipped({{"slow", 4}, {"other", 7}}).daily_limit, 3U);
+    EXPECT_TRUE(limits_.closed({{"slow", 4}}, now_ + 2h).empty());
+    limits_.hold({});
+    EXPECT_TRUE(limits_.closed({{"slow", 4}}, now_).empty());
+}
+
 TEST_F(CaptureLimitsTest, MoreEventsThanRecordingsHaveNoneKept) {
     limits_.allow(2, 0s, {"a", "b", "c"});
     limits_.begin("a", std::nullopt, {}, now_);

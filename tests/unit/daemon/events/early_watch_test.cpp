@@ -40,6 +40,23 @@ TEST_F(Watched, BeginsWithTheFirstAndEndsWithTheLast) {
     EXPECT_EQ(counts.time_ns, 40'000'000U);
 }
 
+TEST_F(Watched, AnUnknownThresholdHasNoPoint) {
+    settings::Settings of_runs = settings();
+    of_runs.events.emplace_back().threshold = settings::longest_threshold;
+    of_runs.events.back().threshold_rule = settings::ThresholdRule{};
+    EarlyWatch watch(of_runs, options());
+    EXPECT_NE(watch.points_ns()[0], LAGTRAP_NEVER_NS);
+    EXPECT_EQ(watch.points_ns()[1], LAGTRAP_NEVER_NS);
+    EXPECT_EQ(watch.look_interval_ns(), 20'000'000U);
+    watch.set_threshold(1, 50ms);
+    EXPECT_EQ(watch.points_ns()[1], 50'000'000U / 16);
+    EXPECT_EQ(watch.look_interval_ns(), 10'000'000U);
+    watch.set_threshold(1, 10s);
+    EXPECT_EQ(watch.points_ns()[1], 10 * second / 16);
+    watch.set_threshold(1, settings::longest_threshold);
+    EXPECT_EQ(watch.points_ns()[1], LAGTRAP_NEVER_NS);
+}
+
 TEST_F(Watched, ABreachKeepsIt) {
     EarlyWatch watch(settings(), options());
     watch.take_look(7, true, 2 * second);

@@ -180,6 +180,11 @@ TEST(MakeTheSameRuns, DoesNotAskWhereTheFileSaysIt) {
     EXPECT_TRUE(make_the_same_runs(one, other));
     other.threshold = std::chrono::seconds(1);
     EXPECT_FALSE(make_the_same_runs(one, other));
+    other.threshold_rule = settings::ThresholdRule{};
+    EXPECT_FALSE(make_the_same_runs(one, other));
+    one.threshold_rule = settings::ThresholdRule{990'000, 200, {}};
+    EXPECT_TRUE(make_the_same_runs(one, other)) << "the threshold may change at any time";
+    one.threshold_rule.reset();
     other = one;
     other.begin.key = settings::ArgumentRef{1, {}, {}};
     EXPECT_FALSE(make_the_same_runs(one, other));

@@ -73,6 +73,20 @@ class Gatherer : public testing::Test {
     RunGatherer gatherer_{{"machine", "boot", "/proc"}};
 };
 
+TEST_F(Gatherer, UsesTheThresholdInForce) {
+    const auto thresholds = std::make_shared<EventThresholds>(events_);
+    gatherer_.use(events_, settings::Runs{}, 0, nullptr, nullptr, thresholds);
+    take(run(0, 1'000'000, 3'000'000));
+    thresholds->set(0, 5ms);
+    take(run(0, 1'000'000, 3'000'000));
+    const auto runs = gatherer_.close("").batch.runs;
+    ASSERT_EQ(runs.size(), 2U);
+    EXPECT_EQ(runs[0].threshold_ns, 1'000'000U);
+    EXPECT_TRUE(runs[0].delay);
+    EXPECT_EQ(runs[1].threshold_ns, 5'000'000U);
+    EXPECT_FALSE(runs[1].delay);
+}
+
 TEST_F(Gatherer, SaysWhoseRunItWas) {
     Record record = run(0, 1'000'000, 3'000'000);
     record.report.weight = 5;

@@ -142,7 +142,7 @@ TEST(EventReport, TimesAreAgesAndSeconds) {
     EXPECT_EQ(it.number("/oldest_open_ns"), 3 * second_ns);
     it.status.open.oldest_ns = 101 * second_ns;
     EXPECT_EQ(it.number("/oldest_open_ns"), 0U) << "a clock that was read later";
-    it.event.threshold = std::chrono::milliseconds(250);
+    it.status.threshold_ns = 250'000'000;
     EXPECT_EQ(it.number("/threshold_ns"), 250'000'000U);
     it.surroundings.again_in = std::chrono::milliseconds(1500);
     it.surroundings.stages_again_in = std::chrono::milliseconds(2500);

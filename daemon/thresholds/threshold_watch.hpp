@@ -1,0 +1,50 @@
+// Connects the thresholds that follow from runs with the listener and the collector. Use it on
+// their thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "daemon/capture/collector.hpp"
+#include "daemon/thresholds/threshold_keeper.hpp"
+#include "settings/settings.hpp"
+
+namespace lagtrap::daemon {
+
+class ThresholdWatch {
+  public:
+    using Say = ThresholdKeeper::Say;
+
+    // See ThresholdKeeper. The collector must outlive it.
+    ThresholdWatch(Collector& collector, const std::filesystem::path& file, Say inform, Say warn);
+
+    // Replaces the thresholds of events with a rule by those in force. Call it before the settings
+    // are armed.
+    void fill(settings::Settings& settings) const { keeper_.fill(settings); }
+    // The collector uses these settings from now on.
+    void use(const settings::Settings& settings);
+    // Counts runs and changes thresholds. Call it every few seconds. A recording has the same
+    // thresholds from its begin to its end.
+    void look();
+    // A delay of this event begins a recording.
+    void note_capture(std::uint32_t event);
+    // Counts the last runs and saves everything.
+    void finish();
+
+    [[nodiscard]] const ThresholdKeeper& keeper() const { return keeper_; }
+
+  private:
+    void set_thresholds();
+    void hold_events();
+
+    Collector& collector_;
+    Say inform_;
+    Say warn_;
+    ThresholdKeeper keeper_;
+    std::set<std::string> held_;
+};
+
+}  // namespace lagtrap::daemon
