@@ -28,6 +28,7 @@ struct Choice {
     FunctionsOptions functions;
     ObjectsOptions objects;
     CheckOptions check;
+    RehearseOptions rehearse;
     DoctorOptions doctor;
     MarkerOptions markers;
     PresetOptions presets;
@@ -252,6 +253,15 @@ void add_settings(CLI::App& app, Choice& choice) {
         ->excludes(reference);
     check->callback(
         [&choice] { choice.run = [&choice](Console& console) { return check_settings(choice.check, console); }; });
+
+    CLI::App* rehearse = app.add_subcommand("rehearse", "Say how many recordings a settings file would have caused");
+    choice.rehearse.settings = default_settings;
+    rehearse->add_option("file", choice.rehearse.file, "The new settings file")->required();
+    rehearse->add_option("--settings", choice.rehearse.settings, "Settings in use")->capture_default_str();
+    rehearse->add_flag("--json", choice.rehearse.json, "Print JSON");
+    rehearse->callback([&choice] {
+        choice.run = [&choice](Console& console) { return rehearse_settings(choice.rehearse, console); };
+    });
 
     CLI::App* markers = app.add_subcommand("list-markers", "List what can be watched in a program, process or kernel");
     markers->add_option("target", choice.markers.target,

@@ -129,6 +129,14 @@ struct CheckOptions {
 // Same output and exit codes as `lagtrapd --check`: 0, or 3 for settings with errors.
 int check_settings(const CheckOptions& options, Console& console);
 
+struct RehearseOptions {
+    std::string file;
+    std::string settings;  // those in use
+    bool json = false;
+};
+// Becomes `lagtrapd --rehearse`; returns only if that fails.
+int rehearse_settings(const RehearseOptions& options, Console& console);
+
 struct PresetOptions {
     std::string name;  // or a file, with a slash; empty to list all
     bool json = false;

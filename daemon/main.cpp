@@ -7,9 +7,11 @@
 #include <string_view>
 
 #include <CLI/CLI.hpp>
+#include <boost/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include "binaries/reader/file_reader.hpp"
+#include "core/clock.hpp"
 #include "core/heap.hpp"
 #include "core/program_log.hpp"
 #include "daemon/events/goroutine_looks.hpp"
@@ -17,6 +19,8 @@
 #include "daemon/processes/inspector_service.hpp"
 #include "daemon/processes/process_inspector.hpp"
 #include "daemon/service.hpp"
+#include "daemon/thresholds/history_file.hpp"
+#include "daemon/thresholds/rehearsal_text.hpp"
 #include "settings/parser.hpp"
 
 namespace {
@@ -47,6 +51,30 @@ int check_settings(const std::string& path, const lagtrap::settings::ParseOutcom
     return exit_bad_settings;
 }
 
+// Prints how many recordings the settings at `path` would have caused, next to those in use.
+int rehearse(const std::string& path, const std::string& path_in_use, bool json) {
+    using lagtrap::settings::BinaryCheck;
+    const auto next = lagtrap::settings::load_settings(path, BinaryCheck::Skip);
+    if (!next.ok()) return check_settings(path, next);
+    const auto in_use = lagtrap::settings::load_settings(path_in_use, BinaryCheck::Skip);
+    if (!in_use.ok()) return check_settings(path_in_use, in_use);
+    const auto file = lagtrap::daemon::history_file_of(in_use.settings.spool.path);
+    auto stored = lagtrap::daemon::read_history(file);
+    if (!stored) {
+        std::cerr << "the history of runs in " << file.string() << " cannot be read: " << stored.error().message
+                  << "\n";
+        return exit_failure;
+    }
+    const lagtrap::daemon::RunHistory history(std::move(stored->runs), lagtrap::ClockSnapshot::take().realtime_ns);
+    const auto rehearsed = lagtrap::daemon::rehearse(next.settings, history);
+    const auto current = lagtrap::daemon::rehearse(in_use.settings, history);
+    if (json)
+        std::cout << boost::json::serialize(lagtrap::daemon::rehearsal_json(rehearsed, current)) << "\n";
+    else
+        std::cout << lagtrap::daemon::rehearsal_text(rehearsed, current);
+    return 0;
+}
+
 // Logs path, cause and remedy, and returns the exit status. Nothing can be watched without the
 // reader.
 int report_missing_reader(const lagtrap::Error& error) {
@@ -65,11 +93,16 @@ int main(int argc, char** argv) {
     CLI::App app("Watch operations, and record the machine when one is too slow");
     std::string settings_path = "/etc/lagtrap/settings.xml";
     std::string checked_path;
+    std::string rehearsed_path;
+    bool json = false;
     std::string merge_program = find_merge_program();
     std::string reader_program = lagtrap::binaries::find_reader_program(LAGTRAP_LIBEXEC_DIR "/lagtrap-reader");
     app.add_option("--settings", settings_path, "Settings file")->capture_default_str();
     app.add_option("--check,--check-settings", checked_path,
                    "Check a settings file and the programs it names, then exit");
+    auto* rehearsed = app.add_option("--rehearse", rehearsed_path,
+                                     "Say how many recordings a settings file would have caused, then exit");
+    app.add_flag("--json", json, "With --rehearse: print JSON")->needs(rehearsed);
     app.add_option("--merge-program", merge_program, "lagtrap-merge program to use");
     app.add_option("--reader-program", reader_program, "lagtrap-reader program to use");
     app.set_version_flag("--version", LAGTRAP_VERSION);
@@ -78,6 +111,8 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& wrong) {
         return app.exit(wrong) == 0 ? 0 : exit_usage;
     }
+
+    if (!rehearsed_path.empty()) return rehearse(rehearsed_path, settings_path, json);
 
     // This process never parses watched binaries; lagtrap-reader does.
     lagtrap::binaries::FileReader reader({.program = reader_program});

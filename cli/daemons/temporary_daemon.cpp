@@ -9,6 +9,7 @@
 
 #include "cli/control/control_client.hpp"
 #include "cli/control/status_fields.hpp"
+#include "cli/daemons/daemon_program.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::cli {
@@ -21,15 +22,6 @@ constexpr auto start_limit = 120s;  // old kernels attach probes one by one, and
 constexpr auto merge_limit = 120s;
 constexpr auto pause = 50ms;
 constexpr std::size_t log_limit_bytes = 1 << 20;
-
-// From the same build or installation, otherwise from PATH.
-std::string find_daemon() {
-    std::error_code ignored;
-    const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    for (const fs::path& candidate : {own / "../sbin/lagtrapd", own / "../daemon/lagtrapd", own / "lagtrapd"})
-        if (::access(candidate.c_str(), X_OK) == 0) return fs::weakly_canonical(candidate, ignored).string();
-    return "lagtrapd";
-}
 
 bool is_armed(const boost::json::object& status) {
     const auto* const arming = status.if_contains("arming");

@@ -79,6 +79,26 @@ def from_history_to_recording():
         check("is lost" not in log and "cannot be saved" not in log, log)
 
 
+def other_settings_are_rehearsed():
+    with Daemon(library_event("work", PLANTED, "1s", "100ms")) as daemon:
+        slow_run(20)
+        daemon.stop()
+        daemon.history_path = daemon.spool / ".run-history.json"
+        identity = json.loads(daemon.history_path.read_text())["events"][0]["runs"]["identity"]
+        write_history(daemon, identity, 10, 3, 200_000_000)
+        new = daemon.folder / "new.xml"
+        new.write_text(daemon.settings_path.read_text().replace('threshold="1s"', 'threshold="100ms"'))
+        command = [LAGTRAP, "rehearse", new, "--settings", daemon.settings_path]
+        done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=60)
+        check(done.returncode == 0, done.stderr)
+        found = json.loads(done.stdout)
+        check((found["hours"], found["new"]["recordings"], found["in_use"]["recordings"]) == (10, 30, 0), found)
+        text = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        check(text.returncode == 0 and re.search(r"^work +30 +100 ms +30 +30 +1\.00 s +0 +0$", text.stdout, re.M), text)
+        new.write_text("<lagtrap/>")
+        check(subprocess.run(command, capture_output=True, timeout=60).returncode == 3, "bad settings were rehearsed")
+
+
 def a_damaged_history_is_replaced():
     daemon = Daemon(library_event("work", PLANTED, "auto", "100ms"))
     daemon.spool.mkdir()
@@ -90,4 +110,4 @@ def a_damaged_history_is_replaced():
         check(json.loads((daemon.spool / ".run-history.json").read_text())["version"] == 1, "it was not replaced")
 
 
-run(from_history_to_recording, a_damaged_history_is_replaced)
+run(from_history_to_recording, other_settings_are_rehearsed, a_damaged_history_is_replaced)
