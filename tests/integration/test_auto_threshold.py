@@ -79,6 +79,27 @@ def from_history_to_recording():
         check("is lost" not in log and "cannot be saved" not in log, log)
 
 
+def the_daily_limit_is_kept():
+    with Daemon(library_event("work", PLANTED, "auto", "100ms"), more='<auto-threshold captures-per-day="1"/>') as daemon:
+        daemon.stop()
+        daemon.history_path = daemon.spool / ".run-history.json"
+        identity = json.loads(daemon.history_path.read_text())["events"][0]["runs"]["identity"]
+        write_history(daemon, identity, 30, 2000, 20_000_000)
+        daemon.start()
+        slow_run(800)
+        daemon.wait_for_bundles(1)
+        slow_run(800)
+        wait_for(lambda: daemon.status()["captures"]["skipped_daily_limit"] == 1, "the skipped delay to be counted")
+        check("it used its recordings of the day" in explained(daemon), explained(daemon))
+        daemon.stop()
+        daemon.start()
+        event = daemon.event("work")
+        check(event["without_recordings"]["reason"] == "daily-limit", event["without_recordings"])
+        slow_run(800)
+        wait_for(lambda: daemon.status()["captures"]["skipped_daily_limit"] == 1, "the limit to be kept after a restart")
+        check(len(daemon.bundles()) == 1, "a restart resets the limit")
+
+
 def other_settings_are_rehearsed():
     with Daemon(library_event("work", PLANTED, "1s", "100ms")) as daemon:
         slow_run(20)
@@ -110,4 +131,4 @@ def a_damaged_history_is_replaced():
         check(json.loads((daemon.spool / ".run-history.json").read_text())["version"] == 1, "it was not replaced")
 
 
-run(from_history_to_recording, other_settings_are_rehearsed, a_damaged_history_is_replaced)
+run(from_history_to_recording, the_daily_limit_is_kept, other_settings_are_rehearsed, a_damaged_history_is_replaced)
