@@ -65,7 +65,9 @@ TEST(Printable, KeepsEachCharacterThatIsNoControlAndNoHalf) {
             const std::string overlong = encoded(code, longer);
             EXPECT_EQ(printable(overlong).size(), 4 * overlong.size()) << std::hex << code;
         }
-        if (bytes.size() > 1) EXPECT_EQ(printable(bytes.substr(0, bytes.size() - 1)).size(), 4 * (bytes.size() - 1));
+        if (bytes.size() > 1) {
+            EXPECT_EQ(printable(bytes.substr(0, bytes.size() - 1)).size(), 4 * (bytes.size() - 1));
+        }
     }
 }
 
