@@ -93,27 +93,28 @@ std::string longest_stage(const trace::RecordedRun& run) {
     return ", " + percent(ratio(longest->duration_ns, run.duration_ns)) + " in " + printable(longest->name);
 }
 
-std::string detail_of(const trace::RecordedRun& run, const RunWish& wish) {
-    if (wish.span.is_whole()) return longest_stage(run);
+// The second column of single runs: the time between the wished points, if any are wished.
+std::string span_cell(const trace::RecordedRun& run, const RunWish& wish) {
+    if (wish.span.is_whole()) return "";
     const auto length_ns = length_of(wish.span, run);
-    return length_ns ? ", " + duration(*length_ns) + " from " + title_of(wish.span) : "";
+    return pad_left(length_ns ? duration(*length_ns) : "-", time_width);
 }
 
 std::string single_runs(const RunSummary& summary, const RunWish& wish, const RunLook& look) {
     if (summary.runs.empty()) return "";
     std::string text = "\n" + look.paint(Colour::Bold, wish.slowest ? "Slowest runs" : "Newest runs");
-    if (wish.slowest && !wish.span.is_whole()) text += "  by their time from " + title_of(wish.span);
+    if (!wish.span.is_whole()) text += "  whole, and from " + title_of(wish.span);
     if (wish.slowest && !wish.stage.empty()) text += "  by their time in " + printable(wish.stage);
     text += "\n";
     for (const trace::RecordedRun& run : summary.runs) {
         const std::string took = pad_left(duration(run.duration_ns), time_width);
-        const std::string row =
-            "  " + second_of(run.begin_realtime_ns) + (run.delay ? look.paint(Colour::Red, took) : took) + "  ";
+        const std::string row = "  " + second_of(run.begin_realtime_ns) +
+                                (run.delay ? look.paint(Colour::Red, took) : took) + span_cell(run, wish) + "  ";
         const std::string who = printable(run.process) + " (" + std::to_string(run.pid) + ")";
         const std::string where = mostly(run);
-        const std::size_t used = 2 + 19 + time_width + 2;
+        const std::size_t used = 2 + 19 + time_width + span_cell(run, wish).size() + 2;
         text += row +
-                cut_end(who + (where.empty() ? "" : ", " + where) + detail_of(run, wish),
+                cut_end(who + (where.empty() ? "" : ", " + where) + (wish.span.is_whole() ? longest_stage(run) : ""),
                         std::max<std::size_t>(look.columns, used + 20) - used) +
                 "\n";
     }
