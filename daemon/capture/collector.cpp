@@ -278,7 +278,8 @@ Status Collector::decline(const std::string& session) {
 
 // From memory to a disk that may be busy, so not on this thread.
 void Collector::move_to_spool(MergeQueue::Work work) {
-    boost::asio::post(mover_, [this, work = std::move(work), target = spool_.captures() / work.session]() mutable {
+    const std::filesystem::path target = spool_.captures() / work.session;
+    boost::asio::post(mover_, [this, work = std::move(work), target]() mutable {
         const Status moved = move_capture(std::exchange(work.capture, target), target);
         boost::asio::post(context_, [this, moved, work = std::move(work)]() mutable {
             if (!moved) return options_.warn(moved.error().message);
