@@ -279,9 +279,11 @@ Status Collector::decline(const std::string& session) {
 // From memory to a disk that may be busy, so not on this thread.
 void Collector::move_to_spool(MergeQueue::Work work) {
     const std::filesystem::path target = spool_.captures() / work.session;
+    moving_.insert(target);
     boost::asio::post(mover_, [this, work = std::move(work), target]() mutable {
         const Status moved = move_capture(std::exchange(work.capture, target), target);
         boost::asio::post(context_, [this, moved, work = std::move(work)]() mutable {
+            moving_.erase(work.capture);
             if (!moved) return options_.warn(moved.error().message);
             merges_.add(std::move(work));
         });
@@ -537,7 +539,8 @@ void Collector::hand_over(MergeQueue::Work work) {
 }
 
 bool Collector::in_use(const std::filesystem::path& capture) const {
-    return (state_ == CollectorState::Recording && capture == capture_directory_) || traces_.are_written_to(capture);
+    return (state_ == CollectorState::Recording && capture == capture_directory_) || traces_.are_written_to(capture) ||
+           moving_.contains(capture);
 }
 
 CaptureLimits::Delays Collector::delays_so_far() const {

@@ -204,7 +204,8 @@ class Collector {
     bool early_reported_ = false;
     MergeQueue merges_;
     Unanswered unanswered_;
-    boost::asio::thread_pool mover_{1};  // moves recordings into the spool
+    std::set<std::filesystem::path> moving_;  // into the spool, now
+    boost::asio::thread_pool mover_{1};       // moves recordings into the spool
     boost::asio::steady_timer answer_timer_;
 };
 
