@@ -206,6 +206,9 @@ class Api(ServerCase):
         checker.ask("GET", "/api/v1/events/query/summary?from=yesterday", expect=400)
         checker.ask("GET", "/api/v1/events/query/summary?start=lukewarm", expect=400)
 
+        _, found = checker.ask("GET", "/api/v1/search?search=HOST-")
+        self.assertEqual(found["hosts"], ["host-<1>"])
+        checker.ask("GET", "/api/v1/search?search=%20", expect=400)
         self.check_several_names(checker, choices)
         self.check_split(checker, summary)
         _, stages = checker.ask("GET", "/api/v1/events/query/stages?stage=execute")
