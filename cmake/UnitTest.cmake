@@ -53,6 +53,8 @@ function(lagtrap_unit_test name)
   endif()
   add_executable(${name}_tests ${arg_SOURCES})
   target_link_libraries(${name}_tests PRIVATE lagtrap_flags ${arg_LINK} lagtrap_test_paths lagtrap_test_main)
+  # GoogleTest guards its macros against a dangling else; GCC warns all the same.
+  target_compile_options(${name}_tests PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-dangling-else>)
   if(NOT arg_OWN_FLAGS)
     lagtrap_precompile(${name}_tests lagtrap_precompiled_tests)
   endif()
