@@ -37,7 +37,7 @@ class World:
     """A folder, and a shell that runs blocks in order; what they start ends with it."""
 
     def __enter__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-document-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tmp."))
         self.folder.chmod(0o755)
         self.tools = self.folder / "tools"
         self.tools.mkdir()

@@ -26,6 +26,7 @@ def check_phrases(section, output, where):
 
 
 def write_output(section, output):
+    output = "".join(line for line in output.splitlines(keepends=True) if not line.startswith("  unit  "))
     page = PAGE.read_text(encoding="utf-8")
     old = "```text output\n" + section.block("text output") + "```\n"
     before, after = page.split(f"## {section.title}\n")

@@ -24,4 +24,4 @@ def provoke(world):
 
 CASE = Case("getaddrinfo with a name server that never answers", "python3 3.11, glibc 2.36",
             lambda world: call_event("getaddrinfo", LIBC, more=f'<scope binary="{os.path.realpath(PYTHON)}"/>'),
-            provoke, Expected(cause=r"for an answer from 127\.77\.0\.53:53 \(UDP\).*timed out", guilty=r"\b(getaddrinfo|gaih_inet\w*|__res_\w+|_nss_dns_\w+)\b"), 900, prepare)
+            provoke, Expected(cause=r"for an answer from (python3 \(\d+\) at )?127\.77\.0\.53:53 \(UDP\).*timed out", guilty=r"\b(getaddrinfo|gaih_inet\w*|__res_\w+|_nss_dns_\w+)\b"), 900, prepare)

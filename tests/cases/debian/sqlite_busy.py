@@ -27,4 +27,4 @@ def provoke(world):
 CASE = Case("a database locked by another process: it sleeps and tries again", "sqlite3 3.40",
             lambda world: call_event("sqlite3_step", "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0",
                                      more='<scope binary="/usr/bin/sqlite3"/>'), provoke,
-            Expected(cause=r"^Slept.*refused a lock on /\S+/data, which python3 \(\d+\) held", guilty=r"\b(sqlite3_step|usleep|sqlite3_\w*busy\w*)\b", others=r"^(kworker|jbd2)/"), 400, prepare)
+            Expected(cause=r"^Waited .*for a lock of the database.*refused a lock on /\S+/data, which python3 \(\d+\) held", guilty=r"\b(sqlite3_step|usleep|sqlite3\w*[Bb]usy\w*)\b", others=r"^(kworker|jbd2)/"), 400, prepare)
