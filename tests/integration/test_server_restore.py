@@ -125,8 +125,9 @@ class FolderAndFile(RestoreCase):
         before = answers(checker)
         server.stop()
         old = sqlite3.connect(server.data / "lagtrap.sqlite")
-        old.execute("DROP INDEX label_of_sender")
-        for table, column in (("run", "unit"), ("delay", "unit"), ("account", "subject"), ("label", "sender"), ("label", "last_day")):
+        for index in ("label_of_sender", "delay_by_trace"):
+            old.execute(f"DROP INDEX {index}")
+        for table, column in (("run", "unit"), ("delay", "unit"), ("delay", "trace_id"), ("account", "subject"), ("label", "sender"), ("label", "last_day")):
             old.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         for table in ("team", "team_account", "quota", "objects_watch", "objects_part"):
             old.execute(f"DROP TABLE {table}")
