@@ -181,12 +181,30 @@ void blame_owners(const Recording& recording, std::vector<Interval>& intervals, 
     }
 }
 
+// Whoever waits for an interpreter's lock asks for it every few milliseconds and waits again, so most
+// waits time out. The thread that runs meanwhile holds it.
+void blame_interpreter(const Recording& recording, std::vector<Interval>& intervals) {
+    std::size_t searches = 0;
+    for (Interval& wait : intervals) {
+        if (wait.state != ThreadState::Blocked || !wait.woken || wait.wake_cause != WakeCause::Timeout) continue;
+        if (wait_kind_of(recording, wait.stack) != WaitKind::InterpreterLock) continue;
+        const Thread* const waiting = recording.find_thread(wait.tid);
+        if (waiting == nullptr || ++searches > searches_limit) return;
+        const std::uint32_t holder = only_busy_thread(recording, waiting->pid, wait);
+        if (holder == 0) continue;
+        wait.waker_tid = holder;
+        wait.by_interrupt = false;
+        wait.wake_cause = WakeCause::Thread;
+    }
+}
+
 }  // namespace
 
 void find_awaited(const Recording& recording, std::vector<Interval>& intervals, bool in_run) {
     blame_givers_of_work(recording, intervals);
     blame_full_listeners(recording, intervals);
     blame_owners(recording, intervals, in_run);
+    blame_interpreter(recording, intervals);
 }
 
 }  // namespace lagtrap::analysis
