@@ -20,7 +20,7 @@ import traceback
 import uuid
 
 SKIP_EXIT_CODE = 77
-BUILD_DIR = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci"))
+BUILD_DIR = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci")).resolve()
 SOURCE_DIR = pathlib.Path(__file__).resolve().parents[2]
 
 LAGTRAPD = BUILD_DIR / "daemon" / "lagtrapd"
