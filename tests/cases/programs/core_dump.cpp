@@ -18,7 +18,8 @@ PLANTED void restart_worker(bool crashes) {
         for (std::size_t at = 0; at < memory_bytes; at += 512) static_cast<volatile char*>(memory)[at] = 1;
         std::abort();
     }
-    ::waitpid(worker, nullptr, 0);
+    // Not the last call of the function, which would be a jump.
+    if (::waitpid(worker, nullptr, 0) != worker) cases::give_up("waitpid");
 }
 
 }  // namespace
