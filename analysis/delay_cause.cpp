@@ -466,7 +466,10 @@ class CauseSearch {
     [[nodiscard]] const Thread* followed(const ThreadDoing& doing, const std::set<std::uint32_t>& known) const {
         if (doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
         const ThreadTime& most = doing.wakers.front();
-        const bool had_half = doing.turns > 0 && most.time_ns * 2 >= doing.time_ns;
+        // If one thread alone ended any of the waits, the others timed out, such as the first part of a
+        // wait for an answer.
+        const bool alone = doing.turns > 0 || doing.waker_count == 1;
+        const bool had_half = alone && most.time_ns * 2 >= doing.time_ns;
         if ((!had_half && !is_most(doing.alike_ns, doing.time_ns)) || known.contains(most.who.tid)) return nullptr;
         return recording_.find_thread(most.who.tid);
     }

@@ -218,6 +218,22 @@ TEST(DelayCause, a_wait_begun_again_after_its_timeout_is_ended_by_who_ended_the_
                                                    HasSubstr("in answer_slowly")));
 }
 
+// Nobody ended the first wait, which was at another place, and one thread the second, longer one.
+TEST(DelayCause, whoever_alone_ended_half_of_the_waits_is_followed) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/usr/bin/server").thread(30, 30, "server");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 30);
+    builder.samples(2 * ms, 300 * ms, 1, 30, 30, {"main", "answer_slowly"});
+    builder.switched(20 * ms, 0, 10, 1, 0)
+        .off_cpu(20 * ms, 10, 10, {"main", "try", "poll", "k:do_sys_poll", "k:schedule"});
+    builder.caused_waking(120 * ms, 0, 0, 10, 2).switched(120 * ms, 0, 0, 0, 10);
+    builder.switched(121 * ms, 0, 10, 1, 0)
+        .off_cpu(121 * ms, 10, 10, {"main", "fetch", "poll", "k:do_sys_poll", "k:schedule"});
+    builder.caused_waking(230 * ms, 1, 30, 10, 1).switched(230 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 210 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0), AllOf(HasSubstr("server (30)"), HasSubstr("in answer_slowly")));
+}
+
 // Similar workers share what the thread waits for: no single one has most of it, but together they
 // do.
 TEST(DelayCause, threads_of_one_name_are_followed_together) {
