@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include <boost/json.hpp>
 
@@ -24,7 +25,7 @@ constexpr std::chrono::hours longest_download{1};
 struct Fetched {
     ServerBundle bundle;
     std::string file;
-    std::string state;  // "fetched", "already there" or "failed"
+    std::optional<BundleFetch::Outcome> outcome;  // nullopt if it failed
     std::string problem;
 };
 
@@ -39,12 +40,12 @@ Result<BundleFilter> filter_of(const FetchOptions& options) {
 }
 
 Fetched fetch_one(BundleFetch& server, const ServerBundle& bundle, const FetchOptions& options) {
-    Fetched fetched{bundle, (fs::path(options.folder) / file_name_of(bundle)).string(), "failed", ""};
+    Fetched fetched{bundle, (fs::path(options.folder) / file_name_of(bundle)).string(), std::nullopt, ""};
     const auto outcome = server.fetch(bundle, options.folder);
     if (!outcome) {
         fetched.problem = hinted(outcome.error(), !options.token_file.empty()).message;
     } else {
-        fetched.state = *outcome == BundleFetch::Outcome::Fetched ? "fetched" : "already there";
+        fetched.outcome = *outcome;
     }
     return fetched;
 }
@@ -55,13 +56,18 @@ std::string row_of(const Fetched& fetched) {
                        bundle.event + ", " + counted(bundle.delays, "delay", "delays");
     if (bundle.delays > 0) text += ", longest " + duration(bundle.longest_delay_ns);
     if (!bundle.unreadable.empty()) text += "  (the server cannot read it: " + bundle.unreadable + ")";
-    return text + (fetched.state == "already there" ? "  already there\n" : "\n");
+    return text + (fetched.outcome == BundleFetch::Outcome::AlreadyThere ? "  already there\n" : "\n");
+}
+
+const char* state_of(const Fetched& fetched) {
+    if (!fetched.outcome) return "failed";
+    return *fetched.outcome == BundleFetch::Outcome::Fetched ? "fetched" : "already there";
 }
 
 json::object row_json(const Fetched& fetched) {
     const ServerBundle& bundle = fetched.bundle;
     return {{"file", printable(fetched.file)},
-            {"state", fetched.state},
+            {"state", state_of(fetched)},
             {"problem", fetched.problem.empty() ? json::value(nullptr) : json::value(fetched.problem)},
             {"digest", bundle.digest},
             {"bytes", bundle.bytes},
@@ -78,10 +84,10 @@ int fetch_all(BundleFetch& server, const std::vector<ServerBundle>& bundles, con
     for (const ServerBundle& bundle : bundles) {
         if (interrupted != 0) return console.fail("interrupted; repeat the command to fetch the rest");
         const Fetched fetched = fetch_one(server, bundle, options);
-        failed = failed || fetched.state == "failed";
-        if (fetched.state == "failed") console.err << "lagtrap: " << fetched.file << ": " << fetched.problem << "\n";
+        failed = failed || !fetched.outcome;
+        if (!fetched.outcome) console.err << "lagtrap: " << fetched.file << ": " << fetched.problem << "\n";
         rows.push_back(row_json(fetched));
-        if (!options.json && fetched.state != "failed") console.out << row_of(fetched) << std::flush;
+        if (!options.json && fetched.outcome) console.out << row_of(fetched) << std::flush;
     }
     if (options.json) console.out << json::serialize(json::object{{"bundles", std::move(rows)}}) << "\n";
     return failed ? exit_failed : exit_done;
