@@ -155,9 +155,7 @@ void Collector::on_breach(const Breach& breach) {
     // The delay ended as its event was closed.
     if (events_without_captures_.contains(settings_.events[breach.run.event].name)) return become_ready();
     if (settings_.confirm) return ask(breach);
-    session_.id = random_uuid();
-    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
-                  &breach);
+    record(breach, random_uuid());
 }
 
 void Collector::on_early(std::uint32_t pid) {
@@ -229,8 +227,8 @@ void Collector::ask(const Breach& breach) {
             "approve, lagtrap decline)",
             event, who, Unanswered::most));
     const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
-    session_.id = random_uuid();
-    if (const Status asked = unanswered_.ask({session_.id, event, who, until}); !asked) {
+    const std::string session = random_uuid();
+    if (const Status asked = unanswered_.ask({session, event, who, until}); !asked) {
         options_.warn("cannot record in memory until there is an answer: " + asked.error().message);
         return become_ready();
     }
@@ -238,8 +236,7 @@ void Collector::ask(const Breach& breach) {
         fmt::format("event {} exceeded its threshold in {}: recorded in memory, and kept after {} unless declined "
                     "(lagtrap approve, lagtrap decline)",
                     event, who, format_duration(settings_.confirm->wait)));
-    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
-                  &breach);
+    record(breach, session);
     await_answers();
 }
 
@@ -309,8 +306,8 @@ Status Collector::trigger(const std::string& event, std::optional<std::chrono::n
         return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
     state_timer_.cancel();
     listener_->breaches().want_breach(false);
-    session_.id = random_uuid();
-    start_capture(static_cast<std::uint32_t>(found - settings_.events.begin()), trace::TriggerReason::Manual, nullptr,
+    start_capture(random_uuid(), static_cast<std::uint32_t>(found - settings_.events.begin()),
+                  trace::TriggerReason::Manual, nullptr,
                   {length.value_or(found->trace_length), length.value_or(found->trace_length_limit)});
     return success();
 }
@@ -324,10 +321,10 @@ Status Collector::finish(const std::string& session) {
     return success();
 }
 
-trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
-                                       Lengths lengths) const {
+trace::Session Collector::make_session(std::string id, std::uint32_t event, trace::TriggerReason reason,
+                                       const Breach* breach, Lengths lengths) const {
     trace::Session session;
-    session.id = session_.id;
+    session.id = std::move(id);
     session.lagtrap_version = LAGTRAP_VERSION;
     session.clocks = ClockSnapshot::take();
     session.planned_length_ns = static_cast<std::uint64_t>(lengths.planned.count());
@@ -363,15 +360,18 @@ trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason
     return session;
 }
 
-void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) {
-    const settings::Event& known = settings_.events[event];
-    start_capture(event, reason, breach, {known.trace_length, known.trace_length_limit});
+void Collector::record(const Breach& breach, std::string session) {
+    const settings::Event& event = settings_.events[breach.run.event];
+    const auto reason = breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End;
+    start_capture(std::move(session), breach.run.event, reason, &breach,
+                  {event.trace_length, event.trace_length_limit});
 }
 
-void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach, Lengths lengths) {
+void Collector::start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason,
+                              const Breach* breach, Lengths lengths) {
     state_ = CollectorState::Recording;
     current_event_ = settings_.events[event].name;
-    session_ = make_session(event, reason, breach, lengths);
+    session_ = make_session(std::move(session), event, reason, breach, lengths);
     capture_directory_ =
         unanswered_.knows(session_.id) ? unanswered_.folder_of(session_.id) : spool_.captures() / session_.id;
     limits_.begin(breach ? std::optional(current_event_) : std::nullopt,

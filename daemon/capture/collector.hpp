@@ -147,10 +147,11 @@ class Collector {
         std::chrono::nanoseconds planned;
         std::chrono::nanoseconds longest;  // limit while the run is open
     };
-    void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach);
-    void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach, Lengths lengths);
-    [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
-                                              Lengths lengths) const;
+    void record(const Breach& breach, std::string session);
+    void start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
+                       Lengths lengths);
+    [[nodiscard]] trace::Session make_session(std::string id, std::uint32_t event, trace::TriggerReason reason,
+                                              const Breach* breach, Lengths lengths) const;
     [[nodiscard]] Status begin_recording(const Breach* breach);
     void await_length();
     void look_at_length();
