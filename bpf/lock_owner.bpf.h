@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Which thread has the lock that another one waits for, as the lock in the program's memory says: the futex itself if it
- * hands its priority on or survives its owner, and the owner that glibc notes in mutexes and in locks of writers; or the
- * thread whose end is awaited. The
- * memory may say anything; who reads the record must check that the thread could have the lock.
+ * The owner of a lock that a thread waits for, or the thread whose end it awaits, as the program's memory says: the
+ * futex word of PI and robust mutexes, the owner field of glibc's mutexes and write locks. The memory may hold
+ * anything, so readers of the record must check that the thread can be the owner.
  */
 #ifndef LAGTRAP_BPF_LOCK_OWNER_BPF_H
 #define LAGTRAP_BPF_LOCK_OWNER_BPF_H

@@ -90,8 +90,8 @@ static __always_inline bool other_end(const struct sock* sk, __u8 kind, struct s
     return true;
 }
 
-/* A thread waits for the socket `number`, or for the end with this mode (FILE_FOR_...) of a pipe, where `sk` is NULL: from now
- * on its other end's owner is looked for. Not inline, because note_wait_file() has no room on its stack. */
+/* A thread waits for the socket `number` or, if `sk` is NULL, for the end of a pipe with this mode (FILE_FOR_...). From
+ * now on, the owner of the other end is looked for. Not inline: note_wait_file() has no room on its stack. */
 static __noinline int want_owner(const struct sock* sk, __u8 kind, __u64 number, const struct inode* pipe, __u16 mode) {
     struct socket_end end;
     struct wanted_end wanted = {.socket = number, .waiting = (__u64)sk, .capture = recording.capture};
