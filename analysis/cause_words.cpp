@@ -29,7 +29,7 @@ class Sentence {
         const ThreadDoing* waited = &cause.doing;
         for (std::size_t i = 0; i < cause.chain.size(); ++i) {
             const CauseLink& link = cause.chain[i];
-            text += waker_clause(*waited, link) + link_words(link, i + 1 < cause.chain.size());
+            text += waker_clause(*waited, link) + link_words(link, i + 1 < cause.chain.size(), waited->likely);
             if (!link.doings.empty()) waited = &link.doings.front();
         }
         if (!cause.chain.empty()) text += written_clause(cause.doing.written, causes_.who.pid);
@@ -58,8 +58,8 @@ class Sentence {
 
   private:
     // What a thread did that another one waited for. A thread whose process started late held
-    // nobody up.
-    std::string link_words(const CauseLink& link, bool leads_on) const {
+    // nobody up. `likely`: nothing shows that it was waited for, only that no other thread worked.
+    std::string link_words(const CauseLink& link, bool leads_on, bool likely) const {
         if (is_late(link)) return "";
         const std::string work(analysis::words_of(link.work));
         std::string text;
@@ -73,8 +73,12 @@ class Sentence {
             if (followed) break;
         }
         if (text.empty()) return before ? "; what it did meanwhile was not recorded" : "";
-        return "; meanwhile " + who(link.who) + run_words(link.run) + " " +
-               (work.empty() ? "" : "was " + work + ": it ") + text;
+        const std::string did = (work.empty() ? "" : "was " + work + ": it ") + text;
+        if (likely) {
+            return "; the only other busy thread of its process, perhaps with unrelated work, was " + who(link.who) +
+                   run_words(link.run) + (work.empty() ? ": it " : ", which ") + did;
+        }
+        return "; meanwhile " + who(link.who) + run_words(link.run) + " " + did;
     }
 
     // ", in a run of "query" that took 2.31 s,".

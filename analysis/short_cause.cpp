@@ -71,16 +71,17 @@ std::string doing_words(const ThreadDoing& doing, const ThreadName& who, bool fo
     return unknown_words(doing);
 }
 
+// The only busy thread of a process may have had nothing to do with the wait, so no cause names it.
+bool is_followed(const DelayCause& cause) { return !cause.chain.empty() && !cause.doing.likely; }
+
 // " held by report, which computed in merge_rows".
 std::string chain_words(const DelayCause& cause, const ThreadName& delayed) {
-    if (cause.chain.empty() || cause.doing.kind != TimeKind::Blocked) return "";
+    if (!is_followed(cause) || cause.doing.kind != TimeKind::Blocked) return "";
     const CauseLink& first = cause.chain.front();
     const CauseLink& last = cause.chain.back();
     const bool is_named = has_other_end(cause.doing.files.kind) && cause.doing.files.owner == first.who.process;
     std::string text;
-    if (cause.doing.likely) {
-        text = ", probably for " + name_of(first.who, delayed);
-    } else if (is_held(cause.doing.wait)) {
+    if (is_held(cause.doing.wait)) {
         text = " held by " + name_of(first.who, delayed);
     } else if (!is_named) {
         text = ", for " + name_of(first.who, delayed);
@@ -95,7 +96,7 @@ std::string chain_words(const DelayCause& cause, const ThreadName& delayed) {
 std::string short_cause(const DelayCauses& causes) {
     if (causes.causes.empty()) return "Unknown";
     const DelayCause& cause = causes.causes.front();
-    std::string text = doing_words(cause.doing, causes.who, !cause.chain.empty()) + chain_words(cause, causes.who);
+    std::string text = doing_words(cause.doing, causes.who, is_followed(cause)) + chain_words(cause, causes.who);
     text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
     return text;
 }

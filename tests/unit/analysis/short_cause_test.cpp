@@ -43,6 +43,17 @@ TEST(ShortCause, NamesTheProcessThatEndedAnotherWait) {
     EXPECT_EQ(cause_of(waits(pipe)), "Waited on a pipe, for report, which computed in merge_rows");
 }
 
+TEST(ShortCause, NamesNoThreadThatIsMerelyBusyWhileAWaitTimesOut) {
+    TraceBuilder builder(400 * ms, 4);
+    builder.process(10, "/usr/bin/app").thread(10, 11, "worker").thread(10, 12, "statistics");
+    builder.switched(1 * ms, 0, 0, 0, 11).switched(1 * ms, 1, 0, 0, 12);
+    builder.samples(2 * ms, 220 * ms, 1, 10, 12, {"main", "merge_rows"});
+    builder.switched(10 * ms, 0, 11, 1, 0);
+    builder.off_cpu(10 * ms, 10, 11, {"main", "take", "pthread_cond_timedwait", "k:futex_wait", "k:schedule"});
+    builder.caused_waking(210 * ms, 0, 0, 11, 2).switched(210 * ms, 0, 0, 0, 11);
+    EXPECT_EQ(cause_of(builder), "Waited for a signal from another thread in take");
+}
+
 TEST(ShortCause, NamesTheFunctionThatComputed) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 11, "worker").switched(1 * ms, 0, 0, 0, 11);
