@@ -9,6 +9,7 @@
 #include "analysis/raw_trace.hpp"
 #include "analysis/run_decoder.hpp"
 #include "analysis/trace_fields.hpp"
+#include "analysis/trace_packet.hpp"
 #include "analysis/written_decoder.hpp"
 #include "core/text.hpp"
 
@@ -35,26 +36,8 @@ SwitchOut switch_out_of(std::uint64_t prev_state) {
     return (prev_state & state_exited) != 0 ? SwitchOut::Exited : SwitchOut::Blocked;
 }
 
-// A packet normally has one part and what it refers to.
-constexpr std::size_t parts_limit = 1000;
-
 constexpr std::size_t device_bytes = 64;
 constexpr std::size_t path_bytes = 4096;
-
-// The relevant parts of a TracePacket, whose fields may be in any order.
-struct Packet {
-    std::uint64_t at_ns = 0;
-    std::uint64_t flags = 0;
-    std::uint32_t sequence = 0;
-    std::vector<data_view> interned;
-    std::vector<std::pair<std::uint32_t, data_view>> parts;  // field, message
-    data_view defaults;
-    data_view switching;               // adds to the switches of this packet
-    data_view earlier_wait;            // wait that the sample of this packet belongs to
-    data_view wait;                    // adds to the off-CPU stack of this packet
-    data_view waking;                  // cause of the wakeups of this packet
-    std::uint64_t parts_left_out = 0;  // beyond the limit
-};
 
 // A packet sequence: its interned data, and the kind of its samples.
 struct Sequence {
@@ -68,7 +51,6 @@ class TraceDecoder {
     Result<RawTrace> decode(std::string_view trace);
 
   private:
-    static Packet split_packet(data_view message);
     void take_packet(const Packet& packet);
     void take_defaults(data_view message, Sequence& sequence) const;
     void take_ftrace(data_view message, const Packet& packet);
@@ -93,44 +75,6 @@ class TraceDecoder {
     std::unordered_map<std::uint32_t, Sequence> sequences_;
     RunDecoder runs_;
 };
-
-Packet TraceDecoder::split_packet(data_view message) {
-    Packet packet;
-    pbf_reader reader(message);
-    while (reader.next()) {
-        if (packet.parts.size() + packet.interned.size() >= parts_limit) {
-            ++packet.parts_left_out;
-            reader.skip();
-            continue;
-        }
-        switch (reader.tag_and_type()) {
-            case fields::packet::timestamp: packet.at_ns = reader.get_uint64(); break;
-            case fields::packet::sequence_id: packet.sequence = reader.get_uint32(); break;
-            case fields::packet::sequence_flags: packet.flags = reader.get_uint64(); break;
-            case fields::packet::interned_data: packet.interned.push_back(reader.get_view()); break;
-            case fields::packet::defaults: packet.defaults = reader.get_view(); break;
-            case fields::packet::lagtrap_switch: packet.switching = reader.get_view(); break;
-            case fields::packet::lagtrap_waking: packet.waking = reader.get_view(); break;
-            case fields::packet::lagtrap_history_wait: packet.earlier_wait = reader.get_view(); break;
-            case fields::packet::lagtrap_wait: packet.wait = reader.get_view(); break;
-            case fields::packet::ftrace_events:
-            case fields::packet::lagtrap_wait_file:
-            case fields::packet::lagtrap_written:
-            case fields::packet::lagtrap_group_memory:
-            case fields::packet::process_tree:
-            case fields::packet::track_event:
-            case fields::packet::track_descriptor:
-            case fields::packet::module_symbols:
-            case fields::packet::perf_sample: {
-                const std::uint32_t field = reader.tag_and_type();
-                packet.parts.emplace_back(field, reader.get_view());
-                break;
-            }
-            default: reader.skip();
-        }
-    }
-    return packet;
-}
 
 void TraceDecoder::take_packet(const Packet& packet) {
     trace_.unreadable += packet.parts_left_out;
