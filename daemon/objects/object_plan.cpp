@@ -1,7 +1,5 @@
 #include "daemon/objects/object_plan.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +15,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "daemon/objects/object_exits.hpp"
+#include "daemon/objects/object_expressions.hpp"
 #include "daemon/objects/object_memory.hpp"
 #include "daemon/objects/object_names.hpp"
 #include "daemon/objects/object_vtables.hpp"
@@ -25,38 +24,6 @@ namespace lagtrap::daemon {
 namespace {
 
 using calls::ObjectRole;
-
-constexpr std::size_t max_name_bytes = 4096;
-
-Result<boost::regex> expression_of(const std::string& text) {
-    try {
-        return text.empty() ? boost::regex() : boost::regex(text);
-    } catch (const std::exception& wrong) {
-        return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is not a valid regular expression: {}",
-                                                          printable(text), std::string_view(wrong.what())));
-    }
-}
-
-// A comparison that becomes too expensive counts as no match.
-bool finds(const boost::regex& expression, std::string_view name) {
-    try {
-        return !expression.empty() && boost::regex_search(std::string(name.substr(0, max_name_bytes)), expression);
-    } catch (const std::exception&) {
-        return false;
-    }
-}
-
-bool is_whole(const boost::regex& expression, std::string_view name) {
-    try {
-        return !expression.empty() && boost::regex_match(std::string(name.substr(0, max_name_bytes)), expression);
-    } catch (const std::exception&) {
-        return false;
-    }
-}
-
-bool fits(const std::string& pattern, const std::string& name) {
-    return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-}
 
 // Register number, as in usdt_argument.bpf.h, of an argument (System V ABI for x86-64).
 __u8 register_of(const calls::ValuePlace& place) {
