@@ -1,4 +1,4 @@
-// The clocks used in recordings. Time stamps of BPF programs and perf events are CLOCK_MONOTONIC.
+// The clocks used in recordings and budgets. Time stamps of BPF programs and perf events are CLOCK_MONOTONIC.
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,13 @@ namespace lagtrap {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// CPU time of the calling thread.
+[[nodiscard]] inline std::chrono::nanoseconds thread_cpu_time() {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 // The same moment on three clocks, read one after the other, within microseconds.

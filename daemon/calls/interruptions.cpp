@@ -1,7 +1,8 @@
 #include "daemon/calls/interruptions.hpp"
 
 #include <algorithm>
-#include <ctime>
+
+#include "core/clock.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -10,24 +11,18 @@ constexpr std::uint64_t several = 3;
 // Ignore a host that takes the CPU away most of the time: such a factor is not meaningful.
 constexpr double most = 2;
 
-// Counts only the thread's own time, so it stops while another thread of this machine has the CPU.
-std::uint64_t thread_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 }  // namespace
 
 void Interruptions::watch(std::chrono::nanoseconds length) {
     constexpr std::size_t usual_gap_ns = 200;
     std::vector<std::uint64_t> gaps_ns;
     gaps_ns.reserve(static_cast<std::size_t>(length.count()) / usual_gap_ns + 1);
-    const std::uint64_t begin_ns = thread_ns();
-    for (std::uint64_t last_ns = begin_ns; last_ns - begin_ns < static_cast<std::uint64_t>(length.count());) {
-        const std::uint64_t now_ns = thread_ns();
-        gaps_ns.push_back(now_ns - last_ns);
-        last_ns = now_ns;
+    // The thread's own time stops while another thread of this machine has the CPU.
+    const auto begin = thread_cpu_time();
+    for (auto last = begin; last - begin < length;) {
+        const auto now = thread_cpu_time();
+        gaps_ns.push_back(static_cast<std::uint64_t>((now - last).count()));
+        last = now;
     }
     add(gaps_ns);
 }

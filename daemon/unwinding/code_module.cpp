@@ -6,24 +6,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <string_view>
 #include <utility>
 
 #include "binaries/elf/program_file.hpp"
 #include "binaries/reader/file_reader.hpp"
+#include "core/clock.hpp"
 #include "core/digest.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 constexpr std::size_t vdso_limit_bytes = 64 * 1024;
-
-std::uint64_t thread_cpu_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 // CPU time that another process has used to read files for this thread.
 std::chrono::nanoseconds readers_cpu() {
@@ -127,19 +121,19 @@ std::optional<MadeTable> open_for(TableJob& job, ProcessInspector& inspector) {
 
 std::optional<MadeTable> load_table(const TableJob& job, const binaries::UnwindCache& cache) {
     if (!job.kept_on_disk) return std::nullopt;
-    const std::uint64_t before_ns = thread_cpu_ns();
+    const auto cpu_before = thread_cpu_time();
     auto known = cache.load(job.key);
     if (!known) return std::nullopt;
     MadeTable made = outcome_of(job);
     made.digest = digest_of(*known);
     made.table = std::move(known).value();
     made.from_cache = true;
-    made.cpu_ns = thread_cpu_ns() - before_ns;
+    made.cpu_ns = static_cast<std::uint64_t>((thread_cpu_time() - cpu_before).count());
     return made;
 }
 
 MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
-    const std::uint64_t before_ns = thread_cpu_ns();
+    const auto cpu_before = thread_cpu_time();
     const auto readers_cpu_before = readers_cpu();
     const auto began = std::chrono::steady_clock::now();
     auto table = table_of(job);
@@ -156,7 +150,7 @@ MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
     } else {
         made = failure_of(job, table.error());
     }
-    made.cpu_ns = thread_cpu_ns() - before_ns;
+    made.cpu_ns = static_cast<std::uint64_t>((thread_cpu_time() - cpu_before).count());
     // Count CPU time: other load on the machine is not the user's fault.
     made.took = too_long ? std::chrono::steady_clock::now() - began
                          : std::chrono::nanoseconds(made.cpu_ns) + (readers_cpu() - readers_cpu_before);

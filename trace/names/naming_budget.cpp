@@ -1,17 +1,8 @@
 #include "trace/names/naming_budget.hpp"
 
-#include <ctime>
+#include "core/clock.hpp"
 
 namespace lagtrap::trace {
-namespace {
-
-std::chrono::nanoseconds thread_cpu_time() {
-    timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
-}  // namespace
 
 NamingBudget::NamingBudget(const NamingLimits& limits)
     : limits_(limits), cpu_begun_(thread_cpu_time()), begun_(std::chrono::steady_clock::now()) {}
