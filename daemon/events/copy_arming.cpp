@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "binaries/elf/program_file.hpp"
+#include "core/clock.hpp"
 #include "daemon/events/unit_counts.hpp"
 #include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
@@ -49,24 +49,11 @@ std::uint64_t mounts_of(const std::filesystem::path& process) {
     return ::stat((process / "ns" / "mnt").c_str(), &facts) == 0 ? facts.st_ino : 0;
 }
 
-std::chrono::nanoseconds thread_cpu_time() {
-    timespec used{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
-
 std::filesystem::path folder_of(std::uint32_t pid) { return "/proc/" + std::to_string(pid); }
 
 // A name that no other open file has.
 std::string name_of_copy(const std::string& path, const RealFile& real) {
     return fmt::format("{} (inode {} of device {}:{})", path, real.inode, real.device >> 20, real.device & 0xfffff);
-}
-
-std::vector<std::string> names_of(const settings::Event& event) {
-    std::vector<std::string> names{event.begin.binary, event.end.binary};
-    for (const auto& stage : event.stages) names.push_back(stage.marker.binary);
-    std::erase(names, std::string());
-    return names;
 }
 
 Party party_of_process(std::uint32_t pid) {
@@ -578,15 +565,11 @@ EventCopies CopyArming::of(std::uint32_t event) const {
         report.pids = std::move(pids);
         return report;
     }
-    for (const auto& [path, namesake] : namesakes_) {
-        const bool same_name =
-            std::any_of(names.begin(), names.end(), [&, path = std::string_view(path)](const auto& name) {
-                return settings::file_name_of(name) == settings::file_name_of(path);
-            });
-        if (!same_name) continue;
-        report.namesake = CopyStatus{path, namesake.where, namesake.pid, namesake.processes, {}};
-        break;
-    }
+    const auto namesake = std::find_if(namesakes_.begin(), namesakes_.end(),
+                                       [&](const auto& one) { return is_named_like(one.first, names); });
+    if (namesake != namesakes_.end())
+        report.namesake =
+            CopyStatus{namesake->first, namesake->second.where, namesake->second.pid, namesake->second.processes, {}};
     return report;
 }
 
