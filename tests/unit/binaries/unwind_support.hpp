@@ -29,6 +29,17 @@ inline Result<UnwindTable> table_of_file(const std::filesystem::path& path) {
     return make_unwind_table(image);
 }
 
+// A rule as the builder writes it.
+inline lagtrap_unwind_rule rule(lagtrap_unwind_kind kind, std::uint8_t cfa_register = 0, std::int32_t cfa_offset = 0,
+                                lagtrap_unwind_rbp rbp = LAGTRAP_UNWIND_RBP_SAME, std::int16_t rbp_offset = 0,
+                                unsigned added_words = 0) {
+    return {cfa_offset, 0, rbp_offset, static_cast<__u8>(kind | rbp << 4),
+            static_cast<__u8>(cfa_register | added_words << 4)};
+}
+inline lagtrap_unwind_rule at_rsp(std::int32_t offset) { return rule(LAGTRAP_UNWIND_REGISTER, 7, offset); }
+
+inline constexpr std::uint8_t define_cfa_offset = 0x0e;  // DW_CFA_def_cfa_offset
+
 // A row of a table: this rule applies from `address` on.
 struct TableRow {
     std::uint64_t address = 0;

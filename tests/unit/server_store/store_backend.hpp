@@ -99,4 +99,18 @@ struct BatchMaker {
     return filter;
 }
 
+// Adds batches of runs, and lists runs.
+class RunsStoreTest : public StoreTest {
+  protected:
+    void add(std::uint64_t number, const trace::RunBatch& batch) {
+        ASSERT_EQ(must(store_->batches().add_batch(receipt_of(number), batch)), AddOutcome::New);
+    }
+    std::vector<std::uint64_t> durations(const Filter& filter, RunOrder order = RunOrder::Newest) {
+        std::vector<std::uint64_t> found;
+        for (const StoredRun& run : must(everything().runs().list(filter, order, 1000, {})).runs)
+            found.push_back(run.duration_ns);
+        return found;
+    }
+};
+
 }  // namespace lagtrap::server
