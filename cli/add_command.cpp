@@ -17,7 +17,9 @@
 #include "cli/commands.hpp"
 #include "cli/console/interrupt.hpp"
 #include "cli/console/text_layout.hpp"
+#include "cli/control/status_fields.hpp"
 #include "cli/daemons/temporary_daemon.hpp"
+#include "cli/runs/run_summary.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
 
@@ -29,6 +31,11 @@ using namespace std::chrono_literals;
 
 constexpr auto longest_look = std::chrono::minutes(10);
 constexpr std::size_t offers_shown = 8;
+constexpr std::size_t offers_with_stages = 3;
+constexpr std::chrono::nanoseconds stage_trial_limit = 3s;
+constexpr std::size_t stage_runs_kept = 1000;
+constexpr auto last_batch_limit = 10s;
+constexpr auto spool_pause = 100ms;
 
 // An event that never occurs, because a recording needs an event.
 std::string recording_event(std::chrono::nanoseconds time) {
@@ -48,7 +55,7 @@ class Add {
         const bool has_preset = !offers_.empty();
         if (!has_preset || options_.functions) append(probe_offers(target_));
         if (time_ > std::chrono::nanoseconds::zero() && !target_.processes.empty())
-            TRY(measure(!has_preset || options_.functions));
+            return measure(!has_preset || options_.functions);
         offers_ = ranked(std::move(offers_));
         return success();
     }
@@ -116,7 +123,53 @@ class Add {
         }
         TRY_ASSIGN(const auto status, daemon->status_after(time_));
         take_measured(offers_, status, time_);
+        offers_ = ranked(std::move(offers_));
+        return with_functions ? check_stages_of_first(*daemon) : success();
+    }
+
+    // Watches the first functions with their stages, and keeps the stages that divide the runs.
+    Status check_stages_of_first(TemporaryDaemon& daemon) {
+        std::size_t count = 0;
+        for (Offer& offer : offers_)
+            if (offer.events.front().measured.too_often || (!offer.stages.empty() && ++count > offers_with_stages))
+                offer.stages.clear();
+        const std::string trial = stage_trial_elements(offers_, target_);
+        if (trial.empty()) return success();
+        const auto time = std::min(time_, stage_trial_limit);
+        tell(fmt::format("Trying stages for {} ...", format_duration(time)));
+        TRY(daemon.watch(trial));
+        TRY_ASSIGN(const auto status, daemon.status_after(time));
+        for (std::size_t i = 0; i < offers_.size(); ++i) {
+            Offer& offer = offers_[i];
+            if (offer.stages.empty()) continue;
+            TRY_ASSIGN(const auto runs, recorded_runs(daemon, stage_trial_name(i), status));
+            StageCheck check = check_stages(std::move(offer.stages), runs);
+            offer.stages = std::move(check.stages);
+            offer.stage_runs = check.runs;
+            offer.before_stages_permille = check.before_permille;
+        }
         return success();
+    }
+
+    // Waits until the spool has as many runs of the event as `status` counts, except for lost ones.
+    [[nodiscard]] static Result<std::vector<trace::RecordedRun>> recorded_runs(const TemporaryDaemon& daemon,
+                                                                               const std::string& event,
+                                                                               const json::object& status) {
+        std::uint64_t expected = 0;
+        for (const auto& counted : list(status, "events"))
+            if (text(counted.as_object(), "name") == event) expected = number(counted.as_object(), "runs");
+        RunWish wish;
+        wish.event = event;
+        wish.runs_kept = stage_runs_kept;
+        const auto end = std::chrono::steady_clock::now() + last_batch_limit;
+        for (;;) {
+            TRY_ASSIGN(SpoolRuns found, read_runs(daemon.spool(), wish));
+            RunSummary& summary = found.summary;
+            if (summary.events[event] + summary.lost >= expected || std::chrono::steady_clock::now() > end ||
+                interrupted != 0)
+                return std::move(summary.runs);
+            std::this_thread::sleep_for(spool_pause);
+        }
     }
 
     // The calls in which its threads are found waiting within a second, or within the trial's
@@ -168,6 +221,17 @@ class Add {
                 console_.out << wrap_words(
                     (offer.kind == OfferKind::Preset ? event.name + ": " : std::string()) + seen_text(event),
                     console_.columns, 5);
+        if (!offer.stages.empty()) console_.out << wrap_words(stages_text(offer), console_.columns, 5);
+    }
+
+    [[nodiscard]] static std::string stages_text(const Offer& offer) {
+        const auto share = [](std::uint64_t permille) { return percent(static_cast<double>(permille) / 1000); };
+        std::string text = fmt::format("stages in {}: ", counted(offer.stage_runs, "run", "runs"));
+        if (offer.before_stages_permille > 0) text += share(offer.before_stages_permille) + " before the first, ";
+        for (const OfferedStage& stage : offer.stages)
+            text += fmt::format("{}{} {}", &stage == &offer.stages.front() ? "" : ", ", stage.name,
+                                share(stage.share_permille));
+        return text;
     }
 
     [[nodiscard]] std::string seen_text(const OfferedEvent& event) const {
@@ -214,7 +278,12 @@ class Add {
                                             const std::string& said) const {
         json::array offers, pids;
         for (const Offer& offer : offers_) {
-            json::array events;
+            json::array events, stages;
+            for (const OfferedStage& stage : offer.stages)
+                stages.push_back(json::object{{"name", stage.name},
+                                              {"function", stage.function},
+                                              {"runs", stage.runs},
+                                              {"share_permille", stage.share_permille}});
             for (const OfferedEvent& event : offer.events)
                 events.push_back(json::object{{"name", event.name},
                                               {"threshold", event.threshold},
@@ -228,6 +297,8 @@ class Add {
                                           {"about", offer.about},
                                           {"preset", offer.preset},
                                           {"events", std::move(events)},
+                                          {"stages", std::move(stages)},
+                                          {"stage_runs", offer.stage_runs},
                                           {"xml", settings_elements(offer, {{}, options_.prefix, target_.unit})}});
         }
         for (const MappedProcess& process : target_.processes) pids.push_back(process.pid);

@@ -61,6 +61,7 @@ class FunctionSearch {
         return found;
     }
     [[nodiscard]] std::uint64_t busy_ns() const { return busy_ns_; }
+    [[nodiscard]] const CalleeTimes& callees() const { return callees_; }
 
   private:
     void look_at(const formats::ProfiledThread& thread) {
@@ -72,6 +73,7 @@ class FunctionSearch {
             const bool idle = piece.kind == analysis::TimeKind::Blocked &&
                               profile_.texts[piece.reason] == analysis::facts_of(analysis::BlockReason::Events).name;
             known_ns_[&thread] += piece.weight_ns;
+            callees_.add(functions, piece.weight_ns);
             if (busy) busy_ns_ += piece.weight_ns;
             std::set<std::string> now;
             for (std::size_t depth = 0; depth < functions.size(); ++depth) {
@@ -106,6 +108,7 @@ class FunctionSearch {
     std::map<const formats::ProfiledThread*, std::uint64_t> known_ns_;
     std::map<std::uint32_t, std::vector<std::string>> functions_;
     std::uint64_t busy_ns_ = 0;
+    CalleeTimes callees_;
 };
 
 // Each watchable function, by its name in stacks.
@@ -132,7 +135,10 @@ std::vector<SeenFunction> functions_seen(const AddTarget& target, const StackPro
     std::vector<SeenFunction> seen;
     for (const auto& [name, facts] : search.found()) {
         const double share = static_cast<double>(facts.busy_ns) / static_cast<double>(search.busy_ns());
-        seen.push_back({printable(name), static_cast<std::uint64_t>(share * 1000), facts.idle_ns > facts.total_ns / 2});
+        seen.push_back(
+            {printable(name), static_cast<std::uint64_t>(share * 1000), facts.idle_ns > facts.total_ns / 2, {}});
+        for (const SeenCallee& callee : search.callees().dividing(name))
+            seen.back().callees.push_back({printable(callee.name), callee.share_permille});
         if (seen.size() == seen_limit) break;
     }
     return seen;
@@ -140,16 +146,41 @@ std::vector<SeenFunction> functions_seen(const AddTarget& target, const StackPro
 
 std::string lines_of(const std::vector<SeenFunction>& seen) {
     std::string lines;
-    for (const SeenFunction& one : seen)
+    for (const SeenFunction& one : seen) {
         lines += fmt::format("{} {} {}\n", one.share_permille, one.waits_for_events ? 1 : 0, one.name);
+        for (const SeenCallee& callee : one.callees)
+            lines += fmt::format("> {} {}\n", callee.share_permille, callee.name);
+    }
     return lines;
 }
+
+namespace {
+
+// "734 NAME"; nullopt if it is anything else.
+std::optional<SeenCallee> callee_of(std::string_view line) {
+    SeenCallee callee;
+    const char* const end = line.data() + line.size();
+    const auto share = std::from_chars(line.data(), end, callee.share_permille);
+    if (share.ec != std::errc() || callee.share_permille > 1000 || end - share.ptr < 2 || *share.ptr != ' ')
+        return std::nullopt;
+    callee.name.assign(share.ptr + 1, end);
+    if (printable(callee.name) != callee.name) return std::nullopt;
+    return callee;
+}
+
+}  // namespace
 
 std::vector<SeenFunction> seen_functions_of(std::string_view lines) {
     std::vector<SeenFunction> seen;
     while (!lines.empty() && seen.size() < seen_limit) {
         const std::string_view line = lines.substr(0, lines.find('\n'));
         lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+        if (line.starts_with("> ")) {
+            if (auto callee = callee_of(line.substr(2));
+                callee && !seen.empty() && seen.back().callees.size() < max_dividing_callees)
+                seen.back().callees.push_back(std::move(*callee));
+            continue;
+        }
         SeenFunction one;
         const char* const end = line.data() + line.size();
         const auto share = std::from_chars(line.data(), end, one.share_permille);
@@ -167,10 +198,13 @@ std::vector<Offer> function_offers(const AddTarget& target, const std::vector<Se
     std::vector<Offer> offers;
     if (target.processes.empty() || seen.empty()) return offers;
     const auto names = written_names(target);
+    const auto find = [&](const std::string& name) {
+        const auto written = names.find(name);
+        return written == names.end() ? names.find(without_parameters(name)) : written;
+    };
     for (const SeenFunction& one : seen) {
         const std::string& name = one.name;
-        auto written = names.find(name);
-        if (written == names.end()) written = names.find(without_parameters(name));
+        const auto written = find(name);
         if (written == names.end()) continue;
         Offer offer{OfferKind::Function,
                     "function " + name,
@@ -187,6 +221,10 @@ std::vector<Offer> function_offers(const AddTarget& target, const std::vector<Se
                                 {},
                                 {},
                                 {}});
+        std::vector<std::string> callees;
+        for (const SeenCallee& callee : one.callees)
+            if (const auto called = find(callee.name); called != names.end()) callees.push_back(called->second);
+        offer.stages = stages_at(callees);
         offers.push_back(std::move(offer));
         if (offers.size() == functions_limit) break;
     }

@@ -98,6 +98,32 @@ std::string binary_attribute(const char* before, const Offer& offer) {
     return fmt::format("{}binary=\"{}\"", before, settings::attribute_text(offer.binary));
 }
 
+// "buy" for "app::Shop::buy(int)".
+std::string last_part(std::string function) {
+    function = without_parameters(function);
+    if (const auto template_part = function.find('<'); template_part != std::string::npos)
+        function.resize(template_part);
+    if (const auto part = function.rfind("::"); part != std::string::npos) function.erase(0, part + 2);
+    return function;
+}
+
+// `first` precedes what no name begins with.
+std::string allowed_name(std::string name, const char* first) {
+    for (char& c : name)
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'))
+            c = '-';
+    if (name.empty() || name[0] == '-' || (name[0] >= '0' && name[0] <= '9')) name.insert(0, first);
+    return name;
+}
+
+std::string stage_elements(const Offer& offer) {
+    std::string text;
+    for (const OfferedStage& stage : offer.stages)
+        text += fmt::format("    <stage name=\"{}\" function=\"{}\"/>\n", settings::attribute_text(stage.name),
+                            settings::attribute_text(stage.function));
+    return text;
+}
+
 }  // namespace
 
 std::string without_parameters(const std::string& function) {
@@ -107,17 +133,13 @@ std::string without_parameters(const std::string& function) {
     return function;
 }
 
+std::string setting_name(std::string function) {
+    return allowed_name(last_part(std::move(function)), "f").substr(0, name_bytes - 4);
+}
+
 std::string event_name(const std::string& program, std::string function) {
-    function = without_parameters(function);
-    if (const auto template_part = function.find('<'); template_part != std::string::npos)
-        function.resize(template_part);
-    if (const auto part = function.rfind("::"); part != std::string::npos) function.erase(0, part + 2);
-    std::string name = fs::path(program).filename().string() + "-" + function;
-    for (char& c : name)
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'))
-            c = '-';
-    if (name[0] == '-' || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "e");
-    return name.substr(0, name_bytes);
+    return allowed_name(fs::path(program).filename().string() + "-" + last_part(std::move(function)), "e")
+        .substr(0, name_bytes);
 }
 
 std::uint64_t Offer::runs() const {
@@ -198,6 +220,22 @@ std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& ta
             "<event name=\"t{}-{}\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\"{}>{}\n{}</event>\n", i,
             offer.events.front().name.substr(0, name_bytes - 5), binary_attribute(" ", offer),
             scope_element(target.unit, offer.scope_program), offer.events.front().element);
+    }
+    return elements;
+}
+
+std::string stage_trial_name(std::size_t i) { return fmt::format("stages{}", i); }
+
+std::string stage_trial_elements(const std::vector<Offer>& offers, const AddTarget& target) {
+    std::string elements;
+    for (std::size_t i = 0; i < offers.size(); ++i) {
+        const Offer& offer = offers[i];
+        if (offer.stages.empty()) continue;
+        elements += fmt::format(
+            "<event name=\"{}\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\" "
+            "record=\"runs\"{}>{}\n{}{}</event>\n",
+            stage_trial_name(i), binary_attribute(" ", offer), scope_element(target.unit, offer.scope_program),
+            offer.events.front().element, stage_elements(offer));
     }
     return elements;
 }
@@ -338,7 +376,7 @@ std::string settings_elements(const Offer& offer, const OfferChoice& choice) {
                                    binary_attribute("\n         ", offer));
     if (const std::string scope = scope_element(choice.unit, offer.scope_program); !scope.empty())
         text += "    " + scope + "\n";
-    return text + event.element + "  </event>\n";
+    return text + event.element + stage_elements(offer) + "  </event>\n";
 }
 
 }  // namespace lagtrap::cli

@@ -12,6 +12,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "cli/add/add_stages.hpp"
 #include "cli/add/add_target.hpp"
 #include "formats/stack_profile.hpp"
 
@@ -50,6 +51,10 @@ struct Offer {
     bool waits_for_events = false;  // a function that mostly waits
     // Path of the program whose processes are meant; empty if the markers determine it.
     std::string scope_program{};
+    // Of a function: where its runs may divide. After the check on live runs, those that do.
+    std::vector<OfferedStage> stages{};
+    std::uint64_t stage_runs = 0;              // on which the check is based
+    std::uint64_t before_stages_permille = 0;  // of their time
     [[nodiscard]] std::uint64_t runs() const;
 };
 
@@ -64,11 +69,12 @@ struct SeenFunction {
     std::string name;                  // printable
     std::uint64_t share_permille = 0;  // of the program's CPU time
     bool waits_for_events = false;     // for most of its time
+    std::vector<SeenCallee> callees{};
     bool operator==(const SeenFunction&) const = default;
 };
 // Those with most CPU time first, at most 4096.
 [[nodiscard]] std::vector<SeenFunction> functions_seen(const AddTarget& target, const formats::StackProfile& profile);
-// Formats one line per function, and parses them; malformed lines are skipped.
+// Formats one line per function and per callee, and parses them; malformed lines are skipped.
 [[nodiscard]] std::string lines_of(const std::vector<SeenFunction>& seen);
 [[nodiscard]] std::vector<SeenFunction> seen_functions_of(std::string_view lines);
 // Those of `seen` that can be watched; at most 24. Reads the program's file.
@@ -85,6 +91,10 @@ void note_waiting_calls(const AddTarget& target, WaitingCalls& seen, const std::
 // Settings elements for a trial that measures all offers. They never trigger a recording: their
 // thresholds are one hour.
 [[nodiscard]] std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& target);
+// A trial of the stages of these offers, which records their runs. The event of the offer at `i`
+// is named stage_trial_name(i).
+[[nodiscard]] std::string stage_trial_elements(const std::vector<Offer>& offers, const AddTarget& target);
+[[nodiscard]] std::string stage_trial_name(std::size_t i);
 // Adds the trial's results over `time` to the offers, with proposed thresholds; marks functions
 // that are loops.
 void take_measured(std::vector<Offer>& offers, const boost::json::object& status, std::chrono::nanoseconds time);
@@ -99,6 +109,8 @@ void take_measured(std::vector<Offer>& offers, const boost::json::object& status
 
 // "shop::(anonymous namespace)::buy" for "shop::(anonymous namespace)::buy(int)".
 [[nodiscard]] std::string without_parameters(const std::string& function);
+// A name for the settings, from a function: "buy" for "app::Shop::buy(int)".
+[[nodiscard]] std::string setting_name(std::string function);
 // An event name for the settings, from a program and a function or other subject: "shop-buy" for
 // /usr/bin/shop and "app::Shop::buy(int)".
 [[nodiscard]] std::string event_name(const std::string& program, std::string function);

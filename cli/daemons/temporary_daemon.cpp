@@ -54,6 +54,7 @@ Status TemporaryDaemon::write_settings(const std::string& events) const {
     const char* const own =
         purpose_ == DaemonPurpose::Measuring
             ? "<history length=\"0s\" early-share=\"0%\"/>\n<budget interval=\"500ms\" pause=\"1h\"/>\n"
+              "<runs batch-interval=\"500ms\"/>\n"
             : "";
     return write_file_durably(
         folder_ / "settings.xml",

@@ -42,6 +42,8 @@ class TemporaryDaemon {
     // Its answer to "status".
     [[nodiscard]] Result<boost::json::object> status() const;
     [[nodiscard]] std::filesystem::path socket() const { return folder_ / "control.sock"; }
+    // Has the runs of events with record="runs", about half a second after they ended.
+    [[nodiscard]] std::filesystem::path spool() const { return folder_ / "spool"; }
     // An error with its output, if it has ended.
     [[nodiscard]] Status alive() const;
 

@@ -30,7 +30,7 @@ std::uint64_t rank_of(const trace::RecordedRun& run, const RunWish& wish) {
 void sort_runs(std::vector<trace::RecordedRun>& runs, const RunWish& wish) {
     std::stable_sort(runs.begin(), runs.end(),
                      [&](const auto& a, const auto& b) { return rank_of(a, wish) > rank_of(b, wish); });
-    if (runs.size() > RunSummary::runs_kept) runs.resize(RunSummary::runs_kept);
+    if (runs.size() > wish.runs_kept) runs.resize(wish.runs_kept);
 }
 
 Durations& durations_of(RunSummary& summary, const std::string& stage) {

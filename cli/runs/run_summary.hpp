@@ -55,15 +55,14 @@ struct RunWish {
     std::string stage;                    // rank runs by the length of this stage; empty: by their duration
     bool slowest = false;                 // keep the longest runs, otherwise the newest
     RunSpan span{};                       // rank runs by the length of this part, unless it is the whole run
+    std::size_t runs_kept = 20;           // in RunSummary::runs
 };
 
 struct RunSummary {
-    static constexpr std::size_t runs_kept = 20;
-
     Durations whole;
     std::vector<std::pair<std::string, Durations>> stages;  // in the order in which runs have them
     Durations span;                                         // of RunWish::span, for runs that have it
-    std::vector<trace::RecordedRun> runs;                   // longest or newest first; at most runs_kept
+    std::vector<trace::RecordedRun> runs;                   // longest or newest first; at most RunWish::runs_kept
     std::uint64_t delays = 0;
     std::uint64_t dirty = 0;  // whose duration says nothing (suspended, failed, ...); not in the durations
     std::uint64_t lost = 0;   // known by number only, of all events in these batches

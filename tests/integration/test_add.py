@@ -72,6 +72,22 @@ def requests_are_found():
         check(not told["written"], told)
 
 
+def stages_divide_the_requests():
+    """Proposes the two functions that share the time of a request as stages, in their order, after
+    it has seen them in live runs."""
+    with World() as world:
+        start_server(world)
+        with Load(lambda: order(world)):
+            told = json.loads(add(world.server.pid, "--for", "2s", "--json").stdout)
+    first = told["offers"][0]
+    check("serve_order" in first["title"], first)
+    functions = [stage["function"] for stage in first["stages"]]
+    # The order of calls, whichever takes longer.
+    check(["find_stock" in functions[0], "compute_price" in functions[1]] == [True, True], first["stages"])
+    check(first["stage_runs"] >= 5 and all(stage["runs"] > 0 for stage in first["stages"]), first)
+    check(all(f'<stage name="{name}"' in told["xml"] for name in ("find_stock", "compute_price")), told["xml"])
+
+
 def what_is_written_is_watched():
     """Adds to settings with comments, which stay; the running daemon reads them and watches the
     requests."""
@@ -172,7 +188,7 @@ def it_is_asked_on_a_terminal():
         os.close(ours)
         check("serve_order" in settings.read_text(), settings.read_text())
         for line in shown.decode().splitlines():
-            check(len(line) <= 80 or str(SERVER.resolve()) in line or "<event" in line, line)
+            check(len(line) <= 80 or str(SERVER.resolve()) in line or line.lstrip().startswith(("<event", "<stage")), line)
 
 
 def what_is_wrong_is_said():
@@ -190,5 +206,5 @@ def what_is_wrong_is_said():
 
 
 if __name__ == "__main__":
-    run(requests_are_found, what_is_written_is_watched, a_unit_is_watched_alone, a_preset_comes_first,
+    run(requests_are_found, stages_divide_the_requests, what_is_written_is_watched, a_unit_is_watched_alone, a_preset_comes_first,
         a_program_without_names_has_turns, it_is_asked_on_a_terminal, what_is_wrong_is_said)

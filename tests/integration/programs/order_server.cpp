@@ -1,5 +1,5 @@
-// A server with symbols and a loop: each connection is an order whose price it computes. Prints its
-// port.
+// A server with symbols and a loop: for each connection, an order, it finds the stock and computes
+// the price. Prints its port.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,6 +12,10 @@ namespace {
 
 volatile unsigned long state = 1;
 
+__attribute__((noinline)) void find_stock(unsigned long rounds) {
+    for (unsigned long i = 0; i < rounds; ++i) state = state * 2862933555777941757UL + i;
+}
+
 __attribute__((noinline)) void compute_price(unsigned long rounds) {
     for (unsigned long i = 0; i < rounds; ++i) state = state * 6364136223846793005UL + i;
 }
@@ -19,7 +23,9 @@ __attribute__((noinline)) void compute_price(unsigned long rounds) {
 __attribute__((noinline)) void serve_order(int connection) {
     char text[64] = {};
     if (read(connection, text, sizeof text - 1) > 0) {
-        compute_price(100'000UL * (static_cast<unsigned long>(std::atoi(text)) % 10 + 1));
+        const unsigned long rounds = 100'000UL * (static_cast<unsigned long>(std::atoi(text)) % 10 + 1);
+        find_stock(rounds);
+        compute_price(rounds);
         if (write(connection, "ok\n", 3) != 3) std::perror("write");
     }
     close(connection);
