@@ -13,6 +13,7 @@
 
 #include "settings/short_forms.hpp"
 #include "settings/threshold_rule.hpp"
+#include "settings/traces_of_event.hpp"
 #include "settings/values.hpp"
 
 namespace lagtrap::settings {
@@ -55,8 +56,8 @@ class EventBuilder {
         build_nesting();
         if (element_.child("run-queue")) check_run_queue();
         if (const Element* calls = element_.child("calls")) build_calls(*calls);
-        if (const Element* functions = element_.child("functions")) build_functions(*functions);
-        for (const Element* object : element_.children_of("object")) build_object(*object);
+        if (const Element* functions = element_.child("functions")) build_functions(*functions, event_, diagnostics_);
+        for (const Element* object : element_.children_of("object")) build_object(*object, event_, diagnostics_);
         return std::move(event_);
     }
 
@@ -236,68 +237,6 @@ class EventBuilder {
         for (MarkerSource& source : sources_.markers)
             if (source.each_call && source.name_place == place_of(*element_.child("function"), "name"))
                 source.calls_place = calls.place;
-    }
-
-    void build_functions(const Element& functions) {
-        TracedFunctions& traced = event_.functions.emplace();
-        traced.standing = functions.text_of("standing") == "yes";
-        traced.window = std::chrono::nanoseconds(static_cast<std::int64_t>(functions.number_of("window")));
-        traced.include = functions.text_of("include");
-        traced.exclude = functions.text_of("exclude");
-        traced.least = std::chrono::nanoseconds(static_cast<std::int64_t>(functions.number_of("min")));
-        traced.bytes_per_second = functions.number_of("rate");
-        traced.share_ppm = functions.number_of("share");
-        check_standing(functions);
-    }
-
-    void build_object(const Element& object) {
-        const auto refuse = [&](const Error& error) {
-            diagnostics_.add(object.place, fmt::format("<object> in {}: {}", event_text(), error.message),
-                             "expected a preset, a class, or functions that create and release",
-                             "`lagtrap objects --list-presets` lists presets");
-        };
-        boost::json::object attributes;
-        for (const Attribute& one : object.attributes) {
-            if (one.given && !one.valid) return;
-            if (one.given) attributes[one.spec->name] = one.text;
-        }
-        if (attributes.contains("preset")) {
-            auto rules = attributes.size() == 1
-                             ? calls::object_preset(object.text_of("preset"))
-                             : Result<std::vector<calls::ObjectRule>>(
-                                   make_error(ErrorKind::Invalid, "preset cannot be combined with other attributes"));
-            if (!rules) return refuse(rules.error());
-            std::move(rules->begin(), rules->end(), std::back_inserter(event_.objects));
-            return;
-        }
-        if (!attributes.contains("name"))
-            attributes["name"] = attributes.contains("class") ? attributes["class"] : boost::json::value("object");
-        auto rule = calls::parse_object_rule(attributes);
-        if (!rule) return refuse(rule.error());
-        event_.objects.push_back(std::move(*rule));
-    }
-
-    // Standing tracing needs to know the event's processes before any run is slow.
-    void check_standing(const Element& functions) {
-        const Attribute* const standing = functions.attribute("standing");
-        if (!event_.functions->standing) {
-            const Attribute* const window = functions.attribute("window");
-            if (standing->valid && window->given)
-                diagnostics_.add(window->place, "window in <functions> without standing",
-                                 "expected no window, or standing=\"yes\"",
-                                 "without it, functions are traced only after a breach");
-            return;
-        }
-        if (event_.begin.kind == MarkerKind::Tracepoint || event_.begin.kind == MarkerKind::RunQueue)
-            diagnostics_.add(standing->place,
-                             fmt::format("standing <functions> in {}, which begins in the kernel", event_text()),
-                             "expected an event that begins in a program, or standing=\"no\"",
-                             "its processes are unknown until a run is slow");
-        if (!event_.scope.groups.empty())
-            diagnostics_.add(
-                standing->place,
-                fmt::format("standing <functions> in {}, whose <scope> names units or containers", event_text()),
-                "expected a <scope> with only pid, user and binary, or standing=\"no\"");
     }
 
     void build_library(const Element& library) {
@@ -561,9 +500,7 @@ class EventBuilder {
         marker.column = place.column;
     }
 
-    [[nodiscard]] std::string event_text() const {
-        return event_.name.empty() ? std::string("the event") : "event " + in_quotes(event_.name);
-    }
+    [[nodiscard]] std::string event_text() const { return text_of(event_); }
 
     const Element& element_;
     MachineSources& sources_;
