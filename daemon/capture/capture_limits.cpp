@@ -33,17 +33,18 @@ void CaptureLimits::begin(const std::optional<std::string>& event, std::optional
                           Clock::time_point now) {
     for (const auto& [resting, rest] : resting_) count_skipped(resting, delays);
     resting_.clear();
-    begun_.push_back({event, party, now});
+    if (event) begun_.push_back({*event, party, now});
     recording_since_ = delays;
 }
 
-void CaptureLimits::end(const std::string& event, const Delays& delays, Clock::time_point now) {
+void CaptureLimits::end(const std::optional<std::string>& event, const Delays& delays, Clock::time_point now) {
+    const auto since = std::exchange(recording_since_, std::nullopt);
+    if (!event) return;
     const auto until = now + std::chrono::duration_cast<Clock::duration>(cool_down_);
-    cool_until_[event] = until;
-    if (recording_since_)
-        for (const std::string& other : events_)
-            if (delays_of(delays, other) > delays_of(*recording_since_, other)) cool_until_[other] = until;
-    recording_since_.reset();
+    cool_until_[*event] = until;
+    if (!since) return;
+    for (const std::string& other : events_)
+        if (delays_of(delays, other) > delays_of(*since, other)) cool_until_[other] = until;
 }
 
 std::uint32_t CaptureLimits::share_of_one() const {
@@ -85,8 +86,7 @@ std::optional<CaptureLimits::Closed> CaptureLimits::closed_event(const std::stri
 std::map<std::string, CaptureLimits::Closed> CaptureLimits::closed(const Delays& delays, Clock::time_point now) {
     forget_old(now);
     std::map<std::string, std::uint32_t> used;
-    for (const Begun& begun : begun_)
-        if (begun.event) ++used[*begun.event];
+    for (const Begun& begun : begun_) ++used[begun.event];
     std::map<std::string, Closed> result;
     for (const std::string& event : events_)
         if (const auto closed = closed_event(event, used, now)) result.emplace(event, *closed);

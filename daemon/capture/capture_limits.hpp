@@ -1,7 +1,7 @@
 // Decides whose delays may begin a recording: how many begin per hour, how many of those are for
 // one event or one party (core/party.hpp), and how long an event rests after one. So neither a noisy
-// event nor a user who is slow on purpose takes the recordings of others. Uses neither the kernel nor
-// a clock.
+// event nor a user who is slow on purpose takes the recordings of others. A recording that a person
+// asked for takes nothing from any event. Uses neither the kernel nor a clock.
 #pragma once
 
 #include <chrono>
@@ -45,11 +45,13 @@ class CaptureLimits {
     // of the day. Replaces the previous ones.
     void hold(std::map<std::string, Clock::time_point> until) { held_until_ = std::move(until); }
 
-    // A recording begins. nullopt if no delay caused it: then it is in no event's or party's share.
+    // A recording begins. `event` is nullopt if no delay caused it: then it does not count. `party`
+    // is nullopt if it is in no party's share.
     void begin(const std::optional<std::string>& event, std::optional<Party> party, const Delays& delays,
                Clock::time_point now);
-    // It ended, or was declined. Every event with a delay since begin() cools down, and `event` too.
-    void end(const std::string& event, const Delays& delays, Clock::time_point now);
+    // It ended, or was declined. Every event with a delay since begin() cools down, and `event` too;
+    // none if no delay caused the recording.
+    void end(const std::optional<std::string>& event, const Delays& delays, Clock::time_point now);
 
     // Events whose delays begin no recording now. If there are several events, one may have half of
     // all recordings, rounded up; and a part of the others is kept for events that had none, as long
@@ -63,7 +65,7 @@ class CaptureLimits {
 
   private:
     struct Begun {
-        std::optional<std::string> event;
+        std::string event;
         std::optional<Party> party;
         Clock::time_point at;
     };

@@ -561,7 +561,8 @@ CaptureCounts Collector::counts() const {
 }
 
 void Collector::cool_down() {
-    limits_.end(current_event_, delays_so_far(), Clock::now());
+    const bool by_hand = session_.trigger.reason == trace::TriggerReason::Manual;
+    limits_.end(by_hand ? std::nullopt : std::optional(current_event_), delays_so_far(), Clock::now());
     follow_limits();
     become_ready();
     if (when_idle_) when_idle_();

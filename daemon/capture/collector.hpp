@@ -79,8 +79,8 @@ class Collector {
     void on_early(std::uint32_t pid);
     // The run ended without a breach; discards the early recording.
     void on_early_over();
-    // A manual trigger: records at once, whatever the limits. `length` replaces the event's trace
-    // length. Errors: NotFound (no such event), Busy (a capture is running).
+    // A manual trigger: records at once, whatever the limits, and takes nothing from them. `length`
+    // replaces the event's trace length. Errors: NotFound (no such event), Busy (a capture is running).
     [[nodiscard]] Status trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length = {});
     // Ends the capture of this session early. ErrorKind::NotFound if it is not running.
     [[nodiscard]] Status finish(const std::string& session);

@@ -167,6 +167,13 @@ def limits_are_kept():
         check(len(daemon.bundles()) == 1, "the cool-down was not kept")
         check(daemon.ask("trigger", event="work")["ok"], "a person may record during the cool-down")
         daemon.wait_for_bundles(2)
+    with Daemon(event, 'cool-down="1h" captures-per-hour="1"') as daemon:
+        for count in (1, 2):
+            check(daemon.ask("trigger", event="work")["ok"], "a person may record beyond the hourly limit")
+            daemon.wait_for_bundles(count)
+        check(daemon.event("work")["without_recordings"] is None, "a person's recordings were taken from the event")
+        slow_run()
+        daemon.wait_for_bundles(3)
     with Daemon(event, 'cool-down="1ms" captures-per-hour="1"') as daemon:
         slow_run()
         daemon.wait_for_bundles(1)

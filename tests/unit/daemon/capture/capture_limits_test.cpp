@@ -52,11 +52,28 @@ TEST_F(CaptureLimitsTest, WhoIsAloneHasAll) {
     EXPECT_EQ(limits_.closed({}, now_).at("work").until, CaptureLimits::Clock::time_point{101h + 1min});
 }
 
-TEST_F(CaptureLimitsTest, WhatWasBegunByHandIsNobodysShare) {
+TEST_F(CaptureLimitsTest, WithoutAPartyItIsNobodysShare) {
     begin(4, std::nullopt);
     begin(1, 9);
     EXPECT_TRUE(limits_.used_up(users_7_and_9, now_).empty());
     EXPECT_EQ(limits_.closed({}, now_).at("work").reason, CaptureLimits::Reason::HourlyLimit);
+}
+
+TEST_F(CaptureLimitsTest, ARecordingByHandTakesNothing) {
+    limits_.allow(2, 1h, {"work", "other"});
+    for (int i = 0; i < 10; ++i) {
+        limits_.begin(std::nullopt, std::nullopt, {}, now_ += 1s);
+        limits_.end(std::nullopt, {{"work", 1}}, now_);
+        EXPECT_TRUE(limits_.closed({{"work", 1}}, now_).empty()) << "even with a delay in it";
+    }
+    limits_.begin("work", 9, {{"work", 1}}, now_);
+    limits_.end("work", {{"work", 1}}, now_);
+    const auto cool_until = now_ + 1h;
+    limits_.begin(std::nullopt, std::nullopt, {{"work", 1}}, now_ += 1s);
+    limits_.end(std::nullopt, {{"work", 2}}, now_ += 1min);
+    const auto closed = limits_.closed({{"work", 2}}, now_);
+    EXPECT_EQ(closed.size(), 1U);
+    EXPECT_EQ(closed.at("work").until, cool_until) << "a running cool-down goes on as before";
 }
 
 TEST_F(CaptureLimitsTest, ALowerLimitCountsWhatWasBegunBefore) {
