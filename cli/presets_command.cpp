@@ -7,9 +7,11 @@
 #include "cli/commands.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/programs/preset_matches.hpp"
+#include "core/duration.hpp"
 #include "core/text.hpp"
 #include "settings/element_text.hpp"
 #include "settings/preset.hpp"
+#include "settings/threshold_rule.hpp"
 
 namespace lagtrap::cli {
 namespace {
@@ -63,12 +65,19 @@ json::object presence_json(const Presence& presence) {
     return {{"installed", json::value_from(presence.installed)}, {"processes", std::move(pids)}};
 }
 
+std::string trace_length_of(const settings::Element& event) {
+    if (event.attribute("trace-length")) return std::string(event.text_of("trace-length"));
+    const bool has_rule = settings::threshold_rule_of(event.text_of("threshold")).has_value();
+    const std::chrono::nanoseconds threshold(static_cast<std::int64_t>(event.number_of("threshold")));
+    return format_duration(settings::default_trace_length(threshold, has_rule));
+}
+
 json::object preset_json(const Preset& preset) {
     json::array events;
     for (const settings::Element& event : preset.events)
         events.push_back(json::object{{"name", event.text_of("name")},
                                       {"threshold", event.text_of("threshold")},
-                                      {"trace_length", event.text_of("trace-length")}});
+                                      {"trace_length", trace_length_of(event)}});
     return {{"name", preset.name},
             {"file", preset.file.string()},
             {"about", preset.about},
@@ -120,7 +129,7 @@ std::string parameters_text(const Preset& preset, std::size_t columns) {
     for (const settings::Element& event : preset.events) {
         events += fmt::format("{}{}", events.empty() ? "" : " ", event.text_of("name"));
         thresholds += fmt::format("{}{}", thresholds.empty() ? "" : ", ", event.text_of("threshold"));
-        lengths += fmt::format("{}{}", lengths.empty() ? "" : ", ", event.text_of("trace-length"));
+        lengths += fmt::format("{}{}", lengths.empty() ? "" : ", ", trace_length_of(event));
     }
     std::string binaries;
     for (const std::string& binary : binaries_of(preset)) binaries += (binaries.empty() ? "" : ", ") + binary;

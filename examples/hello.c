@@ -1,6 +1,6 @@
 /* Shows the markers: an event "greeting" with one stage. The stage lasts from its marker to the end
  * of the run; the time before it belongs to no stage. Settings:
- *   <event name="greeting" threshold="50ms" trace-length="2s">
+ *   <event name="greeting" threshold="50ms">
  *     <library binary="/path/to/hello"><stage name="polite"/></library></event> */
 #include <lagtrap.h>
 #include <stdio.h>

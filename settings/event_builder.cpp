@@ -79,7 +79,12 @@ class EventBuilder {
 
     void build_trace_length() {
         const Attribute* length = element_.attribute("trace-length");
-        if (!length || !length->valid) return;
+        if (!length) {
+            event_.trace_length = default_trace_length(event_.threshold, event_.threshold_rule.has_value());
+            event_.trace_length_limit = event_.trace_length * usual_limit_factor;
+            return;
+        }
+        if (!length->valid) return;
         const std::uint64_t usual = std::min(length->number * usual_limit_factor, length->spec->high);
         event_.trace_length = std::chrono::nanoseconds(static_cast<std::int64_t>(length->number));
         event_.trace_length_limit =

@@ -162,9 +162,11 @@ constexpr std::array event_attributes{
     AttributeSpec{"threshold-floor", Duration, Optional, "", "", us, hour,
                   "The smallest value of a threshold that follows from the event's runs; default: the floor of "
                   "<auto-threshold>."},
-    AttributeSpec{"trace-length", DurationRange, Required, "", "", 10 * ms, 600 * s,
-                  "How long to record the machine after a breach. With breach=\"deadline\", recording continues until "
-                  "the run ends, up to the end of a range such as 4s..20s; by default four times as long."},
+    AttributeSpec{
+        "trace-length", DurationRange, Optional, "", "", 10 * ms, 600 * s,
+        "How long to record the machine after a breach; default: four times the threshold, from 2s to 20s, "
+        "and 4s if the threshold follows from the event's runs. With breach=\"deadline\", recording continues until "
+        "the run ends, up to the end of a range such as 4s..20s; by default four times as long."},
     AttributeSpec{"breach", Choice, Optional, "deadline", "deadline|end", 0, 0,
                   "When to notice a delay: while the run is still open, or at its end."},
     AttributeSpec{

@@ -55,6 +55,12 @@ std::optional<ThresholdRule> threshold_rule_of(std::string_view text) {
     return ThresholdRule{*percentile_ppm, *factor_hundredths, std::nullopt};
 }
 
+std::chrono::nanoseconds default_trace_length(std::chrono::nanoseconds threshold, bool has_rule) {
+    using namespace std::chrono_literals;
+    if (has_rule) return 4s;
+    return std::clamp<std::chrono::nanoseconds>(4 * threshold, 2s, 20s);
+}
+
 std::string threshold_rule_text(const ThresholdRule& rule) {
     return fmt::format("p{} x {}", decimal(rule.percentile_ppm, 4), decimal(rule.factor_hundredths, 2));
 }

@@ -11,7 +11,6 @@
 #include "cli/control/status_fields.hpp"
 #include "cli/programs/marker_list.hpp"
 #include "cli/status/status_events.hpp"
-#include "core/duration.hpp"
 #include "settings/element_text.hpp"
 #include "settings/preset.hpp"
 #include "settings/program_name.hpp"
@@ -327,13 +326,6 @@ std::string threshold_for(const Measured& measured) {
 
 namespace {
 
-// Four times the threshold, limited to 2 s to 20 s.
-std::string trace_length_for(const std::string& threshold) {
-    const auto length = parse_duration(threshold);
-    const std::int64_t seconds = length ? (4 * length->count() + 999'999'999) / 1'000'000'000 : 2;
-    return fmt::format("{}s", std::clamp<std::int64_t>(seconds, 2, 20));
-}
-
 std::string use_element(const Offer& offer, const std::string& events, const std::string& threshold,
                         const OfferChoice& choice) {
     std::string text = fmt::format("  <use preset=\"{}\"", offer.preset);
@@ -370,10 +362,9 @@ std::string settings_elements(const Offer& offer, const OfferChoice& choice) {
     constexpr const char* unmeasured_threshold = "500ms";
     std::string threshold = choice.threshold.empty() ? event.threshold : choice.threshold;
     if (threshold.empty()) threshold = unmeasured_threshold;
-    std::string text = fmt::format("  <event name=\"{}\" threshold=\"{}\" trace-length=\"{}\"{}>\n",
+    std::string text = fmt::format("  <event name=\"{}\" threshold=\"{}\"{}>\n",
                                    settings::attribute_text((choice.prefix + event.name).substr(0, name_bytes)),
-                                   settings::attribute_text(threshold), trace_length_for(threshold),
-                                   binary_attribute("\n         ", offer));
+                                   settings::attribute_text(threshold), binary_attribute("\n         ", offer));
     if (const std::string scope = scope_element(choice.unit, offer.scope_program); !scope.empty())
         text += "    " + scope + "\n";
     return text + event.element + stage_elements(offer) + "  </event>\n";

@@ -1,23 +1,13 @@
 #include "cli/watch/watch_event.hpp"
 
-#include <algorithm>
-
 #include <fmt/core.h>
 
 #include "cli/add/add_offers.hpp"
-#include "core/duration.hpp"
 #include "core/text.hpp"
 #include "settings/element_text.hpp"
 
 namespace lagtrap::cli {
 namespace {
-
-// Four times the threshold, but from 1 to 20 s, so that the report comes soon after the delay.
-std::string trace_length_of(const std::string& over) {
-    const auto length = parse_duration(over);
-    const std::int64_t seconds = length ? (4 * length->count() + 999'999'999) / 1'000'000'000 : 1;
-    return fmt::format("{}s", std::clamp<std::int64_t>(seconds, 1, 20));
-}
 
 std::string scope_of(const WatchWish& wish, bool by_program) {
     if (wish.pid) return fmt::format("    <scope pid=\"{}\"/>\n", *wish.pid);
@@ -31,9 +21,9 @@ std::string scope_of(const WatchWish& wish, bool by_program) {
 std::string event_element(const WatchWish& wish, const std::string& what, const std::string& markers,
                           bool in_the_target) {
     const std::string program = wish.target ? wish.target->name : std::string("machine");
-    std::string text = fmt::format("  <event name=\"{}\" threshold=\"{}\" trace-length=\"{}\"",
-                                   settings::attribute_text(event_name(program, what)),
-                                   settings::attribute_text(wish.over), trace_length_of(wish.over));
+    std::string text =
+        fmt::format("  <event name=\"{}\" threshold=\"{}\"", settings::attribute_text(event_name(program, what)),
+                    settings::attribute_text(wish.over));
     if (in_the_target) text += fmt::format("\n         binary=\"{}\"", settings::attribute_text(wish.target->name));
     return text + ">\n" + scope_of(wish, !in_the_target) + markers + "  </event>\n";
 }

@@ -136,7 +136,7 @@ TEST(AddElements, AreSettings) {
         EXPECT_EQ(outcome.settings.events[0].scope.groups.unit, choice.unit);
         EXPECT_EQ(outcome.settings.events[0].name, choice.prefix + "shop-buy");
     }
-    EXPECT_THAT(settings_elements(offer, {"3s", {}, {}}), HasSubstr("threshold=\"3s\" trace-length=\"12s\""));
+    EXPECT_THAT(settings_elements(offer, {"3s", {}, {}}), HasSubstr("name=\"shop-buy\" threshold=\"3s\""));
 }
 
 TEST(AddLoops, AreAroundTheCallsThatThreadsWaitIn) {

@@ -21,7 +21,7 @@ TEST(WatchEvent, is_of_a_function_in_a_program) {
     const auto element = watch_element({"buy", "", "", "", "50ms", shop(), {}});
     ASSERT_TRUE(element);
     EXPECT_EQ(*element,
-              "  <event name=\"shop-buy\" threshold=\"50ms\" trace-length=\"1s\"\n         binary=\"/usr/bin/shop\">\n"
+              "  <event name=\"shop-buy\" threshold=\"50ms\"\n         binary=\"/usr/bin/shop\">\n"
               "    <function name=\"buy\"/>\n  </event>\n");
 }
 
@@ -29,14 +29,14 @@ TEST(WatchEvent, is_of_one_process) {
     const auto element = watch_element({"buy", "", "", "", "2s", shop(), 4711});
     ASSERT_TRUE(element);
     EXPECT_THAT(*element, HasSubstr("<scope pid=\"4711\"/>"));
-    EXPECT_THAT(*element, HasSubstr("trace-length=\"8s\""));
+    EXPECT_THAT(*element, HasSubstr("threshold=\"2s\""));
 }
 
 TEST(WatchEvent, is_of_a_system_call) {
     const auto anywhere = watch_element({"", "", "fsync", "", "5ms", {}, {}});
     ASSERT_TRUE(anywhere);
     EXPECT_EQ(*anywhere,
-              "  <event name=\"machine-fsync\" threshold=\"5ms\" trace-length=\"1s\">\n"
+              "  <event name=\"machine-fsync\" threshold=\"5ms\">\n"
               "    <begin tracepoint=\"syscalls:sys_enter_fsync\"/>\n"
               "    <end tracepoint=\"syscalls:sys_exit_fsync\"/>\n  </event>\n");
     const auto there = watch_element({"", "", "fsync", "", "5ms", shop(), {}});

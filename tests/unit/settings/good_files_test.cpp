@@ -204,6 +204,23 @@ TEST(GoodFiles, AThresholdMayFollowFromTheRuns) {
     EXPECT_EQ(events[2].threshold_rule, std::nullopt);
 }
 
+TEST(GoodFiles, TheTraceLengthFollowsFromTheThreshold) {
+    const std::string function = "binary='/bin/a'><function name='f'/></event>";
+    const auto outcome = parse_settings(
+        "<lagtrap version='1'><event name='a' threshold='50ms' " + function + "<event name='b' threshold='700ms' " +
+            function + "<event name='c' threshold='1h' " + function + "<event name='d' threshold='auto' " + function +
+            "<event name='e' threshold='700ms' trace-length='1s' " + function + "</lagtrap>",
+        BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    std::vector<std::chrono::nanoseconds> lengths, limits;
+    for (const Event& event : outcome.settings.events) {
+        lengths.push_back(event.trace_length);
+        limits.push_back(event.trace_length_limit);
+    }
+    EXPECT_EQ(lengths, (std::vector<std::chrono::nanoseconds>{2s, 2800ms, 20s, 4s, 1s}));
+    EXPECT_EQ(limits, (std::vector<std::chrono::nanoseconds>{8s, 11200ms, 80s, 16s, 4s}));
+}
+
 TEST(Everything, RecordingSpoolUploadControl) {
     const Settings& settings = everything();
     EXPECT_EQ(settings.recording.sample_interval, 250us);
