@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "cli/commands.hpp"
 #include "cli/console/text_layout.hpp"
@@ -64,10 +65,12 @@ Result<std::string> text_of_histogram(const RunsOptions& options, const SpoolRun
         return make_error(ErrorKind::NotFound, what + (names.empty() ? "" : "; there are " + listed(names)));
     }
     if (!options.stage.empty() || !options.from.empty() || !options.to.empty() || options.slowest)
-        return make_error(ErrorKind::NotFound, "no single runs of \"" + printable(options.event) + "\" in the last " +
-                                                   options.since + " in the spool " + options.spool +
-                                                   "; they are kept with record=\"runs\", and once they are sent for "
-                                                   "as long as <spool keep-sent-runs> says");
+        return make_error(
+            ErrorKind::NotFound,
+            fmt::format("no single runs of \"{0}\" in the last {1} in the spool {2}; set record=\"runs\" in "
+                        "<event name=\"{0}\">, or if it is set, try a longer --since or "
+                        "<spool keep-sent-runs>",
+                        printable(options.event), options.since, options.spool));
     return options.json ? json::serialize(histogram_json(event)) + "\n" : histogram_text(event, look);
 }
 

@@ -205,8 +205,9 @@ std::string histogram_text(const json::object& event, const RunLook& look) {
         text += title + duration(percentile_ns(histogram, share)) + ", ";
     return text + "longest " + duration(number(event, "max_ns")) + "\n" +
            wrap_words(
-               "These are estimates from a histogram. For single runs and stages, set record=\"runs\" on the "
-               "event in the settings.",
+               fmt::format("These are estimates from a histogram. For single runs and stages, set record=\"runs\" in "
+                           "<event name=\"{}\">.",
+                           cli::text(event, "name")),
                look.columns, 0);
 }
 

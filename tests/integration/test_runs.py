@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from lagtrap_server import sha256
-from lagtrap_test import BURST, LAGTRAP, PROGRAMS, UPLOADER, Daemon, Watched, check, library_event, run, wait_for
+from lagtrap_test import BURST, LAGTRAP, PLANTED, PROGRAMS, UPLOADER, Daemon, Watched, check, library_event, run, wait_for
 from run_batches import read_batch, read_spool
 from test_postgresql import BIN, STAGES, Postgres
 from upload_world import OddServer, confirm
@@ -304,7 +304,17 @@ def batches_are_uploaded_once():
             check(upload(daemon, server).returncode == 0 and len(taken) == len(files), "a repeated batch was sent again")
 
 
+def stages_need_recorded_runs():
+    """The error names the attribute and the event that needs it."""
+    with Daemon(library_event("work", PLANTED, "1h")) as daemon:
+        for wish in (("--stage", "a"), ("--from", "a"), ("--to", "a"), ("--slowest",)):
+            done = subprocess.run([LAGTRAP, "runs", "work", *wish, "--spool", daemon.spool, "--socket", daemon.socket_path],
+                                  capture_output=True, text=True, check=False)
+            check(done.returncode == 1 and 'set record="runs" in <event name="work">' in done.stderr, done)
+
+
 if __name__ == "__main__":
     run(postgresql_queries, a_burst_is_sampled_and_counted, starts_are_cold_and_warm, the_first_run_of_a_process_is_cold,
         markers_say_the_kind_of_start, a_run_that_its_thread_left_is_aborted, reload_and_stop_flush,
-        a_killed_daemon_leaves_whole_batches, what_a_killed_daemon_had_gathered_is_told_as_lost, batches_are_uploaded_once)
+        a_killed_daemon_leaves_whole_batches, what_a_killed_daemon_had_gathered_is_told_as_lost, batches_are_uploaded_once,
+        stages_need_recorded_runs)
