@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/core.h>
@@ -75,10 +76,15 @@ void ask_about(const json::object& question, const AskOptions& options, Console&
 int ask_person(const AskOptions& options, Console& console) {
     note_interrupts_while_waiting();
     std::set<std::string> asked;
-    for (bool first = true; interrupted == 0; first = false) {
-        // Later, the daemon may be restarting.
+    for (bool answered = false, waits = false; interrupted == 0;) {
+        // The daemon may start later, or restart.
         const auto status = ask_daemon(options.socket, {{"command", "status"}});
-        if (!status && first) return console.fail(status.error().message);
+        if (!status && !answered) {
+            if (status.error().kind != ErrorKind::NotFound) return console.fail(status.error().message);
+            if (!std::exchange(waits, true))
+                console.err << "lagtrap: waiting for lagtrapd at " << options.socket << "\n";
+        }
+        answered = answered || status;
         const json::object question = status ? part(*status, "pending") : json::object();
         if (!question.empty() && asked.insert(text(question, "session")).second) {
             if (asked.size() > sessions_known) asked = {text(question, "session")};

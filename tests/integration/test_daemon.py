@@ -157,6 +157,19 @@ def a_person_is_asked():
         daemon.wait_for_bundles(1)
 
 
+def a_person_is_asked_by_a_daemon_that_starts_later():
+    event = library_event("work", PLANTED, "50ms", "100ms")
+    daemon = Daemon(event, more='<confirm wait="1h"/>')
+    asking = subprocess.Popen([LAGTRAP, "ask", "--socket", daemon.socket_path, "--", "true"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+    check("waiting for lagtrapd" in asking.stderr.readline(), "it does not say that it waits")
+    with daemon:
+        slow_run()
+        check(asking.stdout.readline() == "work: kept\n", "no question")
+        asking.send_signal(signal.SIGTERM)
+        check(asking.wait(30) == 0, f"it ended with {asking.returncode}")
+
+
 def limits_are_kept():
     event = library_event("work", PLANTED, "50ms", "100ms")
     with Daemon(event, 'cool-down="1h" captures-per-hour="1000"') as daemon:
@@ -310,7 +323,7 @@ def crowds_with_odd_names():
 
 if __name__ == "__main__":
     run(settings_are_checked, reload_good_and_bad, confirm_is_asked, another_breach_during_a_question,
-        a_declined_recording_ends_at_once, a_person_is_asked, limits_are_kept, each_event_cools_down_alone,
+        a_declined_recording_ends_at_once, a_person_is_asked, a_person_is_asked_by_a_daemon_that_starts_later, limits_are_kept, each_event_cools_down_alone,
         trigger_by_hand, trigger_and_wait,
         breach_during_a_capture, killed_daemon_leaves_a_bundle, spool_that_can_not_be_written,
         crowds_with_odd_names)

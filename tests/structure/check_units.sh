@@ -18,6 +18,12 @@ for timer in *.timer; do
   [ -z "$remarks" ] || { echo "$remarks"; exit 1; }
   [ -f "${timer%.timer}.service" ] || { echo "$timer: there is no ${timer%.timer}.service"; exit 1; }
 done
+# Runs with the rights of the user who enables it.
+runtime=$(mktemp -d)
+trap 'rm -rf "$runtime"' EXIT
+remarks=$(XDG_RUNTIME_DIR=$runtime systemd-analyze --user verify --recursive-errors=no ./user/*.service 2>&1 |
+  grep -vE "is not executable: No such file|Command 'man .*' failed" || true)
+[ -z "$remarks" ] || { echo "$remarks"; exit 1; }
 for service in *.service; do
   [ -n "${limits[${service%.service}]:-}" ] || { echo "$service: no limit of exposure is set for it here"; exit 1; }
 done
