@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/block_reason.hpp"
 #include "analysis/kernel_workers.hpp"
 #include "analysis/socket_owners.hpp"
+#include "analysis/wait_chain.hpp"
 
 namespace lagtrap::analysis {
 
@@ -113,12 +116,16 @@ std::uint32_t only_thread_of(const Recording& recording, std::uint32_t pid) {
     return found;
 }
 
-// The thread that should have read from or written to the other end.
-std::uint32_t thread_at_other_end(const Recording& recording, const Interval& wait, std::uint32_t own_pid) {
+// The process that alone has the other end; 0 if there are several or none.
+std::uint32_t process_at_other_end(const Recording& recording, const Interval& wait) {
     const std::vector<std::uint32_t> pids = other_end_of(recording, wait).pids;
-    if (pids.size() != 1) return 0;
-    const std::uint32_t only = pids.front() == own_pid ? 0 : only_thread_of(recording, pids.front());
-    return only != 0 ? only : only_busy_thread(recording, pids.front(), wait);
+    return pids.size() == 1 ? pids.front() : 0;
+}
+
+// The thread that should have read from or written to the other end; 0 if it is one of several.
+std::uint32_t thread_at_other_end(const Recording& recording, const Interval& wait, std::uint32_t own_pid) {
+    const std::uint32_t pid = process_at_other_end(recording, wait);
+    return pid == 0 || pid == own_pid ? 0 : only_thread_of(recording, pid);
 }
 
 // 0 if unknown. What is certain, or was seen in the program's memory.
@@ -139,7 +146,7 @@ std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKin
     }
 }
 
-// For what any thread of the process may end.
+// For what any thread of the process, or of the process at the other end, may end.
 std::uint32_t likely_owner_of(const Recording& recording, const Interval& wait, WaitKind kind, std::uint32_t own_pid) {
     switch (kind) {
         case WaitKind::Lock:
@@ -152,6 +159,12 @@ std::uint32_t likely_owner_of(const Recording& recording, const Interval& wait, 
             return is_in_kernel_function(recording, wait.stack, "eventfd_read")
                        ? only_busy_thread(recording, own_pid, wait)
                        : 0;
+        case WaitKind::Pipe:
+        case WaitKind::LocalSocket:
+        case WaitKind::Network: {
+            const std::uint32_t pid = process_at_other_end(recording, wait);
+            return pid == 0 ? 0 : only_busy_thread(recording, pid, wait);
+        }
         default: return 0;
     }
 }
@@ -181,6 +194,20 @@ void blame_owners(const Recording& recording, std::vector<Interval>& intervals, 
     }
 }
 
+// Whether the program called the kernel at the same place. Kernel functions may differ: the stack of
+// a wait that began before the recording lacks some.
+bool is_same_call(const Recording& recording, StackId a, StackId b) {
+    if (a == b) return true;
+    const auto of_program = [&](StackId stack) {
+        const auto frames = recording.stacks[stack];
+        const auto kernel =
+            std::find_if(frames.begin(), frames.end(), [&](auto place) { return recording.frames[place].kernel; });
+        return frames.first(static_cast<std::size_t>(kernel - frames.begin()));
+    };
+    const auto first = of_program(a), second = of_program(b);
+    return !first.empty() && std::equal(first.begin(), first.end(), second.begin(), second.end());
+}
+
 // Whoever waits for an interpreter's lock asks for it every few milliseconds and waits again, so most
 // waits time out. The thread that runs meanwhile holds it.
 void blame_interpreter(const Recording& recording, std::vector<Interval>& intervals) {
@@ -200,11 +227,42 @@ void blame_interpreter(const Recording& recording, std::vector<Interval>& interv
 
 }  // namespace
 
+void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals) {
+    constexpr std::uint64_t longest_gap_ns = 50'000'000;
+    std::map<std::uint32_t, const Interval*> later;  // the following wait, by thread
+    for (auto wait = intervals.rbegin(); wait != intervals.rend(); ++wait) {
+        if (wait->state != ThreadState::Blocked || wait->tid == 0) continue;
+        const Interval* const next = std::exchange(later[wait->tid], &*wait);
+        const bool in_vain = wait->wake_cause == WakeCause::Timeout || wait->wake_cause == WakeCause::Timer;
+        if (next == nullptr || !in_vain || !is_same_call(recording, next->stack, wait->stack)) continue;
+        if (next->begin_ns > wait->end_ns + longest_gap_ns || !next->woken || ended_by_nobody(recording, *next))
+            continue;
+        wait->waker_tid = next->waker_tid;
+        wait->by_interrupt = next->by_interrupt;
+        wait->wake_cause = next->wake_cause;
+        wait->wake_device = next->wake_device;
+    }
+}
+
 void find_awaited(const Recording& recording, std::vector<Interval>& intervals, bool in_run) {
     blame_givers_of_work(recording, intervals);
     blame_full_listeners(recording, intervals);
     blame_owners(recording, intervals, in_run);
     blame_interpreter(recording, intervals);
+}
+
+void forget_needless_guesses(std::vector<Interval>& waits) {
+    const bool is_known = std::any_of(waits.begin(), waits.end(), [](const Interval& wait) {
+        return wait.state == ThreadState::Blocked && wait.waker_tid != 0 && !wait.by_interrupt && !wait.likely;
+    });
+    if (!is_known) return;
+    for (Interval& wait : waits) {
+        if (!wait.likely) continue;
+        wait.woken = wait.timed_out;
+        wait.wake_cause = wait.timed_out ? WakeCause::Timeout : WakeCause::Unknown;
+        wait.waker_tid = 0;
+        wait.outlasting = wait.timed_out = wait.likely = false;
+    }
 }
 
 }  // namespace lagtrap::analysis

@@ -14,10 +14,17 @@ namespace lagtrap::analysis {
 // - one for a full listener, by the thread that should have accepted;
 // - one that nobody ended, since it timed out or outlasted the recording, by whoever should have
 //   (Interval::outlasting): the owner of a lock, the thread or the only child process whose end is
-//   awaited, or the thread at the other end of a pipe or socket.
+//   awaited, or the only thread of the process at the other end of a pipe or socket.
 // For a thread that is `in_run`, and not perhaps idle, also by whoever likely should have: a signal
-// may come from any thread of the process, but if only one worked meanwhile, it counts
-// (Interval::likely).
+// may come from any thread of the process, and an answer from any thread at the other end, but if
+// only one worked meanwhile, it counts (Interval::likely).
 void find_awaited(const Recording& recording, std::vector<Interval>& intervals, bool in_run);
+
+// A wait that timed out, or that a timer's signal interrupted, and was restarted at the same place
+// counts as one wait, ended by whatever ended its last part.
+void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals);
+
+// For waits of one kind: if it is known for whom any of them was, nobody is guessed for the others.
+void forget_needless_guesses(std::vector<Interval>& waits);
 
 }  // namespace lagtrap::analysis

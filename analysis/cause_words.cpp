@@ -29,7 +29,7 @@ class Sentence {
         const ThreadDoing* waited = &cause.doing;
         for (std::size_t i = 0; i < cause.chain.size(); ++i) {
             const CauseLink& link = cause.chain[i];
-            text += waker_clause(*waited, link) + link_words(link, i + 1 < cause.chain.size(), waited->likely);
+            text += waker_clause(*waited, link) + link_words(*waited, link, i + 1 < cause.chain.size());
             if (!link.doings.empty()) waited = &link.doings.front();
         }
         if (!cause.chain.empty()) text += written_clause(cause.doing.written, causes_.who.pid);
@@ -58,8 +58,8 @@ class Sentence {
 
   private:
     // What a thread did that another one waited for. A thread whose process started late held
-    // nobody up. `likely`: nothing shows that it was waited for, only that no other thread worked.
-    std::string link_words(const CauseLink& link, bool leads_on, bool likely) const {
+    // nobody up.
+    std::string link_words(const ThreadDoing& waited, const CauseLink& link, bool leads_on) const {
         if (is_late(link)) return "";
         const std::string work(analysis::words_of(link.work));
         std::string text;
@@ -74,11 +74,18 @@ class Sentence {
         }
         if (text.empty()) return before ? "; what it did meanwhile was not recorded" : "";
         const std::string did = (work.empty() ? "" : "was " + work + ": it ") + text;
-        if (likely) {
-            return "; the only other busy thread of its process, perhaps with unrelated work, was " + who(link.who) +
-                   run_words(link.run) + (work.empty() ? ": it " : ", which ") + did;
-        }
+        if (waited.likely)
+            return likely_words(waited) + who(link.who) + run_words(link.run) + (work.empty() ? ": it " : ", which ") +
+                   did;
         return "; meanwhile " + who(link.who) + run_words(link.run) + " " + did;
+    }
+
+    // Nothing shows that the thread was waited for, only that no other thread worked.
+    static std::string likely_words(const ThreadDoing& waited) {
+        const bool is_other_end = has_other_end(waited.files.kind);
+        return std::string(is_other_end ? "; the only busy thread at the other end"
+                                        : "; the only other busy thread of its process") +
+               ", perhaps with unrelated work, was ";
     }
 
     // ", in a run of "query" that took 2.31 s,".

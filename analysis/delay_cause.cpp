@@ -68,7 +68,10 @@ class Grouping {
     // Longest first.
     std::vector<Group> sorted() {
         std::vector<Group> list;
-        for (auto& [key, group] : groups_) list.push_back(std::move(group));
+        for (auto& [key, group] : groups_) {
+            forget_needless_guesses(group.intervals);
+            list.push_back(std::move(group));
+        }
         std::stable_sort(list.begin(), list.end(),
                          [](const Group& a, const Group& b) { return a.time_ns > b.time_ns; });
         return list;
@@ -177,39 +180,6 @@ WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind k
     return wait.by_interrupt ? WaitEnd::Interrupt : WaitEnd::Unknown;
 }
 
-// Whether the program called the kernel at the same place. Kernel functions may differ: the stack of
-// a wait that began before the recording lacks some.
-bool is_same_call(const Recording& recording, StackId a, StackId b) {
-    if (a == b) return true;
-    const auto of_program = [&](StackId stack) {
-        const auto frames = recording.stacks[stack];
-        const auto kernel =
-            std::find_if(frames.begin(), frames.end(), [&](auto place) { return recording.frames[place].kernel; });
-        return frames.first(static_cast<std::size_t>(kernel - frames.begin()));
-    };
-    const auto first = of_program(a), second = of_program(b);
-    return !first.empty() && std::equal(first.begin(), first.end(), second.begin(), second.end());
-}
-
-// A wait that timed out, or that a timer's signal interrupted, and was restarted at the same place
-// counts as one wait, ended by whatever ended its last part.
-void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals) {
-    constexpr std::uint64_t longest_gap_ns = 50'000'000;
-    std::map<std::uint32_t, const Interval*> later;  // the following wait, by thread
-    for (auto wait = intervals.rbegin(); wait != intervals.rend(); ++wait) {
-        if (wait->state != ThreadState::Blocked || wait->tid == 0) continue;
-        const Interval* const next = std::exchange(later[wait->tid], &*wait);
-        const bool in_vain = wait->wake_cause == WakeCause::Timeout || wait->wake_cause == WakeCause::Timer;
-        if (next == nullptr || !in_vain || !is_same_call(recording, next->stack, wait->stack)) continue;
-        if (next->begin_ns > wait->end_ns + longest_gap_ns || !next->woken || ended_by_nobody(recording, *next))
-            continue;
-        wait->waker_tid = next->waker_tid;
-        wait->by_interrupt = next->by_interrupt;
-        wait->wake_cause = next->wake_cause;
-        wait->wake_device = next->wake_device;
-    }
-}
-
 // Finds the causes of one delay.
 class CauseSearch {
   public:
@@ -222,11 +192,13 @@ class CauseSearch {
         for (const Interval& interval : group.intervals) known.insert(interval.tid);
         Group waits = group;
         ThreadDoing doing = cause.doing;
+        bool is_likely = false;
         while (const Thread* next = followed(doing, known)) {
             known.insert(next->tid);
             std::vector<Group> groups = Grouping(recording_, meanwhile(waits, next->tid)).sorted();
             cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
             cause.chain.back().alike = doing.alike;
+            cause.chain.back().likely = is_likely = is_likely || doing.likely;
             cause.chain.back().began_after_ns = began_after(*next, waits.intervals.front().begin_ns);
             cause.chain.back().run = run_of(next->tid, waits.intervals);
             if (waits.spin != SpinKind::None)
@@ -421,6 +393,7 @@ class CauseSearch {
         std::map<std::uint32_t, std::uint64_t> wakers;
         for (const Interval& wait : group.intervals) {
             const WaitEnd end = end_of_wait(recording_, wait, group.wait);
+            doing.likely = doing.likely || wait.likely;
             ends[end] += wait.length_ns();
             if (end == WaitEnd::Thread) wakers[wait.waker_tid] += wait.length_ns();
             if (end == WaitEnd::Interrupt) interrupts[wait.wake_cause] += wait.length_ns();
@@ -437,12 +410,11 @@ class CauseSearch {
         std::stable_sort(doing.wakers.begin(), doing.wakers.end(),
                          [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
         if (doing.wakers.empty()) return;
-        const auto is_known = [](const Interval& wait) { return wait.lock != 0 || wait.outlasting; };
+        const auto is_known = [](const Interval& wait) { return wait.lock != 0 || (wait.outlasting && !wait.likely); };
         for (const Interval& wait : group.intervals) {
-            doing.outlasts = doing.outlasts || wait.outlasting;
-            if (!wait.outlasting) continue;
+            if (wait.waker_tid != doing.wakers.front().who.tid) continue;
+            doing.outlasts = wait.outlasting;
             doing.timed_out = wait.timed_out;
-            doing.likely = wait.likely;
         }
         const auto is_turn = [](const Interval& wait) { return wait.handed_on; };
         doing.object_known = std::all_of(group.intervals.begin(), group.intervals.end(), is_known);

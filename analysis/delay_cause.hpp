@@ -49,9 +49,9 @@ struct ThreadDoing {
     TimeKind kind = TimeKind::Unknown;
     std::uint64_t time_ns = 0;
     std::uint64_t count = 0;    // number of intervals
-    bool outlasts = false;      // Blocked: nobody ended the last of these waits, but who should have is known
+    bool outlasts = false;      // Blocked: the first of `wakers` should have ended its last wait, and did not
     bool timed_out = false;     // Blocked, outlasts: its own timer ended it
-    bool likely = false;        // Blocked, outlasts: who should have ended it is only likely
+    bool likely = false;        // Blocked, outlasts: nothing shows that any of `wakers` was waited for
     bool object_known = false;  // Blocked: the lock is identified, and so is its holder
     std::uint32_t turns = 0;    // Blocked: number of wakers that held it in turn before the thread got it
     CallFocus focus;            // the place in its program
@@ -85,6 +85,7 @@ struct CauseLink {
     ThreadName who;
     std::uint64_t whole_ns = 0;  // how long the previous one waited for it
     std::uint32_t alike = 0;     // other threads with its name and process that the previous one also waited for
+    bool likely = false;         // nothing shows that it was waited for, or that the previous one was
     // From the begin of that wait to the start of its process; 0 if it existed before, or unknown.
     std::uint64_t began_after_ns = 0;
     KernelWork work = KernelWork::None;  // most of what it did

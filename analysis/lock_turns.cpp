@@ -17,10 +17,12 @@ class Pieces {
   public:
     Pieces(const Interval& wait, std::vector<Interval>& out) : wait_(wait), out_(out), from_ns_(wait.begin_ns) {}
 
-    // `holder` had it since the end of the previous piece.
-    void add(std::uint64_t until_ns, std::uint32_t holder) {
+    // `holder` had it since the end of the previous piece. If it `released` it, it is known to have
+    // had it, even if whoever should have ended the wait is only likely.
+    void add(std::uint64_t until_ns, std::uint32_t holder, bool released = false) {
         if (until_ns <= from_ns_) return;
-        if (count_ > 0 && out_.back().waker_tid == holder) {
+        const bool is_likely = wait_.likely && !released;
+        if (count_ > 0 && out_.back().waker_tid == holder && out_.back().likely == is_likely) {
             out_.back().end_ns = until_ns;
         } else {
             if (count_ > 0) out_.back().handed_on = true;
@@ -32,6 +34,7 @@ class Pieces {
             piece.by_interrupt = false;
             piece.wake_cause = WakeCause::Thread;
             piece.wake_device = 0;
+            piece.likely = is_likely;
             out_.push_back(piece);
             ++count_;
         }
@@ -49,8 +52,9 @@ class Pieces {
 // the lock since the previous release, and counts even if it never waited for the lock.
 void add_releases(std::span<const LockTurn> turns, const Interval& wait, Pieces pieces) {
     auto turn = std::lower_bound(turns.begin(), turns.end(), wait.begin_ns + 1, is_before);
-    for (; turn != turns.end() && turn->at_ns < wait.end_ns; ++turn) pieces.add(turn->at_ns, turn->from_tid);
-    pieces.add(wait.end_ns, turn != turns.end() ? turn->from_tid : wait.waker_tid);
+    for (; turn != turns.end() && turn->at_ns < wait.end_ns; ++turn) pieces.add(turn->at_ns, turn->from_tid, true);
+    const bool is_released = turn != turns.end();
+    pieces.add(wait.end_ns, is_released ? turn->from_tid : wait.waker_tid, is_released);
 }
 
 // A thread that had it until `until_ns`, from the end of the next piece on.

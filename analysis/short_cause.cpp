@@ -1,5 +1,6 @@
 #include "analysis/short_cause.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 #include "analysis/parts.hpp"
@@ -72,13 +73,19 @@ std::string doing_words(const ThreadDoing& doing, const ThreadName& who, bool fo
 }
 
 // The only busy thread of a process may have had nothing to do with the wait, so no cause names it.
-bool is_followed(const DelayCause& cause) { return !cause.chain.empty() && !cause.doing.likely; }
+bool is_followed(const DelayCause& cause) { return !cause.chain.empty() && !cause.chain.front().likely; }
+
+const CauseLink& last_known(const DelayCause& cause) {
+    const auto likely =
+        std::find_if(cause.chain.begin(), cause.chain.end(), [](const auto& link) { return link.likely; });
+    return *(likely - 1);
+}
 
 // " held by report, which computed in merge_rows".
 std::string chain_words(const DelayCause& cause, const ThreadName& delayed) {
     if (!is_followed(cause) || cause.doing.kind != TimeKind::Blocked) return "";
     const CauseLink& first = cause.chain.front();
-    const CauseLink& last = cause.chain.back();
+    const CauseLink& last = last_known(cause);
     const bool is_named = has_other_end(cause.doing.files.kind) && cause.doing.files.owner == first.who.process;
     std::string text;
     if (is_held(cause.doing.wait)) {

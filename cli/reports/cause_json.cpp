@@ -98,6 +98,7 @@ object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
     for (const ThreadTime& waker : doing.wakers) {
         object who = thread_json(waker.who);
         who["time_ns"] = waker.time_ns;
+        if (doing.likely) who["likely"] = true;
         wakers.push_back(std::move(who));
     }
     if (!doing.files.path.empty() || !doing.files.disk.empty()) json["file"] = file_json(doing.files);
@@ -120,6 +121,7 @@ object causes_json(const analysis::DelayCauses& causes) {
         for (const analysis::CauseLink& link : cause.chain) {
             object json = thread_json(link.who);
             json["whole_ns"] = link.whole_ns;
+            if (link.likely) json["likely"] = true;
             array doings;
             for (const ThreadDoing& doing : link.doings) doings.push_back(doing_json(doing, link.whole_ns));
             json["doings"] = std::move(doings);

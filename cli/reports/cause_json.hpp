@@ -8,7 +8,8 @@
 
 namespace lagtrap::cli {
 
-// {"sentences": [...], "parts": [...]}: every cause, longest first, with the chain of threads.
+// {"sentences": [...], "parts": [...]}: every cause, longest first, with the chain of threads. A
+// thread with "likely": true may have had nothing to do with the wait.
 [[nodiscard]] boost::json::object causes_json(const analysis::DelayCauses& causes);
 
 // Lines of a tree, in its order; shares refer to `whole_ns`.

@@ -308,6 +308,45 @@ TEST(NamedWait, the_process_at_the_other_end_of_a_pipe_is_followed) {
                           "recording ended; meanwhile other (20) computed for "));
 }
 
+// Thread 11 reads from a pipe whose other end process 20 has, with two threads: 20 sleeps, 21 computes.
+TEST(NamedWait, the_only_busy_thread_at_the_other_end_may_be_unrelated) {
+    TraceBuilder builder = two_programs();
+    builder.thread(20, 21, "statistics");
+    builder.switched(5 * ms, 0, 0, 0, 11).switched(5 * ms, 1, 20, 1, 21);
+    builder.off_cpu(5 * ms, 20, 20, {"main", "idle", "k:ep_poll", "k:schedule"});
+    builder.samples(5 * ms, 390 * ms, 1, 20, 21, {"main", "count", "burn"});
+    builder.wait_file(10 * ms, 0, 11, 14, "", "", 0, 0, 77);
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, {"main", "load", libc + "read", "k:pipe_read"});
+    builder.wait_file(395 * ms, 0, 0, 11, "", "", 0, 10, 77).wait_file(395 * ms, 0, 0, 11, "", "", 0, 20, 77);
+    builder.run(TraceBuilder::delay(1, "work", 9 * ms, 390 * ms, 10 * ms, 10, 11));
+    auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    trace::Delay delay = builder.system.delays.at(0);
+    delay.open = true;
+    delay.duration_ns = recording->end_ns - delay.begin_ns;
+    const DelayCauses causes = causes_of_delay(*recording, delay);
+    EXPECT_THAT(cause_sentences(causes).at(0),
+                HasSubstr("on a pipe shared with other (20) in load (read), which was still going on when the "
+                          "recording ended; the only busy thread at the other end, perhaps with unrelated work, was "
+                          "statistics (21) of other (20): it computed for "));
+    ASSERT_EQ(causes.causes.at(0).chain.size(), 1U);
+    EXPECT_TRUE(causes.causes.at(0).chain.front().likely);
+}
+
+// Thread 11 waits for a condition twice: 13 ends the first wait; the second, longer one times out
+// while only 12 computes.
+TEST(NamedWait, nobody_is_guessed_if_a_thread_ended_another_of_the_waits) {
+    TraceBuilder builder = two_programs();
+    builder.thread(10, 12, "other").thread(10, 13, "third").switched(5 * ms, 0, 0, 0, 11).switched(5 * ms, 1, 0, 0, 13);
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, in_condition);
+    builder.waking(60 * ms, 1, 13, 11).switched(60 * ms, 0, 0, 0, 11).switched(60 * ms, 1, 13, 1, 12);
+    builder.samples(61 * ms, 390 * ms, 1, 10, 12, {"main", "rebuild", "burn"});
+    builder.switched(61 * ms, 0, 11, 1, 0).off_cpu(61 * ms, 10, 11, in_condition);
+    builder.caused_waking(200 * ms, 0, 0, 11, 2).switched(200 * ms, 0, 0, 0, 11);
+    EXPECT_THAT(first_sentence(builder),
+                AllOf(HasSubstr("for a signal from another thread in buy"), Not(HasSubstr("(12)"))));
+}
+
 // A worker of the kernel hands on what 20 wrote.
 TEST(NamedWait, a_worker_of_the_kernel_is_not_to_blame) {
     TraceBuilder builder = two_programs();
