@@ -87,6 +87,30 @@ class Fetch(unittest.TestCase):
         self.assertEqual(len(self.fetched()), 3)
         self.assertEqual(mine.read_text(), "mine")
 
+    def certificate(self, name):
+        """Of a server for this address, signed by an authority of our own in the file ca.pem."""
+        def openssl(*words):
+            subprocess.run(["openssl", *words], cwd=self.root, check=True, capture_output=True)
+        key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        if not (self.root / "ca.pem").exists():
+            openssl("req", "-x509", *key, "-days", "2", "-subj", "/CN=our authority", "-keyout", "ca.key", "-out", "ca.pem")
+        openssl("req", *key, "-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                "-copy_extensions", "copy", "-out", f"{name}.pem")
+        return "--tls-certificate", self.root / f"{name}.pem", "--tls-key", self.root / f"{name}.key"
+
+    def test_over_tls_with_an_authority_of_our_own(self):
+        for address, trusted, said in (("127.0.0.1", "ca.pem", None), ("127.0.0.1", None, "use --ca FILE"),
+                                       ("127.0.0.1", "/etc/ssl/certs/ca-certificates.crt", "use --ca FILE"), ("127.0.0.2", "ca.pem", "127.0.0.1")):
+            self.server.stop()
+            self.server = Server(*self.certificate(address), data=self.data)
+            self.addCleanup(self.server.__exit__)
+            done = self.fetch(*(("--ca", self.root / trusted) if trusted else ()))
+            with self.subTest(address=address, trusted=trusted, done=done):
+                self.assertEqual(done.returncode, 1 if said else 0)
+                self.assertIn(said or "", done.stderr)
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {bundle.name for bundle in self.bundles})
+
     def test_refusals_say_what_to_do(self):
         for token, text in ((None, "use --token-file with a token that has the scope read"),
                             (self.upload_token, "--token-file needs a token with the scope read")):
