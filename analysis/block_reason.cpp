@@ -282,6 +282,22 @@ constexpr auto wait_only_for_memory_maps = std::to_array<std::string_view>({
     "__access_remote_vm", "get_cmdline",   "do_mlock",         "__mm_populate",
 });
 
+// Of these, the ones that may take the lock of another process.
+constexpr auto takers_of_other_memory_maps = std::to_array<std::string_view>({
+    "m_start",
+    "lock_vma_range",
+    "pagemap_read",
+    "show_smaps_rollup",
+    "clear_refs_write",
+    "__access_remote_vm",
+    "access_remote_vm",
+    "get_cmdline",
+    "process_vm_rw*",
+    "collapse_huge_page",
+    "khugepaged*",
+    "register_for_each_vma",
+});
+
 // The same for the locks of folders and files.
 constexpr auto wait_only_for_inodes = std::to_array<std::string_view>({
     "open_last_lookups",
@@ -469,6 +485,15 @@ BlockReason block_reason_of(const Recording& recording, StackId stack) {
     }
     const BlockReason reason = reason_at(best);
     return reason == BlockReason::KernelLock ? kernel_lock_of(recording, stack) : reason;
+}
+
+bool is_for_own_memory_map(const Recording& recording, StackId stack) {
+    if (block_reason_of(recording, stack) != BlockReason::MemoryMap) return false;
+    const auto frames = recording.stacks[stack];
+    return std::none_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
+        const Frame& frame = recording.frames[place];
+        return frame.kernel && matches_one_of(without_module(recording.name(frame.label)), takers_of_other_memory_maps);
+    });
 }
 
 std::string reason_of_stack(const Recording& recording, StackId stack) {

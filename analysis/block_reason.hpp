@@ -74,6 +74,9 @@ struct BlockReasonFacts {
 // scheduler, or "unknown reason".
 [[nodiscard]] std::string reason_of_stack(const Recording& recording, StackId stack);
 
+// True for waits for the mmap_lock of the thread's own process.
+[[nodiscard]] bool is_for_own_memory_map(const Recording& recording, StackId stack);
+
 // Kind of wait, from the reason and, for a futex, the stack's user functions.
 [[nodiscard]] WaitKind wait_kind_of(const Recording& recording, StackId stack);
 

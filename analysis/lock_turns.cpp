@@ -137,9 +137,39 @@ void add_hand_overs(std::span<const LockTurn> turns, const Interval& wait, Piece
         pieces.add(piece->until_ns, piece->holder);
 }
 
+std::uint32_t last_lock_of(const Recording& recording) {
+    std::uint32_t last = 0;
+    for (const LockSighting& seen : recording.lock_sightings) last = std::max(last, seen.lock);
+    for (const Thread& thread : recording.threads)
+        for (const StateChange& change : thread.changes) last = std::max(last, change.lock);
+    return last;
+}
+
+// A process has one mmap_lock, so its waiters need no number from the kernel.
+void number_memory_maps(Recording& recording) {
+    constexpr std::uint64_t judged_changes_limit = 10'000'000;
+    std::uint32_t last = last_lock_of(recording);
+    std::uint64_t judged = 0;
+    std::map<StackId, bool> known;
+    std::map<std::uint32_t, std::uint32_t> locks;  // by process
+    for (Thread& thread : recording.threads) {
+        for (StateChange& change : thread.changes) {
+            if (change.state != ThreadState::Blocked || change.lock != 0 || change.stack == 0) continue;
+            if (++judged > judged_changes_limit) return;
+            const auto [place, is_new] = known.try_emplace(change.stack, false);
+            if (is_new) place->second = is_for_own_memory_map(recording, change.stack);
+            if (!place->second) continue;
+            std::uint32_t& lock = locks[thread.pid];
+            if (lock == 0) lock = ++last;
+            change.lock = lock;
+        }
+    }
+}
+
 }  // namespace
 
 void find_lock_turns(Recording& recording) {
+    number_memory_maps(recording);
     for (const Thread& thread : recording.threads) {
         for (std::size_t i = 1; i < thread.changes.size(); ++i) {
             const StateChange& wait = thread.changes[i - 1];
@@ -178,7 +208,8 @@ std::vector<Interval> by_holder(const Recording& recording, const std::vector<In
         const auto first = std::lower_bound(turns.begin(), turns.end(), wait.begin_ns + 1, is_before);
         if (first == turns.end() || first->at_ns >= wait.end_ns) {
             pieces.push_back(wait);
-        } else if (wait_kind_of(recording, wait.stack) == WaitKind::Lock) {
+        } else if (const WaitKind kind = wait_kind_of(recording, wait.stack);
+                   kind == WaitKind::Lock || kind == WaitKind::MemoryMap) {
             add_releases(turns, wait, Pieces(wait, pieces));
         } else {
             add_hand_overs(turns, wait, Pieces(wait, pieces));

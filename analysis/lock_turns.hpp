@@ -9,6 +9,7 @@
 namespace lagtrap::analysis {
 
 // Fills Recording::lock_turns from the changes of its threads, and sorts Recording::lock_sightings.
+// The mmap_lock of each process becomes a lock of its own.
 void find_lock_turns(Recording& recording);
 
 // Splits each wait for something that changed hands during the wait, into one piece per thread that

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/lock_turns.hpp"
 #include "analysis/raw_trace.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -177,6 +178,7 @@ Result<Recording> decode_recording(std::string_view trace, trace::SystemFile sys
     take_earlier(raw, recording);
     name_processes(raw);
     take_stacks(raw, recording);
+    find_lock_turns(recording);
     recording.processes = std::move(raw.processes);
     recording.runs = std::move(raw.runs);
     recording.run_calls = std::move(raw.run_calls);

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "analysis/lock_turns.hpp"
 #include "analysis/raw_trace.hpp"
 
 namespace lagtrap::analysis {
@@ -370,7 +369,6 @@ void TimelineBuilder::build() {
     }
     std::sort(recording_.threads.begin(), recording_.threads.end(),
               [](const Thread& a, const Thread& b) { return a.tid < b.tid; });
-    find_lock_turns(recording_);
 }
 
 }  // namespace

@@ -51,6 +51,24 @@ TEST(NamedWait, whose_stack_ends_where_the_memory_map_is_taken_waits_for_it) {
                 HasSubstr("for the process's memory map (mmap_lock) in touch"));
 }
 
+// 13 unmaps much memory until 110 ms; 12, 14 and 11 wait for it, and get the lock in this order.
+TEST(NamedWait, who_waited_for_the_same_memory_map_is_no_link_of_the_chain) {
+    TraceBuilder builder = two_programs();
+    builder.thread(10, 12, "mapper-2").thread(10, 13, "cleaner").thread(10, 14, "mapper-4");
+    const Stack mapping{"main", "grow", libc + "mmap", "k:vm_mmap_pgoff", "k:rwsem_down_write_slowpath", "k:schedule"};
+    builder.switched(2 * ms, 2, 0, 0, 13)
+        .samples(2 * ms, 110 * ms, 2, 10, 13, {"main", "free_cache", libc + "munmap", "k:unmap_vmas"});
+    builder.off_cpu(3 * ms, 10, 12, mapping).off_cpu(4 * ms, 10, 14, mapping);
+    builder.switched(10 * ms, 0, 11, 2, 0).off_cpu(10 * ms, 10, 11, mapping);
+    builder.waking(110 * ms, 2, 13, 12).switched(110 * ms, 1, 20, 0, 12);
+    builder.waking(112 * ms, 1, 12, 14).switched(112 * ms, 3, 0, 0, 14);
+    builder.waking(114 * ms, 3, 14, 11).switched(114 * ms, 0, 0, 0, 11);
+    EXPECT_THAT(first_sentence(builder),
+                AllOf(HasSubstr("for the process's memory map (mmap_lock) in grow (mmap), which cleaner (13) held for "
+                                "100 ms; 2 other threads got it before this one; meanwhile cleaner (13) computed"),
+                      HasSubstr("unmap_vmas"), Not(HasSubstr("mapper"))));
+}
+
 TEST(NamedWait, whose_stack_ends_where_a_file_is_locked_waits_for_no_disk) {
     EXPECT_THAT(sentence_of_wait({"main", "save", libc + "write", "k:vfs_write", "k:ext4_buffered_write_iter"}),
                 HasSubstr("for a lock in the kernel in save (write), until other (20) released it"));
