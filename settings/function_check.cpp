@@ -24,6 +24,14 @@ bool ends_at_return(const MarkerSource& source) {
     return source.each_call || source.marker.side == FunctionSide::Return;
 }
 
+// A jump through a table of cases has an index.
+bool ends_in_tail_call(const binaries::FunctionPlaces& end) {
+    return !end.return_probe &&
+           std::any_of(end.places.begin(), end.places.end(), [](const binaries::FunctionExit& exit) {
+               return exit.by_target && exit.target.index == binaries::no_jump_register;
+           });
+}
+
 std::string list_command(const Marker& marker) {
     return fmt::format("lagtrap list-markers --functions {}", printable(marker.binary));
 }
@@ -58,7 +66,13 @@ void FunctionCheck::check(const MarkerSource& source) {
         return functions ? report_ambiguous(source, *functions) : files_.refuse(source, functions.error());
     }
     if (!ends_at_return(source)) return;
-    if (const Places& end = answer(true); !end) return report_unwatched(source, *file, end.error());
+    const Places& end = answer(true);
+    if (!end) return report_unwatched(source, *file, end.error());
+    if (ends_in_tail_call(*end))
+        diagnostics_.warn(source.name_place,
+                          fmt::format("function {} of {} may end in a jump through a pointer (tail call); the "
+                                      "function that it jumps to does not count, so watch the caller if that is slow",
+                                      in_quotes(source.marker.name), shortened(source.marker.binary)));
     if (source.calls_place && entry->goid_offset != 0)
         diagnostics_.add(*source.calls_place,
                          fmt::format("<calls> with a function of {}, a Go program", shortened(source.marker.binary)),

@@ -58,6 +58,19 @@ TEST(Functions, OfNamelessNamespacesAreToldAsTheyAreWritten) {
                 HasSubstr("hint: did you mean store::put?"));
 }
 
+std::string warnings_of(const std::string& function) {
+    const std::string text = event("<function name='" + function + "'/>", marked);
+    std::string warnings;
+    for (const Note& warning : parse_settings(text, BinaryCheck::Look).warnings) warnings += warning.text;
+    return warnings;
+}
+
+TEST(Functions, ThatEndInATailCallThroughAPointerAreWarnedOf) {
+    EXPECT_THAT(warnings_of("hand_over"), HasSubstr("may end in a jump through a pointer (tail call)"));
+    EXPECT_EQ(warnings_of("hold"), "");
+    EXPECT_EQ(warnings_of("store::put"), "");
+}
+
 TEST(LibraryMarkers, AreFound) {
     EXPECT_EQ(check("<lagtrap version='1'><event name='frame' threshold='1s' trace-length='1s'><library " + marked +
                         "><stage name='decode'/></library></event>"
