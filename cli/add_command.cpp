@@ -190,7 +190,7 @@ class Add {
         if (time_ == std::chrono::nanoseconds::zero())
             return "no preset for " + target_.name + "; without --for 0s, it is measured while it works";
         return fmt::format(
-            "no requests found in {} within {}: no functions stand out, and it has no event loop; give it work "
+            "no requests found in {} within {}: no functions stand out, and no event loop is busy; give it work "
             "meanwhile, or measure longer (--for 30s). `lagtrap list-markers --functions {}` lists what can be watched",
             target_.name, format_duration(time_), target_.name);
     }

@@ -18,11 +18,11 @@ std::string long_time(double seconds) {
 // What has to happen before the first threshold.
 std::string learning_text(const object& threshold) {
     const std::uint64_t runs = number(threshold, "runs"), min_runs = number(threshold, "min_runs");
-    std::string text = "is not known yet: ";
-    text += with_commas(runs) + " of " + with_commas(min_runs) + " runs";
-    if (real(threshold, "learn_seconds_left") > 0)
-        text += ", and " + long_time(real(threshold, "learn_seconds_left")) + " of watching left";
-    return text + ". Until then only runs longer than an hour are delays";
+    const double seconds_left = real(threshold, "learn_seconds_left");
+    std::string text;
+    if (runs < min_runs || seconds_left <= 0) text = with_commas(runs) + " of " + with_commas(min_runs) + " runs";
+    if (seconds_left > 0) text += (text.empty() ? "" : ", and ") + long_time(seconds_left) + " of watching left";
+    return "is not known yet: " + text + ". Until then only runs longer than an hour are delays";
 }
 
 std::string known_text(const object& event, const object& threshold) {

@@ -132,7 +132,7 @@ std::string threshold_text_of(object threshold, std::uint64_t threshold_ns = 84'
     object event = event_of(500, 500, 500);
     threshold["rule"] = "p99.9 x 3";
     threshold["runs"] = 500;
-    threshold["min_runs"] = 1000;
+    threshold.emplace("min_runs", 1000);
     threshold["captures"] = 2;
     threshold["captures_per_day"] = 12;
     threshold["watched_seconds"] = 7200.0;
@@ -166,6 +166,10 @@ TEST(Explain, SaysWhatAThresholdWaitsFor) {
         threshold_text_of(learning, 3'600'000'000'000),
         HasSubstr("is not known yet: 500 of 1,000 runs, and 30 minutes of watching left. Until then only runs longer "
                   "than an hour are delays."));
+    object with_enough_runs = learning;
+    with_enough_runs["min_runs"] = 10;
+    EXPECT_THAT(threshold_text_of(with_enough_runs, 3'600'000'000'000),
+                HasSubstr("is not known yet: 30 minutes of watching left. Until then"));
     object event = event_of(500, 500, 500);
     event["auto_threshold"] = learning;
     const auto explanation = explained(event);
