@@ -161,7 +161,13 @@ std::string words_of_reason(std::string_view reason) {
         case BlockReason::NetworkFileSystem: return "for a network file system";
         case BlockReason::MessageQueue: return "on a message queue";
         case BlockReason::Terminal: return "on a terminal";
-        case BlockReason::RcuGracePeriod: return "for an RCU grace period of the kernel";
+        case BlockReason::FileCheck: return "for a program that checks files before they are opened (fanotify)";
+        case BlockReason::AutomaticMount: return "for an automatic mount (autofs)";
+        case BlockReason::CpuChange: return "to be moved to another CPU";
+        case BlockReason::KernelHelper: return "for a program that the kernel had started";
+        case BlockReason::KernelWork: return "for work that the kernel does in the background";
+        case BlockReason::RcuGracePeriod:
+            return "for the kernel to be sure that no CPU still uses old data (RCU grace period)";
         case BlockReason::KernelSleep: return "in the kernel (sleep)";
         case BlockReason::NoWork: return "for work (a kernel worker)";
         case BlockReason::KernelThread: return "as a kernel thread";

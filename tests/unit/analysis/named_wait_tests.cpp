@@ -129,6 +129,13 @@ TEST(NamedWait, without_user_stacks_the_reason_is_not_repeated) {
     EXPECT_THAT(sentence_of_wait({"k:futex_do_wait", "k:schedule"}), Not(HasSubstr("futex_do_wait")));
 }
 
+TEST(NamedWait, a_scanner_that_checks_a_file_is_the_one_waited_for) {
+    EXPECT_THAT(sentence_of_wait({"main", "load", libc + "open", "k:do_dentry_open", "k:fsnotify_open_perm",
+                                  "k:fanotify_handle_event", "k:schedule"}),
+                StartsWith("Waited 200 ms (99 %) for a program that checks files before they are opened (fanotify) in "
+                           "load (open), until other (20) woke it; meanwhile other (20) computed"));
+}
+
 TEST(NamedWait, repeated_sleeps_are_counted) {
     TraceBuilder builder = two_programs();
     for (const std::uint64_t from : {10 * ms, 110 * ms}) {
