@@ -377,6 +377,9 @@ constexpr auto writers_of_files = std::to_array<std::string_view>({
 
 constexpr auto plumbing = std::to_array<std::string_view>({
     "schedule*",
+    "rt_mutex_schedule",
+    "do_wait_intr",
+    "do_wait_intr_irq",
     "__schedule*",
     "preempt_schedule*",
     "io_schedule*",

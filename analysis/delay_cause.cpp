@@ -361,11 +361,17 @@ class CauseSearch {
             doing.kernel = most.empty() ? "the kernel" : most + " of the kernel";
     }
 
-    // Without user-space stacks: a kernel function such as futex_do_wait.
+    // Without user-space stacks: a kernel function such as futex_do_wait. For disks and kernel locks, it
+    // says more than the reason.
     static bool says_what_the_reason_says(const ThreadDoing& doing) {
         const CallPlace& place = doing.focus.place;
         if (place.module != kernel_path || doing.wait == WaitKind::Disk) return false;
-        return facts_of(reason_of_function(place.function)).kind != WaitKind::Other;
+        if (doing.wait == WaitKind::KernelLock)
+            return facts_of(reason_of_function(place.function)).kind != WaitKind::Other;
+        if (doing.wait != WaitKind::Other) return true;
+        const BlockReason reason = find_block_reason(doing.reason);
+        return reason == BlockReason::Unknown ? doing.reason.ends_with(" " + place.function)
+                                              : reason == reason_of_function(place.function);
     }
 
     // Entry points in Linux 6.1, arch/x86/mm/fault.c; functions below them may be inlined.

@@ -127,6 +127,12 @@ TEST(NamedWait, a_child_of_vfork_starts_its_program) {
 
 TEST(NamedWait, without_user_stacks_the_reason_is_not_repeated) {
     EXPECT_THAT(sentence_of_wait({"k:futex_do_wait", "k:schedule"}), Not(HasSubstr("futex_do_wait")));
+    EXPECT_THAT(sentence_of_wait({"k:ksys_read", "k:eventfd_read", "k:do_wait_intr_irq", "k:schedule"}),
+                HasSubstr("for events, until other (20) woke it"));
+    EXPECT_THAT(sentence_of_wait({"k:ksys_msgrcv", "k:do_msgrcv", "k:schedule"}),
+                HasSubstr("on a message queue, until other (20) woke it"));
+    EXPECT_THAT(sentence_of_wait({"k:vfs_ioctl", "k:wait_for_answer", "k:schedule"}),
+                HasSubstr("Waited 200 ms (99 %) blocked in wait_for_answer, until other (20) woke it"));
 }
 
 TEST(NamedWait, a_scanner_that_checks_a_file_is_the_one_waited_for) {
