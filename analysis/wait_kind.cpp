@@ -175,6 +175,15 @@ std::string words_of_reason(std::string_view reason) {
     }
 }
 
+// Only locks inherit priorities: the kernel knows their owners.
+bool is_lock_with_owner(const Recording& recording, StackId stack) {
+    const auto frames = recording.stacks[stack];
+    return std::any_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
+        const Frame& frame = recording.frames[place];
+        return frame.kernel && recording.name(frame.label).starts_with("futex_lock_pi");
+    });
+}
+
 }  // namespace
 
 WaitKind wait_kind_of(const Recording& recording, StackId stack) {
@@ -195,7 +204,8 @@ WaitKind wait_kind_of(const Recording& recording, StackId stack) {
         if (const Entry* caller = find(function, futex_callers); caller != nullptr) found = caller->kind;
         if (const Entry* caller = find(function, runtime_functions); caller != nullptr) of_runtime = caller->kind;
     }
-    return of_runtime != kind ? of_runtime : found;
+    if (of_runtime != kind) return of_runtime;
+    return found == kind && is_lock_with_owner(recording, stack) ? WaitKind::Lock : found;
 }
 
 WaitKind wait_kind_of(std::string_view reason, std::span<const std::string_view> functions) {

@@ -135,6 +135,14 @@ TEST(NamedWait, without_user_stacks_the_reason_is_not_repeated) {
                 HasSubstr("Waited 200 ms (99 %) blocked in wait_for_answer, until other (20) woke it"));
 }
 
+TEST(NamedWait, a_lock_that_inherits_priorities_is_a_lock) {
+    EXPECT_THAT(sentence_of_wait({"k:do_futex", "k:futex_lock_pi", "k:rt_mutex_schedule", "k:schedule"}),
+                StartsWith("Waited 200 ms (99 %) for a lock, which other (20) held"));
+    EXPECT_THAT(sentence_of_wait({"main", "update", libc + "pthread_mutex_lock", "k:do_futex", "k:futex_lock_pi",
+                                  "k:rt_mutex_schedule", "k:schedule"}),
+                StartsWith("Waited 200 ms (99 %) for a lock in update (pthread_mutex_lock), which other (20) held"));
+}
+
 TEST(NamedWait, a_scanner_that_checks_a_file_is_the_one_waited_for) {
     EXPECT_THAT(sentence_of_wait({"main", "load", libc + "open", "k:do_dentry_open", "k:fsnotify_open_perm",
                                   "k:fanotify_handle_event", "k:schedule"}),
