@@ -2,6 +2,7 @@
 #include <chrono>
 #include <map>
 
+#include "analysis/block_reason.hpp"
 #include "analysis/delay_cause.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
@@ -306,8 +307,8 @@ class Sentence {
                 if (doing.interrupt == WakeCause::DelayedAck)
                     return ", until TCP's delayed ACK let the other side send what it had held back (without "
                            "TCP_NODELAY)";
-                return ends_by_device(doing.wait) ? "" : ", until " + words_of(doing.interrupt) + " ended the wait";
-            case WaitEnd::Unknown: return ends_by_device(doing.wait) ? "" : "; what ended the wait is unknown";
+                return ends_by_device(doing) ? "" : ", until " + words_of(doing.interrupt) + " ended the wait";
+            case WaitEnd::Unknown: return ends_by_device(doing) ? "" : "; what ended the wait is unknown";
             case WaitEnd::Thread: break;
         }
         if (doing.wakers.empty() || is_of_full_listener(doing.files)) return "";
@@ -359,7 +360,8 @@ class Sentence {
         return doing.kind == TimeKind::Unknown && doing.unknown == UnknownTime::BeforeRecording;
     }
 
-    static bool ends_by_device(WaitKind wait) {
+    static bool ends_by_device(const ThreadDoing& doing) {
+        const WaitKind wait = doing.wait;
         return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
                wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::GroupMemory ||
                wait == WaitKind::CpuLimit;

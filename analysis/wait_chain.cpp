@@ -24,6 +24,8 @@ bool ended_by_nobody(const Recording& recording, const Interval& wait) {
     // A thread that frees memory waits for writeback, or for a while. A kernel thread is not what
     // held it up.
     if (facts.kind == WaitKind::Memory || facts.kind == WaitKind::GroupMemory) return true;
+    // The kernel's thread only notices that the grace period is over.
+    if (facts.reason == BlockReason::RcuGracePeriod) return true;
     if (wait.wake_cause != WakeCause::Unknown) return false;
     return facts.ends_by_interrupt && !is_kernel_thread(recording, wait.waker_tid);
 }

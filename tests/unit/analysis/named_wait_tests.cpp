@@ -143,6 +143,19 @@ TEST(NamedWait, a_lock_that_inherits_priorities_is_a_lock) {
                 StartsWith("Waited 200 ms (99 %) for a lock in update (pthread_mutex_lock), which other (20) held"));
 }
 
+TEST(NamedWait, the_kernel_thread_that_notices_the_end_of_a_grace_period_is_no_cause) {
+    TraceBuilder builder = two_programs();
+    builder.process(17, "").thread(17, 17, "rcu_preempt");
+    builder.switched(10 * ms, 0, 11, 2, 0)
+        .off_cpu(
+            10 * ms, 10, 11,
+            {"main", "free_old", libc + "syscall", "k:synchronize_rcu_normal", "k:wait_for_completion", "k:schedule"});
+    builder.waking(210 * ms, 1, 17, 11).switched(210 * ms, 0, 0, 0, 11);
+    EXPECT_EQ(first_sentence(builder),
+              "Waited 200 ms (99 %) for the kernel to be sure that no CPU still uses old data (RCU grace period) in "
+              "free_old (syscall).");
+}
+
 TEST(NamedWait, a_scanner_that_checks_a_file_is_the_one_waited_for) {
     EXPECT_THAT(sentence_of_wait({"main", "load", libc + "open", "k:do_dentry_open", "k:fsnotify_open_perm",
                                   "k:fanotify_handle_event", "k:schedule"}),
