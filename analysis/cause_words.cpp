@@ -320,7 +320,7 @@ class Sentence {
         if (doing.outlasts && is_held(doing.wait) && !doing.timed_out && !doing.likely)
             return owner_clause(most.who, who_did);
         if (doing.outlasts) return open_clause(doing, most.who);
-        if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing.wait));
+        if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing));
         return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
                percent(most.time_ns, doing.time_ns) + ")";
     }
@@ -364,7 +364,13 @@ class Sentence {
         const WaitKind wait = doing.wait;
         return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
                wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::GroupMemory ||
-               wait == WaitKind::CpuLimit;
+               wait == WaitKind::CpuLimit || find_block_reason(doing.reason) == BlockReason::RcuGracePeriod;
+    }
+
+    // Of a process that "ended" more than once, most were stops for a debugger.
+    static std::string_view words_of_waker(const ThreadDoing& waited) {
+        const bool may_be_end = waited.wait != WaitKind::Child || waited.waker_count >= waited.count;
+        return may_be_end ? analysis::words_of_waker(waited.wait) : "woke it";
     }
 
     // It changed hands while the thread waited; the link is the thread that held it for most of
@@ -411,7 +417,7 @@ class Sentence {
                                        : " and " + std::to_string(link.alike) + " other threads with that name";
         const std::string late =
             is_late(link) ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)" : "";
-        return ", until " + who(link.who) + others + late + " " + std::string(words_of_waker(waited.wait));
+        return ", until " + who(link.who) + others + late + " " + std::string(words_of_waker(waited));
     }
 
     // Who had the CPU.

@@ -163,6 +163,15 @@ TEST(NamedWait, a_scanner_that_checks_a_file_is_the_one_waited_for) {
                            "load (open), until other (20) woke it; meanwhile other (20) computed"));
 }
 
+TEST(NamedWait, a_child_that_stops_again_and_again_has_not_ended) {
+    TraceBuilder builder = two_programs();
+    for (const std::uint64_t from : {10 * ms, 110 * ms}) {
+        builder.switched(from, 0, 11, 1, 0).off_cpu(from, 10, 11, {"main", "trace", libc + "wait4", "k:do_wait"});
+        builder.waking(from + 99 * ms, 1, 20, 11).switched(from + 99 * ms, 0, 0, 0, 11);
+    }
+    EXPECT_THAT(first_sentence(builder), HasSubstr("for a child process in trace (wait4), until other (20) woke it"));
+}
+
 TEST(NamedWait, repeated_sleeps_are_counted) {
     TraceBuilder builder = two_programs();
     for (const std::uint64_t from : {10 * ms, 110 * ms}) {
