@@ -61,7 +61,7 @@ class Sentence {
     // What a thread did that another one waited for. A thread whose process started late held
     // nobody up.
     std::string link_words(const ThreadDoing& waited, const CauseLink& link, bool leads_on) const {
-        if (is_late(link)) return "";
+        if (link.is_late()) return "";
         const std::string work(analysis::words_of(link.work));
         std::string text;
         bool before = false;
@@ -96,8 +96,6 @@ class Sentence {
         return ", in a run of \"" + run->event + "\"" +
                (run->open ? " that had taken " + length + " and not ended," : " that took " + length + ",");
     }
-
-    static bool is_late(const CauseLink& link) { return link.began_after_ns * 2 > link.whole_ns; }
 
     // ", nginx.service" if that is not the unit of the delayed process.
     std::string of_unit(const std::string& unit) const {
@@ -416,7 +414,7 @@ class Sentence {
                                        ? " and another thread with that name"
                                        : " and " + std::to_string(link.alike) + " other threads with that name";
         const std::string late =
-            is_late(link) ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)" : "";
+            link.is_late() ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)" : "";
         return ", until " + who(link.who) + others + late + " " + std::string(words_of_waker(waited));
     }
 

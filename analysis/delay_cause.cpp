@@ -199,11 +199,11 @@ class CauseSearch {
             cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
             cause.chain.back().alike = doing.alike;
             cause.chain.back().likely = is_likely = is_likely || doing.likely;
-            cause.chain.back().began_after_ns = began_after(*next, waits.intervals.front().begin_ns);
+            cause.chain.back().began_after_ns = began_after(*next, waits.intervals);
             cause.chain.back().run = run_of(next->tid, waits.intervals);
             if (waits.spin != SpinKind::None)
                 cause.chain.back().operation = operation_of(recording_, *next, span_of(waits.intervals));
-            if (groups.empty() || !is_wait(groups.front())) break;
+            if (groups.empty() || !is_wait(groups.front()) || cause.chain.back().is_late()) break;
             if (groups.front().time_ns * 2 < cause.chain.back().whole_ns) break;
             waits = std::move(groups.front());
             doing = cause.chain.back().doings.front();
@@ -489,10 +489,14 @@ class CauseSearch {
         return found;
     }
 
-    // Time from `at_ns` to the start of the thread's process; 0 if it already existed.
-    [[nodiscard]] std::uint64_t began_after(const Thread& thread, std::uint64_t at_ns) const {
+    // Time from the first of the waits that the thread ended to the start of its process; 0 if it
+    // already existed.
+    [[nodiscard]] std::uint64_t began_after(const Thread& thread, const std::vector<Interval>& waits) const {
         const auto process = recording_.processes.find(thread.pid);
         if (process == recording_.processes.end()) return 0;
+        const auto first = std::find_if(waits.begin(), waits.end(),
+                                        [&](const Interval& wait) { return wait.waker_tid == thread.tid; });
+        const std::uint64_t at_ns = first == waits.end() ? waits.front().begin_ns : first->begin_ns;
         const std::uint64_t started_ns = process->second.started_ns;
         return started_ns > std::max(at_ns, recording_.begin_ns) ? started_ns - at_ns : 0;
     }

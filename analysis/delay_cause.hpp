@@ -86,7 +86,8 @@ struct CauseLink {
     std::uint64_t whole_ns = 0;  // how long the previous one waited for it
     std::uint32_t alike = 0;     // other threads with its name and process that the previous one also waited for
     bool likely = false;         // nothing shows that it was waited for, or that the previous one was
-    // From the begin of that wait to the start of its process; 0 if it existed before, or unknown.
+    // From the begin of the first such wait to the start of its process; 0 if it existed before, or
+    // unknown.
     std::uint64_t began_after_ns = 0;
     KernelWork work = KernelWork::None;  // most of what it did
     const Run* run = nullptr;  // of its own, that it was in for most of that time; nullptr: none. In the recording
@@ -94,6 +95,9 @@ struct CauseLink {
     // Those that took a sixth of the time or more, longest first; at most 2. If it mostly waited
     // for a CPU, also what it computed, however briefly: that is what kept its waiters waiting.
     std::vector<ThreadDoing> doings;
+
+    // Its process began so late that it held nobody up.
+    [[nodiscard]] bool is_late() const { return began_after_ns * 2 > whole_ns; }
 };
 
 // A run that passed from one thread to another between two markers. Times count from the delay's

@@ -76,6 +76,25 @@ TEST(NamedCause, a_file_system_is_frozen_until_a_program_that_began_later_thaws_
               "(/mnt/statistics), until fsfreeze (30) (which began 195 ms after that) thawed it.");
 }
 
+TEST(NamedCause, a_child_that_began_before_the_wait_for_it_is_not_late_because_of_an_earlier_wait) {
+    TraceBuilder builder = two_programs();
+    builder.process(30, "/usr/bin/reader", 10, TraceBuilder::begin_ns + 105 * ms).thread(30, 30, "reader");
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, {"main", "read", "k:pipe_read", "k:schedule"});
+    builder.waking(25 * ms, 1, 20, 11).switched(25 * ms, 0, 0, 0, 11).switched(105 * ms, 2, 0, 0, 30);
+    builder.switched(110 * ms, 2, 30, 1, 0);
+    builder.off_cpu(110 * ms, 30, 30, {"main", "pause", "k:do_nanosleep", "k:schedule"});
+    builder.switched(115 * ms, 0, 11, 1, 0).off_cpu(115 * ms, 10, 11, {"main", "write", "k:pipe_write", "k:schedule"});
+    builder.switched(205 * ms, 2, 0, 0, 30).waking(210 * ms, 2, 30, 11).switched(210 * ms, 0, 0, 0, 11);
+    const auto recording = [&] {
+        builder.run(TraceBuilder::delay(1, "work", 9 * ms, 202 * ms, 10 * ms, 10, 11));
+        return builder.decode();
+    }();
+    ASSERT_TRUE(recording);
+    const auto sentences = cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0)));
+    EXPECT_THAT(sentences,
+                testing::Contains(HasSubstr("until reader (30) woke it; meanwhile reader (30) slept 90.0 ms")));
+}
+
 TEST(NamedCause, a_fork_that_waits_for_control_groups_waits_for_no_frozen_files) {
     TraceBuilder builder = two_programs();
     waits(builder, {"main", "spawn", "k:copy_process", "k:cgroup_can_fork", "k:percpu_rwsem_wait", "k:schedule"});
