@@ -82,8 +82,9 @@ Result<std::string> make_spans(const std::string& program, const std::filesystem
     if (WIFEXITED(code) && WEXITSTATUS(code) == 0) return content_of(output.get(), spans_limit_bytes);
     if (WIFSIGNALED(code))
         return make_error(ErrorKind::System, "lagtrap export was killed by signal " + std::to_string(WTERMSIG(code)));
-    const auto words = content_of(said.get(), said_limit_bytes);
-    return make_error(ErrorKind::Invalid, words && !words->empty() ? printable(*words) : "lagtrap export failed");
+    const auto content = content_of(said.get(), said_limit_bytes);
+    const std::string words = content ? printable(trimmed(*content, "\n")) : std::string();
+    return make_error(ErrorKind::Invalid, words.empty() ? "lagtrap export failed" : words);
 }
 
 }  // namespace lagtrap::uploader
