@@ -328,6 +328,12 @@ TEST(NamedCause, whose_data_the_disk_wrote_may_be_of_a_process_that_has_ended) {
                 HasSubstr("wrote 310.0 MiB, mostly of /big; dd (30), which has ended, had written 700.0 MiB."));
 }
 
+TEST(NamedCause, a_process_that_wrote_much_less_than_the_disk_is_not_named) {
+    TraceBuilder builder = syncing();
+    builder.ended_writer(1 * ms, 30, "dd", 100 * mib);
+    EXPECT_THAT(first_sentence(builder), AllOf(HasSubstr("mostly of /big"), Not(HasSubstr("dd"))));
+}
+
 TEST(NamedCause, what_a_program_waits_for_may_be_its_own_data) {
     TraceBuilder builder = syncing();
     builder.writer(7, 10);

@@ -175,7 +175,7 @@ TEST(OidcSettings, SecretsGoToSafeAddressesAlone) {
     for (const char* safe : {"https://login.example/x", "http://localhost:8080", "http://127.0.0.1/x"})
         EXPECT_TRUE(is_safe_address(safe)) << safe;
     for (const char* not_safe : {"", "http://login.example", "ftp://localhost", "http://localhost.example",
-                                 "http://127.0.0.1@evil.example/", "javascript:x"})
+                                 "http://127.0.0.1@evil.example/", "http://localhost:x@evil.example/", "javascript:x"})
         EXPECT_FALSE(is_safe_address(not_safe)) << not_safe;
 }
 

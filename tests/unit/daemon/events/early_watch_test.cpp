@@ -57,6 +57,21 @@ TEST_F(Watched, AnUnknownThresholdHasNoPoint) {
     EXPECT_EQ(watch.points_ns()[1], LAGTRAP_NEVER_NS);
 }
 
+TEST_F(Watched, LearnsFromTheRunsOnlyNowAndThen) {
+    EarlyWatch watch(settings(), options());
+    int read = 0;
+    const auto counts_of = [&](std::uint32_t) {
+        ++read;
+        return std::optional<EarlyPoints::Histogram>{};
+    };
+    (void)watch.learn(3'600 * second, counts_of);
+    EXPECT_EQ(read, 1);
+    (void)watch.learn(3'600 * second + 1, counts_of);
+    EXPECT_EQ(read, 1);
+    (void)watch.learn(7'200 * second, counts_of);
+    EXPECT_EQ(read, 2);
+}
+
 TEST_F(Watched, ABreachKeepsIt) {
     EarlyWatch watch(settings(), options());
     watch.take_look(7, true, 2 * second);

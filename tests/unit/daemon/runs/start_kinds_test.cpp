@@ -42,6 +42,7 @@ TEST(StartKinds, OfAProcessThatWasThereBeforeNobodyKnows) {
     EXPECT_EQ(kinds.decide("a", first, run(1, 99, 300)), StartKind::Unknown);
     EXPECT_EQ(kinds.decide("a", first, run(1, 99, 301)), StartKind::Warm);
     EXPECT_EQ(kinds.decide("a", first, run(2, 0, 302)), StartKind::Unknown) << "its start is not known";
+    EXPECT_EQ(kinds.decide("a", first, run(3, 100, 303)), StartKind::Cold) << "it started with the watch";
 }
 
 TEST(StartKinds, ARunThatStandsForOthersIsNotTheFirst) {
