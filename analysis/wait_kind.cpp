@@ -70,6 +70,8 @@ constexpr auto runtime_functions = std::to_array<Entry>({{"rb_mutex_lock*", Wait
 // 3, which retries until it gets a lock.
 constexpr auto server_functions = std::to_array<Entry>({{"ProcSleep", WaitKind::DatabaseLock},
                                                         {"MDL_wait::timed_wait*", WaitKind::DatabaseLock},
+                                                        {"lock_wait(que_thr_t*", WaitKind::DatabaseLock},
+                                                        {"lock_wait_suspend_thread*", WaitKind::DatabaseLock},
                                                         {"sqlite3InvokeBusyHandler", WaitKind::DatabaseLock},
                                                         {"sqliteDefaultBusyCallback", WaitKind::DatabaseLock},
                                                         {"LWLockAcquire*", WaitKind::ReadWriteLock},
@@ -124,7 +126,24 @@ bool may_be_of_server(WaitKind kind) {
            kind == WaitKind::Network || kind == WaitKind::LocalSocket || kind == WaitKind::Sleep;
 }
 
+// In Debian's MariaDB, the functions of InnoDB have no names. Below the handler's, only lock_wait()
+// (storage/innobase/lock/lock0lock.cc) waits with a timeout: for a row lock.
+bool is_row_lock(std::span<const std::string_view> functions) {
+    const auto handler = std::find_if(functions.rbegin(), functions.rend(),
+                                      [](std::string_view function) { return function.starts_with("handler::ha_"); });
+    if (handler == functions.rend()) return false;
+    bool has_timeout = false;
+    for (auto called = handler.base(); called != functions.end(); ++called) {
+        const std::string_view function = plain_function(*called);
+        has_timeout = has_timeout || function.starts_with("pthread_cond_timedwait") ||
+                      function.starts_with("pthread_cond_clockwait");
+        if (!function.starts_with("pthread_cond_") && !function.starts_with("futex_")) return false;
+    }
+    return has_timeout;
+}
+
 std::optional<WaitKind> server_wait_of(std::span<const std::string_view> functions) {
+    if (is_row_lock(functions)) return WaitKind::DatabaseLock;
     for (const std::string_view function : functions)
         if (const Entry* wait = find(plain_function(function), server_functions); wait != nullptr) return wait->kind;
     return std::nullopt;

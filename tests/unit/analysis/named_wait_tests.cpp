@@ -233,6 +233,21 @@ TEST(NamedWait, a_lock_of_a_database_is_held_by_a_transaction_whose_client_does_
               HasSubstr("for its client in secure_read (WaitEventSetWait), until psql (30) woke it")));
 }
 
+// InnoDB's functions have no names; the timeout is innodb_lock_wait_timeout.
+TEST(NamedWait, a_lock_of_a_row_in_mariadb_is_one_of_the_database) {
+    const std::string mariadbd = "!/usr/sbin/mariadbd!", unnamed = "?:/usr/sbin/mariadbd";
+    const Stack handler{mariadbd + "do_command(THD*, bool)", mariadbd + "handler::ha_rnd_next(unsigned char*)", unnamed,
+                        unnamed};
+    const auto waits_in = [&](const std::string& function) {
+        Stack stack = handler;
+        stack.insert(stack.end(), {libc + function, "k:futex_wait", "k:schedule"});
+        return sentence_of_wait(stack);
+    };
+    EXPECT_THAT(waits_in("pthread_cond_timedwait"),
+                AllOf(HasSubstr("for a lock of the database in handler::ha_rnd_next"), HasSubstr("other (20) held")));
+    EXPECT_THAT(waits_in("pthread_cond_wait"), HasSubstr("for a signal from another thread"));
+}
+
 TEST(NamedWait, a_thread_for_signals_waits_for_no_other_thread) {
     EXPECT_THAT(sentence_of_wait({"main", "handle_signals", libc + "sigwait", "k:do_sigtimedwait", "k:schedule"}),
                 HasSubstr("for a signal (such as SIGCHLD) in handle_signals (sigwait)"));
