@@ -91,7 +91,7 @@ class Look {
         TRY_ASSIGN(length_, length_of("--for", options_.length));
         TRY_ASSIGN(target_, find_why_target(options_.target));
         note_interrupts_while_waiting();
-        // The spool of the running daemon is not to be filled by a command that repeats.
+        // A command that repeats would keep the running daemon's recorder from its events.
         TRY_ASSIGN(source_, RecordingSource::find(options_.watch ? "" : options_.socket, interrupted));
         tell(
             options_, console_,

@@ -105,6 +105,8 @@ Result<std::optional<std::chrono::nanoseconds>> length_in(const boost::json::obj
     return std::optional(std::chrono::nanoseconds(std::max(length_ns, min_ns)));
 }
 
+constexpr std::chrono::nanoseconds usual_length = 5s;  // of a recording for a client
+
 // The main thread starts captures, and must get a CPU at once on a busy machine. Works without it,
 // but slower.
 constexpr int first_of_all = -20;
@@ -225,6 +227,11 @@ Status Service::listen(const settings::Control& control) {
                ControlServer::listen(context_, control, [this](const auto& request) { return answer(request); }));
     control_->stream_by([this](const auto& request, const Caller* only_of, auto stream) -> Result<bool> {
         const auto* const command = request.if_contains("command");
+        if (command != nullptr && *command == "record") {
+            TRY_ASSIGN(const auto length, length_in(request));
+            TRY(collector_->record_for(std::move(stream), length.value_or(usual_length)));
+            return true;
+        }
         if (command == nullptr || (*command != "calls" && *command != "functions" && *command != "objects"))
             return false;
         TRY(call_traces_->begin(request, only_of, std::move(stream)));
@@ -579,7 +586,8 @@ boost::json::object Service::answer(const boost::json::object& request) {
         const auto session = text_in(request, "session");
         return session ? outcome(collector_->finish(*session)) : refusal(session.error().message);
     }
-    return refusal("unknown command; expected status, trigger, finish, approve, decline, calls, functions, objects");
+    return refusal(
+        "unknown command; expected status, trigger, record, finish, approve, decline, calls, functions, objects");
 }
 
 }  // namespace lagtrap::daemon

@@ -2,6 +2,7 @@
 // state is the folder it is in, so a crash leaves no index to repair.
 //
 //   captures/  recordings in progress or waiting for their merge; only the daemon uses it
+//   clients/   recordings for clients of the control socket; only the daemon uses it
 //   ready/     bundles and batches of runs not yet sent
 //   sending/   the one the uploader is sending; a restart moves it back to ready/
 //   sent/      the server has confirmed their digest; batches stay for some hours, for lagtrap runs

@@ -30,12 +30,20 @@ std::string event_of_recordings() {
         ::getpid());
 }
 
-// Any of the daemon's events, if the daemon can record now.
-std::optional<std::string> free_event(const Result<json::object>& status) {
-    if (!status || !part(*status, "capture").empty()) return std::nullopt;
-    for (const auto& event : list(*status, "events"))
-        if (event.is_object()) return text(event.as_object(), "name");
-    return std::nullopt;
+// True if there is a daemon that watches events and can record now.
+bool is_free(const Result<json::object>& status) {
+    return status && part(*status, "capture").empty() && !list(*status, "events").empty();
+}
+
+// The daemon's next line, an object with "ok":true.
+Result<json::object> next_answer(DaemonLines& lines, const volatile std::sig_atomic_t& stop) {
+    TRY_ASSIGN(const auto line, lines.next(answer_limit_bytes, stop));
+    if (!line) return make_error(ErrorKind::Vanished, stop != 0 ? "interrupted" : "lagtrapd has exited");
+    boost::system::error_code failure;
+    const json::value answer = json::parse(*line, failure);
+    if (failure || !answer.is_object()) return make_error(ErrorKind::Invalid, "lagtrapd's answer is not a JSON object");
+    if (truth(answer.as_object(), "ok")) return answer.as_object();
+    return make_error(ErrorKind::System, "the recording failed: " + text(answer.as_object(), "error"));
 }
 
 // A bundle is in SPOOL/ready, sending, sent or rejected.
@@ -47,28 +55,45 @@ std::filesystem::path spool_of(const std::string& bundle) {
 
 Result<std::unique_ptr<RecordingSource>> RecordingSource::find(const std::filesystem::path& socket,
                                                                const volatile std::sig_atomic_t& stop) {
-    std::unique_ptr<RecordingSource> source(new RecordingSource());
+    std::unique_ptr<RecordingSource> source(new RecordingSource(stop));
     // Without root, a recording could be started but not read.
     if (::geteuid() != 0) return make_error(ErrorKind::Denied, "recording the machine needs root; try sudo");
-    if (const auto event = free_event(ask_daemon(socket, {{"command", "status"}}))) {
-        source->socket_ = socket;
-        source->event_ = *event;
-        return source;
-    }
-    TRY_ASSIGN(source->own_, TemporaryDaemon::start(event_of_recordings(), stop));
-    source->socket_ = source->own_->socket();
-    source->event_ = "look";
+    source->socket_ = socket;
+    if (!is_free(ask_daemon(socket, {{"command", "status"}}))) TRY(source->start_own());
     return source;
 }
 
+Status RecordingSource::start_own() {
+    TRY_ASSIGN(own_, TemporaryDaemon::start(event_of_recordings(), stop_));
+    socket_ = own_->socket();
+    return success();
+}
+
+// The daemon may be older than this command, or may have begun another recording meanwhile.
 Status RecordingSource::begin(std::chrono::nanoseconds length) {
+    if (!own_) {
+        if (begin_with_daemon(length)) return success();
+        lines_.reset();
+        TRY(start_own());
+    }
     TRY_ASSIGN(const auto begun,
-               ask_daemon(socket_, {{"command", "trigger"}, {"event", event_}, {"length_ns", length.count()}}));
+               ask_daemon(socket_, {{"command", "trigger"}, {"event", "look"}, {"length_ns", length.count()}}));
     session_ = text(begun, "session");
     return success();
 }
 
-void RecordingSource::finish() { (void)ask_daemon(socket_, {{"command", "finish"}, {"session", session_}}); }
+Status RecordingSource::begin_with_daemon(std::chrono::nanoseconds length) {
+    TRY_ASSIGN(auto lines, DaemonLines::ask(socket_, {{"command", "record"}, {"length_ns", length.count()}}));
+    lines_.emplace(std::move(lines));
+    TRY_ASSIGN(const json::object begun, next_answer(*lines_, stop_));
+    session_ = text(begun, "session");
+    return success();
+}
+
+void RecordingSource::finish() {
+    if (lines_) return (void)lines_->say_enough();
+    (void)ask_daemon(socket_, {{"command", "finish"}, {"session", session_}});
+}
 
 void RecordingSource::pause() { std::this_thread::sleep_for(look_interval); }
 
@@ -78,7 +103,14 @@ Result<bool> RecordingSource::has_ended() const {
     return text(part(status, "capture"), "session") != session_ && part(status, "capture").empty();
 }
 
+Result<std::filesystem::path> RecordingSource::bundle_of_daemon() {
+    constexpr std::sig_atomic_t never = 0;  // the recording has ended; its bundle follows soon
+    TRY_ASSIGN(const json::object answer, next_answer(*lines_, never));
+    return std::filesystem::path(text(answer, "bundle"));
+}
+
 Result<std::filesystem::path> RecordingSource::bundle() {
+    if (lines_) return bundle_of_daemon();
     const auto end = std::chrono::steady_clock::now() + bundle_limit;
     for (std::string seen;; pause()) {
         TRY(alive());
@@ -90,9 +122,7 @@ Result<std::filesystem::path> RecordingSource::bundle() {
         if (!seen.empty())
             if (auto found = find_bundle(session_, spool_of(seen))) return found;
         if (number(part(status, "captures"), "waiting") == 0 && part(status, "capture").empty())
-            return make_error(ErrorKind::System, is_temporary() ? "the recording failed"
-                                                                : "the recording failed; the daemon's log says why "
-                                                                  "(journalctl -u lagtrapd)");
+            return make_error(ErrorKind::System, "the recording failed");
         if (std::chrono::steady_clock::now() > end)
             return make_error(ErrorKind::Timeout,
                               "the recording was not ready after ten minutes; this machine is too busy");

@@ -5,8 +5,10 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "cli/control/control_client.hpp"
 #include "cli/daemons/temporary_daemon.hpp"
 #include "core/result.hpp"
 
@@ -15,7 +17,7 @@ namespace lagtrap::cli {
 class RecordingSource {
   public:
     // Uses the daemon behind `socket` if it is free and lets the caller record and read recordings;
-    // otherwise a temporary one, which needs root. Once `stop` is set, waits end with
+    // otherwise, or if that daemon is older, a temporary one. Needs root. Once `stop` is set, waits end with
     // ErrorKind::Vanished.
     [[nodiscard]] static Result<std::unique_ptr<RecordingSource>> find(const std::filesystem::path& socket,
                                                                        const volatile std::sig_atomic_t& stop);
@@ -36,20 +38,25 @@ class RecordingSource {
             }
         }
     }
-    // Waits for the bundle and returns its path.
+    // Waits for the bundle and returns its path. The daemon removes it when this object or the next
+    // recording of it ends.
     [[nodiscard]] Result<std::filesystem::path> bundle();
 
     [[nodiscard]] bool is_temporary() const { return own_ != nullptr; }
 
   private:
-    RecordingSource() = default;
+    explicit RecordingSource(const volatile std::sig_atomic_t& stop) : stop_(stop) {}
+    [[nodiscard]] Status start_own();
+    [[nodiscard]] Status begin_with_daemon(std::chrono::nanoseconds length);
+    [[nodiscard]] Result<std::filesystem::path> bundle_of_daemon();
     [[nodiscard]] Status alive() const { return own_ ? own_->alive() : success(); }
     [[nodiscard]] Result<bool> has_ended() const;
     static void pause();
 
+    const volatile std::sig_atomic_t& stop_;
     std::unique_ptr<TemporaryDaemon> own_;
+    std::optional<DaemonLines> lines_;  // of the running daemon, about the recording
     std::filesystem::path socket_;
-    std::string event_;  // the request must name one; it has no effect on the recording
     std::string session_;
 };
 

@@ -37,14 +37,21 @@ void CaptureLimits::begin(const std::optional<std::string>& event, std::optional
     recording_since_ = delays;
 }
 
+std::set<std::string> CaptureLimits::delayed(const Delays& delays) const {
+    std::set<std::string> found;
+    if (!recording_since_) return found;
+    for (const std::string& event : events_)
+        if (delays_of(delays, event) > delays_of(*recording_since_, event)) found.insert(event);
+    return found;
+}
+
 void CaptureLimits::end(const std::optional<std::string>& event, const Delays& delays, Clock::time_point now) {
-    const auto since = std::exchange(recording_since_, std::nullopt);
+    const std::set<std::string> others = delayed(delays);
+    recording_since_.reset();
     if (!event) return;
     const auto until = now + std::chrono::duration_cast<Clock::duration>(cool_down_);
     cool_until_[*event] = until;
-    if (!since) return;
-    for (const std::string& other : events_)
-        if (delays_of(delays, other) > delays_of(*since, other)) cool_until_[other] = until;
+    for (const std::string& other : others) cool_until_[other] = until;
 }
 
 std::uint32_t CaptureLimits::share_of_one() const {

@@ -49,6 +49,10 @@ class CaptureLimits {
     // is nullopt if it is in no party's share.
     void begin(const std::optional<std::string>& event, std::optional<Party> party, const Delays& delays,
                Clock::time_point now);
+    // The recording, which a person asked for, is kept for the delays of `event` in it: it counts.
+    void adopt(const std::string& event, Clock::time_point now) { begun_.push_back({event, std::nullopt, now}); }
+    // Events with a delay since begin().
+    [[nodiscard]] std::set<std::string> delayed(const Delays& delays) const;
     // It ended, or was declined. Every event with a delay since begin() cools down, and `event` too;
     // none if no delay caused the recording.
     void end(const std::optional<std::string>& event, const Delays& delays, Clock::time_point now);

@@ -1,10 +1,8 @@
 #include "daemon/capture/collector.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -26,19 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-std::string text_of(const settings::Marker& marker) {
-    switch (marker.kind) {
-        case settings::MarkerKind::Usdt: return "usdt " + marker.provider + ":" + marker.name;
-        case settings::MarkerKind::Tracepoint: return "tracepoint " + marker.provider + ":" + marker.name;
-        case settings::MarkerKind::Library: return "library " + marker.name;
-        case settings::MarkerKind::RunQueue: return "wait for a CPU " + marker.name;
-        case settings::MarkerKind::Function: break;
-    }
-    return (marker.side == settings::FunctionSide::Return ? "return " : "function ") + marker.name;
-}
-
-std::string comm_of(const lagtrap_run& run) { return printable({run.comm, ::strnlen(run.comm, sizeof(run.comm))}); }
-
 }  // namespace
 
 Collector::Collector(boost::asio::io_context& context, spool::Spool spool, CaptureSurroundings& surroundings,
@@ -55,6 +40,7 @@ Collector::Collector(boost::asio::io_context& context, spool::Spool spool, Captu
       merges_(context, spool_,
               {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
                [this](const auto& capture) { return in_use(capture); }}),
+      clients_(context, spool_.path() / "clients"),
       unanswered_({options_.unanswered_folder, [this](auto work) { move_to_spool(std::move(work)); },
                    [this](const auto& session) { (void)finish(session); }}),
       answer_timer_(context) {}
@@ -281,7 +267,10 @@ void Collector::move_to_spool(MergeQueue::Work work) {
         const Status moved = move_capture(std::exchange(work.capture, target), target);
         boost::asio::post(context_, [this, moved, work = std::move(work)]() mutable {
             moving_.erase(work.capture);
-            if (!moved) return options_.warn(moved.error().message);
+            if (!moved) {
+                clients_.fail(work.session, moved.error().message);
+                return options_.warn(moved.error().message);
+            }
             merges_.add(std::move(work));
         });
     });
@@ -302,14 +291,30 @@ Status Collector::trigger(const std::string& event, std::optional<std::chrono::n
         return make_error(ErrorKind::NotFound, fmt::format("the settings have no event \"{}\"{}", printable(event),
                                                            nearest.empty() ? "" : "; did you mean " + nearest + "?"));
     }
-    if (state_ == CollectorState::Recording)
-        return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
+    TRY(check_idle());
+    record_by_hand(random_uuid(), static_cast<std::uint32_t>(found - settings_.events.begin()),
+                   {length.value_or(found->trace_length), length.value_or(found->trace_length_limit)});
+    return success();
+}
+
+Status Collector::record_for(std::shared_ptr<AnswerStream> client, std::chrono::nanoseconds length) {
+    if (settings_.events.empty()) return make_error(ErrorKind::Unsupported, "the settings have no event");
+    TRY(check_idle());
+    const std::string session = random_uuid();
+    TRY(clients_.begin(session, std::move(client)));
+    record_by_hand(session, 0, {length, length});
+    return success();
+}
+
+Status Collector::check_idle() const {
+    if (state_ != CollectorState::Recording) return success();
+    return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
+}
+
+void Collector::record_by_hand(std::string session, std::uint32_t event, CaptureLengths lengths) {
     state_timer_.cancel();
     listener_->breaches().want_breach(false);
-    start_capture(random_uuid(), static_cast<std::uint32_t>(found - settings_.events.begin()),
-                  trace::TriggerReason::Manual, nullptr,
-                  {length.value_or(found->trace_length), length.value_or(found->trace_length_limit)});
-    return success();
+    start_capture(std::move(session), event, trace::TriggerReason::Manual, nullptr, lengths);
 }
 
 Status Collector::finish(const std::string& session) {
@@ -321,45 +326,6 @@ Status Collector::finish(const std::string& session) {
     return success();
 }
 
-trace::Session Collector::make_session(std::string id, std::uint32_t event, trace::TriggerReason reason,
-                                       const Breach* breach, Lengths lengths) const {
-    trace::Session session;
-    session.id = std::move(id);
-    session.lagtrap_version = LAGTRAP_VERSION;
-    session.clocks = ClockSnapshot::take();
-    session.planned_length_ns = static_cast<std::uint64_t>(lengths.planned.count());
-    session.longest_length_ns = static_cast<std::uint64_t>(lengths.longest.count());
-    session.sample_interval_ns = static_cast<std::uint64_t>(settings_.recording.sample_interval.count());
-    session.cpu_count = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
-    session.stack_method = "eh-frame";
-    session.boot_id = trace::running_boot_id();
-    for (const settings::Event& known : settings_.events) {
-        trace::SessionEvent described;
-        described.name = known.name;
-        described.threshold_ns = listener_->thresholds()->of_ns(static_cast<std::uint32_t>(session.events.size()));
-        described.trace_length_ns = static_cast<std::uint64_t>(known.trace_length.count());
-        described.trace_length_limit_ns = static_cast<std::uint64_t>(known.trace_length_limit.count());
-        for (const settings::Stage& stage : known.stages) described.stages.push_back(stage.name);
-        described.program = known.begin.binary;
-        described.markers.push_back(text_of(known.begin));
-        for (const settings::Stage& stage : known.stages) described.markers.push_back(text_of(stage.marker));
-        described.markers.push_back(text_of(known.end));
-        session.events.push_back(std::move(described));
-    }
-    session.trigger.reason = reason;
-    session.trigger.event = event;
-    session.trigger.reported_ns = breach ? breach->noticed_ns : monotonic_ns();
-    session.trigger.breach_ns = breach ? breach->run.end_ns : session.trigger.reported_ns;
-    if (breach) {
-        session.trigger.pid = breach->run.begin_pid;
-        session.trigger.tid = breach->run.begin_tid;
-        session.trigger.comm = comm_of(breach->run);
-        session.trigger.begin_ns = breach->run.begin_ns;
-        session.trigger.of_goroutine = (breach->run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0;
-    }
-    return session;
-}
-
 void Collector::record(const Breach& breach, std::string session) {
     const settings::Event& event = settings_.events[breach.run.event];
     const auto reason = breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End;
@@ -368,16 +334,18 @@ void Collector::record(const Breach& breach, std::string session) {
 }
 
 void Collector::start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason,
-                              const Breach* breach, Lengths lengths) {
+                              const Breach* breach, CaptureLengths lengths) {
     state_ = CollectorState::Recording;
     current_event_ = settings_.events[event].name;
-    session_ = make_session(std::move(session), event, reason, breach, lengths);
-    capture_directory_ =
-        unanswered_.knows(session_.id) ? unanswered_.folder_of(session_.id) : spool_.captures() / session_.id;
+    session_ = make_session(std::move(session), settings_, *listener_->thresholds(), event, reason, breach, lengths);
+    const bool for_client = clients_.knows(session_.id);
+    capture_directory_ = for_client                       ? clients_.folder_of(session_.id)
+                         : unanswered_.knows(session_.id) ? unanswered_.folder_of(session_.id)
+                                                          : spool_.captures() / session_.id;
     limits_.begin(breach ? std::optional(current_event_) : std::nullopt,
                   breach ? std::optional(breach->run.begin_party) : std::nullopt, delays_so_far(), Clock::now());
     ++begun_;
-    ++begun_for_[current_event_];
+    if (!for_client) ++begun_for_[current_event_];
     drain_timer_.cancel();
     early_ = false;
     if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
@@ -385,14 +353,19 @@ void Collector::start_capture(std::string session, std::uint32_t event, trace::T
     length_ = RecordingLength({began + std::chrono::duration_cast<Clock::duration>(lengths.planned),
                                began + std::chrono::duration_cast<Clock::duration>(lengths.longest),
                                reason == trace::TriggerReason::Deadline, capture_limit_bytes()});
-    begin_traces(breach);
-    surroundings_.session_changed(session_.id);
+    if (for_client) {
+        traces_.drop();
+    } else {
+        begin_traces(breach);
+        surroundings_.session_changed(session_.id);
+    }
     if (breach) surroundings_.capture_begun(event);
     const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
-    options_.inform(
-        fmt::format("recording {} for event {} of {}, starting {} {} the breach", format_duration(lengths.planned),
-                    current_event_, breach ? words_of_beginner(breach->run) : "a manual request",
-                    format_duration(std::chrono::nanoseconds(std::abs(after_ns))), after_ns < 0 ? "before" : "after"));
+    const std::string who = breach ? words_of_beginner(breach->run) : "a manual request";
+    options_.inform(fmt::format("recording {} for {}, starting {} {} the breach", format_duration(lengths.planned),
+                                for_client ? "a client" : "event " + current_event_ + " of " + who,
+                                format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
+                                after_ns < 0 ? "before" : "after"));
     await_length();
     keep_draining();
 }
@@ -457,6 +430,7 @@ void Collector::keep_draining() {
         if (failure || state_ != CollectorState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         keep_budget();
+        if (clients_.is_unwanted(session_.id)) return (void)finish(session_.id);
         look_at_length();
         if (state_ == CollectorState::Recording) keep_draining();
     });
@@ -514,6 +488,7 @@ void Collector::end_capture(const Status& status) {
         traces_.drop();
         std::filesystem::remove_all(capture_directory_, ignored);
         unanswered_.forget(session_.id);
+        clients_.fail(session_.id, "the recording failed; see the daemon's log");
     }
     cool_down();
 }
@@ -534,7 +509,22 @@ void Collector::merge_recorded() {
     traces_.end(capture_directory_, current_event_, [this, work = std::move(work)] { hand_over(work); });
 }
 
+// A client's recording with a delay that would have begun one of its own is also that event's, unless
+// a person must agree first.
+void Collector::hand_over_to_client(MergeQueue::Work work) {
+    for (const std::string& event : limits_.delayed(delays_so_far())) {
+        if (settings_.confirm || events_without_captures_.contains(event)) continue;
+        work.event = event;
+        kept_for_ = event;
+        limits_.adopt(event, Clock::now());
+        ++begun_for_[event];
+        return move_to_spool(clients_.share_recorded(std::move(work)));
+    }
+    if (auto wanted = clients_.take_recorded(std::move(work))) merges_.add(std::move(*wanted));
+}
+
 void Collector::hand_over(MergeQueue::Work work) {
+    if (clients_.knows(work.session)) return hand_over_to_client(std::move(work));
     if (auto agreed = unanswered_.take_recorded(std::move(work))) merges_.add(std::move(*agreed));
 }
 
@@ -562,7 +552,8 @@ CaptureCounts Collector::counts() const {
 
 void Collector::cool_down() {
     const bool by_hand = session_.trigger.reason == trace::TriggerReason::Manual;
-    limits_.end(by_hand ? std::nullopt : std::optional(current_event_), delays_so_far(), Clock::now());
+    const auto event = by_hand ? std::exchange(kept_for_, std::nullopt) : std::optional(current_event_);
+    limits_.end(event, delays_so_far(), Clock::now());
     follow_limits();
     become_ready();
     if (when_idle_) when_idle_();

@@ -21,8 +21,10 @@
 
 #include "core/result.hpp"
 #include "daemon/capture/capture_limits.hpp"
+#include "daemon/capture/capture_session.hpp"
 #include "daemon/capture/capture_surroundings.hpp"
 #include "daemon/capture/capture_traces.hpp"
+#include "daemon/capture/client_recordings.hpp"
 #include "daemon/capture/recorder.hpp"
 #include "daemon/capture/recording_length.hpp"
 #include "daemon/capture/unanswered.hpp"
@@ -82,6 +84,11 @@ class Collector {
     // A manual trigger: records at once, whatever the limits, and takes nothing from them. `length`
     // replaces the event's trace length. Errors: NotFound (no such event), Busy (a capture is running).
     [[nodiscard]] Status trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length = {});
+    // Records for a client, which alone gets the bundle: its connection gets a line with "session"
+    // now, and one with the path of the "bundle" or an "error" later. If a delay of an event happens
+    // meanwhile, the recording is also that event's and stays in the spool. Errors: Busy (a capture
+    // is running, or clients have too many); Unsupported (there are no events).
+    [[nodiscard]] Status record_for(std::shared_ptr<AnswerStream> client, std::chrono::nanoseconds length);
     // Ends the capture of this session early. ErrorKind::NotFound if it is not running.
     [[nodiscard]] Status finish(const std::string& session);
     // Answer the open question about a session, or the oldest one: its recording is kept, or
@@ -143,15 +150,12 @@ class Collector {
     [[nodiscard]] std::uint64_t capture_limit_bytes() const;
     void move_to_spool(MergeQueue::Work work);
     void hand_over(MergeQueue::Work work);
-    struct Lengths {
-        std::chrono::nanoseconds planned;
-        std::chrono::nanoseconds longest;  // limit while the run is open
-    };
+    void hand_over_to_client(MergeQueue::Work work);
+    [[nodiscard]] Status check_idle() const;
+    void record_by_hand(std::string session, std::uint32_t event, CaptureLengths lengths);
     void record(const Breach& breach, std::string session);
     void start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
-                       Lengths lengths);
-    [[nodiscard]] trace::Session make_session(std::string id, std::uint32_t event, trace::TriggerReason reason,
-                                              const Breach* breach, Lengths lengths) const;
+                       CaptureLengths lengths);
     [[nodiscard]] Status begin_recording(const Breach* breach);
     void await_length();
     void look_at_length();
@@ -203,7 +207,9 @@ class Collector {
     bool history_wanted_ = true;
     bool early_ = false;  // recording into memory
     bool early_reported_ = false;
+    std::optional<std::string> kept_for_;  // the event whose delay is in a client's recording
     MergeQueue merges_;
+    ClientRecordings clients_;
     Unanswered unanswered_;
     std::set<std::filesystem::path> moving_;  // into the spool, now
     boost::asio::thread_pool mover_{1};       // moves recordings into the spool

@@ -33,6 +33,8 @@ class AnswerStream : public AnswerLines {
         (void)say(line, waiting_limit_bytes * 2);
     }
     [[nodiscard]] bool is_unwanted() const override { return gone_.load() || enough_.load(); }
+    // True if the client has disconnected. Thread-safe.
+    [[nodiscard]] bool is_gone() const { return gone_.load(); }
 
     // For the connection: returns the buffered lines with their newlines, or an empty string.
     [[nodiscard]] std::string take() {

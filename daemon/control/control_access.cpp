@@ -40,7 +40,8 @@ bool is_trace(std::string_view command) { return command == "calls" || command =
 
 Right right_for(std::string_view command) {
     if (command == "status") return Right::Read;
-    const bool changes = command == "trigger" || command == "finish" || command == "approve" || command == "decline";
+    const bool changes = command == "trigger" || command == "record" || command == "finish" || command == "approve" ||
+                         command == "decline";
     return changes ? Right::Change : Right::Trace;
 }
 

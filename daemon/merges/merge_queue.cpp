@@ -54,7 +54,8 @@ void MergeQueue::begin_next() {
         begin_next();
     };
     const Work& first = queue_.front();
-    const MergeTask task{first.capture, spool_.folder(spool::EntryState::Ready), first.with_names, merge_limit_};
+    const auto ready = spool_.folder(spool::EntryState::Ready);
+    const MergeTask task{first.capture, first.output.empty() ? ready : first.output, first.with_names, merge_limit_};
     const auto started = MergeJob::start(context_, options_.merge_program, task, done);
     KILL_POINT("merge.started");
     if (!started) done(started.error());
@@ -66,7 +67,10 @@ void MergeQueue::hold(bool held) {
 }
 
 void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merged) {
-    if (!merged && merged.error().kind == ErrorKind::Timeout) return take_over_limit(work, merged.error());
+    const bool over_limit = !merged && merged.error().kind == ErrorKind::Timeout;
+    if (over_limit && (work.with_names || work.output.empty())) return take_over_limit(work, merged.error());
+    if (work.then) work.then(merged);
+    if (!work.output.empty()) return;
     if (!merged) {
         ++counts_.failed;
         ++counts_.waiting;
@@ -102,9 +106,10 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
                                   renewed.error().message));
     if (work.with_names) {
         options_.warn(fmt::format("capture {} is merged without function names: {}", work.session, reason));
-        queue_.push_front({work.capture, work.session, work.event, false, nullptr});
+        queue_.push_front({work.capture, work.session, work.event, false, nullptr, work.output, work.then});
         return;
     }
+    if (work.then) work.then(error);
     ++counts_.set_aside;
     options_.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}", work.session,
                               work.capture.string(), reason));

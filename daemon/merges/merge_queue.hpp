@@ -58,6 +58,10 @@ class MergeQueue {
         std::string event;
         bool with_names = true;
         std::shared_ptr<const void> kept{};  // what the merge needs; kept alive until it has ended
+        // Where the bundle goes; empty: into the spool. Elsewhere it is no bundle of the spool, its
+        // capture is left where it is, and a failed merge is not repeated.
+        std::filesystem::path output{};
+        std::function<void(const Result<MergedBundle>&)> then{};  // called with the bundle or the first error
     };
     struct Options {
         std::string merge_program;  // path of lagtrap-merge

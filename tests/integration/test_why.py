@@ -15,7 +15,8 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
 from control_groups import command_in, hierarchy  # noqa: E402
-from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, check, require_bpf, run, wait_for  # noqa: E402
+from lagtrap_test import (LAGTRAP, PLANTED, PROGRAMS, Daemon, Watched, check, library_event, report,  # noqa: E402
+                          require_bpf, run, wait_for)
 
 
 def why(*words, code=0, socket="/none", **more):
@@ -78,13 +79,75 @@ def a_crowd_fits_on_a_screen():
         check(any("250 threads" in line for line in lines) and all(len(line) <= 80 for line in lines), lines)
 
 
+NEVER = ('<event name="never" threshold="1h" trace-length="5min"><begin tracepoint="syscalls:sys_enter_sync"/>'
+         '<end tracepoint="syscalls:sys_exit_sync"/></event>')
+
+
 def the_daemon_that_runs_records():
-    event = '<event name="never" threshold="1h" trace-length="5min"><begin tracepoint="syscalls:sys_enter_sync"/><end tracepoint="syscalls:sys_exit_sync"/></event>'
-    with World() as world, Daemon(event) as daemon:
+    with World() as world, Daemon(NEVER) as daemon:
         stuck = start_stuck(world, sellers=1, pool=0)
         told = json.loads(why(stuck.pid, "--for", "300ms", "--json", socket=str(daemon.socket_path)).stdout)
         check(run_in(told, "sell") and 300_000_000 <= told["length_ns"], told)
-        check(daemon.status()["captures"]["done"] == 1, "whose recording was it?")
+        check("for a client" in daemon.log(), "whose recording was it? " + daemon.log())
+
+
+def clients_folder_is_empty(daemon):
+    return not list((daemon.spool / "clients").iterdir())
+
+
+def it_takes_nothing_from_events():
+    """Neither cool-down nor the recordings of the hour; and the uploader gets nothing to send."""
+    with Daemon(NEVER, recording='cool-down="1h" captures-per-hour="1"') as daemon:
+        for _ in range(2):
+            why(os.getpid(), "--for", "100ms", socket=str(daemon.socket_path))
+            status = daemon.status()
+            check(status["state"] == "waiting" and status["captures"]["done"] == 0, f"{status['state']} {status['captures']}")
+            never = daemon.event("never")
+            check(never["without_recordings"] is None and never["recordings"] == 0, f"{never}")
+        check(not daemon.bundles(), f"in the spool: {daemon.bundles()}")
+        wait_for(lambda: clients_folder_is_empty(daemon), "the recordings to go")
+
+
+@contextlib.contextmanager
+def why_that_records(daemon):
+    asked = subprocess.Popen([LAGTRAP, "why", str(os.getpid()), "--for", "10min", "--socket", daemon.socket_path],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: daemon.status()["capture"], "the recording to begin")
+        yield asked
+    finally:
+        asked.kill()
+        asked.communicate()
+
+
+def a_delay_in_it_is_kept():
+    """A delay that happens meanwhile would have begun a recording: this one is also the event's."""
+    with Daemon(NEVER + library_event("work", PLANTED, "50ms"),
+                recording='cool-down="1h" captures-per-hour="100"') as daemon:
+        with why_that_records(daemon) as asked:
+            with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
+                program.go().result()
+            wait_for(lambda: daemon.event("work")["delays"] == 1, "the delay")
+            asked.send_signal(signal.SIGINT)
+            output, errors = asked.communicate(timeout=300)
+            check(asked.returncode == 0, output + errors)
+        bundle = daemon.wait_for_bundles(1)[0]
+        check([delay["event"] for delay in report(bundle)["delays"]] == ["work"], report(bundle)["delays"])
+        check(daemon.event("work")["without_recordings"]["reason"] == "cool-down", "the delay was recorded")
+        check(daemon.event("never")["without_recordings"] is None, "it had no delay")
+        check(daemon.event("work")["recordings"] == 1 and daemon.event("never")["recordings"] == 0, "whose recording is it?")
+        wait_for(lambda: clients_folder_is_empty(daemon), "the rest to go")
+
+
+def a_killed_client_leaves_nothing_with_the_daemon():
+    with Daemon(NEVER) as daemon:
+        with why_that_records(daemon):
+            pass
+        wait_for(lambda: not daemon.status()["capture"], "the recording to end")
+        wait_for(lambda: clients_folder_is_empty(daemon), "the recording to go")
+        status = daemon.status()
+        check(status["captures"]["failed"] == 0 and not daemon.bundles(), f"{status['captures']}")
+        check(not list((daemon.spool / "captures").iterdir()), "a capture is left")
 
 
 def a_unit_is_explained():
@@ -249,5 +312,6 @@ if __name__ == "__main__":
     require_bpf()
     run(a_hang_is_explained, a_busy_process_is_explained, a_crowd_fits_on_a_screen, a_unit_is_explained,
         several_processes_of_a_name_are_explained, it_repeats_until_interrupted, the_daemon_that_runs_records,
+        it_takes_nothing_from_events, a_delay_in_it_is_kept, a_killed_client_leaves_nothing_with_the_daemon,
         nothing_is_left_behind, a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
         commands_that_do_not_run, what_is_wrong_is_said)

@@ -90,6 +90,18 @@ TEST_F(CaptureLimitsTest, NobodyStandsInForAnotherBy64) {
     EXPECT_EQ(limits_.used_up(seen({9, 9 + 64}), now_).count(9 + 64), 1U) << "user 9 is another one";
 }
 
+TEST_F(CaptureLimitsTest, ARecordingByHandThatIsKeptForADelayCounts) {
+    limits_.allow(1, 1h, {"work"});
+    limits_.begin(std::nullopt, std::nullopt, {{"work", 1}}, now_);
+    EXPECT_TRUE(limits_.delayed({{"work", 1}}).empty());
+    EXPECT_EQ(limits_.delayed({{"work", 2}}), std::set<std::string>{"work"});
+    limits_.adopt("work", now_);
+    limits_.end("work", {{"work", 2}}, now_ += 1min);
+    EXPECT_EQ(limits_.closed({{"work", 2}}, now_).at("work").until, now_ + 1h);
+    EXPECT_EQ(limits_.closed({{"work", 2}}, now_ + 59min).size(), 1U) << "it was the recording of the hour";
+    EXPECT_TRUE(limits_.delayed({{"work", 3}}).empty()) << "nothing is recorded";
+}
+
 // A day of random delays of five events, the first ten times as often as the others. Recordings take
 // two seconds. Nothing but the limits decides.
 class RandomDay : public ::testing::TestWithParam<std::uint32_t> {

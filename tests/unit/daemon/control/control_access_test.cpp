@@ -18,9 +18,9 @@ struct Command {
     Right right;
 };
 constexpr Command commands[]{
-    {"status", Right::Read},   {"trigger", Right::Change},  {"approve", Right::Change}, {"decline", Right::Change},
-    {"calls", Right::Trace},   {"functions", Right::Trace}, {"objects", Right::Trace},  {"", Right::Trace},
-    {"unknown", Right::Trace}, {"STATUS", Right::Trace},    {"status ", Right::Trace},
+    {"status", Right::Read},   {"trigger", Right::Change}, {"approve", Right::Change},  {"decline", Right::Change},
+    {"record", Right::Change}, {"calls", Right::Trace},    {"functions", Right::Trace}, {"objects", Right::Trace},
+    {"", Right::Trace},        {"unknown", Right::Trace},  {"STATUS", Right::Trace},    {"status ", Right::Trace},
 };
 constexpr Callers all_callers[]{Callers::Root, Callers::Group, Callers::Anyone};
 

@@ -142,6 +142,31 @@ TEST_F(MergeQueueTest, AMergeThatTakesTooLongIsRepeatedWithoutNamesThenSetAside)
     EXPECT_EQ(queue.counts().set_aside, 1U);
 }
 
+TEST_F(MergeQueueTest, ABundleThatGoesElsewhereIsNoneOfTheSpool) {
+    auto queue = this->queue(merge_it);
+    std::vector<std::string> bundles;
+    queue.add({capture("one"), "session", "query", true, nullptr, folder_ / "elsewhere",
+               [&](const Result<MergedBundle>& merged) { bundles.push_back(merged ? merged->path : "none"); }});
+    context_.run();
+    ASSERT_EQ(bundles.size(), 1U);
+    EXPECT_EQ(fs::path(bundles[0]).parent_path(), folder_ / "elsewhere");
+    EXPECT_EQ(queue.counts().done, 0U);
+    EXPECT_EQ(queue.counts().waiting, 0U);
+    EXPECT_FALSE(queue.last_bundle());
+    EXPECT_TRUE(informed_.empty());
+}
+
+TEST_F(MergeQueueTest, AFailedMergeThatGoesElsewhereIsNotRepeated) {
+    auto queue = this->queue("exit 1\n");
+    int failed = 0;
+    queue.add({capture("one"), "session", "query", true, nullptr, folder_ / "elsewhere",
+               [&](const Result<MergedBundle>& merged) { failed += merged ? 0 : 1; }});
+    context_.run();
+    EXPECT_EQ(failed, 1);
+    EXPECT_EQ(calls().size(), 1U);
+    EXPECT_EQ(queue.counts().waiting, 0U);
+}
+
 TEST_F(MergeQueueTest, HoldsAndGoesOn) {
     auto queue = this->queue(merge_it);
     queue.hold(true);
