@@ -8,6 +8,7 @@
 #include "analysis/time_split.hpp"
 #include "core/json_number.hpp"
 #include "core/text.hpp"
+#include "server/ingest/delay_chain.hpp"
 #include "server/ingest/delay_surroundings.hpp"
 #include "server/ingest/run_calls.hpp"
 #include "server/ingest/traced_functions.hpp"
@@ -72,10 +73,11 @@ json::array stages_of(const trace::Delay& delay) {
 
 // The cause in the words of `lagtrap report`.
 json::object cause_of(const analysis::Recording& recording, const trace::Delay& delay) {
+    const analysis::DelayCauses causes = causes_of_delay(recording, delay);
     json::array sentences;
-    for (const std::string& sentence : cause_sentences(causes_of_delay(recording, delay)))
+    for (const std::string& sentence : cause_sentences(causes))
         sentences.emplace_back(shortened(sentence, sentence_limit_bytes));
-    return {{"sentences", std::move(sentences)}};
+    return {{"sentences", std::move(sentences)}, {"chain", delay_chain_json(recording, delay, causes)}};
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ test("a click zooms; inverted, the functions with time of their own stand at the
   await graph(page).focus();
   await page.keyboard.press("ArrowDown");
   const first = (await readout(page).innerText()).split(":")[0];
-  assert.ok(top.includes(first.split("  (")[0]), `${top} against ${first}`);
+  assert.ok(top.includes(first.split(/\s+\(/)[0]), `${top} against ${first}`);
   await keep(page, "flame-inverted");
   await done();
 });
@@ -390,5 +390,20 @@ test("a sentence about the cause leads to its function in the flame graph", asyn
   await cause.getByRole("button", { name: "Flame graph" }).first().click();
   await page.waitForURL(/search=ReadWholeTable/);
   await page.waitForFunction(() => /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await done();
+});
+
+test("the chain of waits names each thread and what it did", async () => {
+  const { page, go, done } = await openPage();
+  await go(delayPath(world.delay));
+  const lines = page.getByTestId("wait-chain").getByRole("listitem");
+  await lines.first().waitFor();
+  assert.match(await lines.nth(0).innerText(), /^postgres \(100\), waiting: lock \(futex\) in ReadWholeTable 63 ms of 81 ms$/);
+  assert.match(await lines.nth(1).innerText(), /^← prefetch \(101\), on CPU in parse_price_list 63 ms of 63 ms$/);
+  assert.equal(await lines.count(), 2);
+  // Nine waits between nine times on the CPU; the other thread was on the CPU all the time.
+  assert.equal(await lines.nth(0).locator("rect").count(), 18);
+  assert.equal(await lines.nth(1).locator("rect").count(), 1);
+  await keep(page, "wait-chain", { fullPage: true });
   await done();
 });

@@ -92,6 +92,7 @@ trace::FunctionCounts traced_functions() {
 
 void add_runs(TraceBuilder& builder, std::uint64_t seed, const std::string& event, bool locked) {
     if (locked) builder.thread(process, prefetcher, "prefetch").switched(900 * ms, 1, 0, 0, prefetcher);
+    if (locked) builder.samples(1000 * ms, 2100 * ms, 1, process, prefetcher, {"start_thread", "parse_price_list"});
     std::uint64_t id = 1;
     for (; id <= 6; ++id) add_run(builder, id, 100 * id, 10 + (id + seed) % 3, 2, 1, event);
     add_run(builder, id++, 1000, 60, 6 * (2 + seed % 4), 6, event, locked);

@@ -42,6 +42,7 @@ export type Causes = Schemas["Causes"];
 export type Bundle = Schemas["Bundle"];
 export type BundleList = Schemas["BundleList"];
 export type Delay = Schemas["Delay"];
+export type WaitChain = Schemas["WaitChain"];
 export type Surroundings = Schemas["Surroundings"];
 export type FollowedObjects = Schemas["Objects"];
 export type ObjectWatch = Schemas["ObjectWatch"];

@@ -214,7 +214,54 @@ TEST(DelayDetails, the_cause_is_said_as_in_reports) {
     const json::value details = json::parse(delay_details(recording->system, &*recording, delay, ""));
     EXPECT_EQ(json::value_to<std::vector<std::string>>(details.at("cause").at("sentences")),
               cause_sentences(causes_of_delay(*recording, delay)));
+    EXPECT_TRUE(details.at("cause").at("chain").as_array().empty());
     EXPECT_TRUE(json::parse(delay_details(recording->system, nullptr, delay, "")).at("cause").is_null());
+}
+
+// 11 waits for 12, which waits for 13, which computes.
+TEST(DelayDetails, a_chain_of_waits_names_its_threads_in_order) {
+    TraceBuilder builder(400 * ms, 3);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "second");
+    builder.thread(10, 13, "third");
+    for (std::uint32_t i = 0; i < 3; ++i) builder.switched(1 * ms, i, 0, 0, 11 + i);
+    builder.samples(2 * ms, 300 * ms, 2, 10, 13, {"clone3", "start_thread", "third_holds"});
+    const auto wait = [&](std::uint32_t cpu, std::uint32_t tid, std::uint64_t from, std::uint64_t until,
+                          const std::string& function, std::uint32_t waker) {
+        builder.switched(from, cpu, tid, 1, 0);
+        builder.off_cpu(from, 10, tid, {"clone3", function, "___pthread_mutex_lock", "k:futex_wait", "k:schedule"});
+        builder.waking(until, cpu, waker, tid).switched(until, cpu, 0, 0, tid);
+    };
+    wait(1, 12, 5 * ms, 200 * ms, "second_wants", 13);
+    wait(0, 11, 50 * ms, 210 * ms, "first_wants", 12);
+    builder.run(TraceBuilder::delay(1, "work", static_cast<std::int64_t>(10 * ms), 240 * ms, 10 * ms, 10, 11));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording.ok()) << recording.error().message;
+    const json::value details =
+        json::parse(delay_details(recording->system, &*recording, recording->system.delays[0], ""));
+    const json::array& chain = details.at("cause").at("chain").as_array();
+    ASSERT_EQ(chain.size(), 3U);
+    const auto is = [&](std::size_t link, const char* key, const json::value& value) {
+        EXPECT_EQ(chain[link].at(key), value) << link << ' ' << key;
+    };
+    const char* const threads[] = {"first", "second", "third"};
+    const char* const functions[] = {"first_wants", "second_wants", "third_holds"};
+    const char* const states[] = {"blocked", "blocked", "on CPU"};
+    for (std::size_t link = 0; link < 3; ++link) {
+        is(link, "thread", threads[link]);
+        is(link, "tid", 11 + link);
+        is(link, "function", functions[link]);
+        is(link, "state", states[link]);
+        is(link, "likely", false);
+    }
+    is(0, "whole_ns", 240 * ms);
+    is(0, "time_ns", 160 * ms);
+    is(1, "whole_ns", 160 * ms);
+    is(1, "time_ns", 150 * ms);
+    is(2, "whole_ns", 150 * ms);
+    // One letter for each millisecond: 40 ms on the CPU, 160 ms blocked, 40 ms on the CPU.
+    is(0, "strip", json::string(std::string(40, 'c') + std::string(160, 'b') + std::string(40, 'c')));
+    is(1, "strip", json::string(std::string(190, 'b') + std::string(50, 'c')));
+    is(2, "strip", json::string(std::string(240, 'c')));
 }
 
 }  // namespace

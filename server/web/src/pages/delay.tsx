@@ -20,6 +20,7 @@ import { RunCallsView } from "./run_calls";
 import { ObjectsView } from "./objects";
 import { TracedFunctionsView } from "./traced_functions";
 import { TimelineView } from "./timeline";
+import { WaitChainView } from "./wait_chain";
 
 export function DelayPage({ digest, number, place }: { digest: string; number: number | null; place: Place }) {
   const loaded = useGet<BundleDelays>(`/api/v1/bundles/${digest}/delays?${number === null ? "order=slowest&limit=1" : `number=${number}`}`);
@@ -118,6 +119,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       </dl>
       <p>Started <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open the run</a>}</p>
       {delay.cause && delay.cause.sentences.length > 0 && <Cause sentences={delay.cause.sentences} />}
+      {delay.cause?.chain && delay.cause.chain.length > 1 && <WaitChainView chain={delay.cause.chain} />}
       <div class="columns">
         <Section title="Where the time went"><TimeSplit delay={delay} normal={normal} /></Section>
         {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} normal={normal} /></Section>}
