@@ -66,6 +66,14 @@ TEST_F(ObjectsSenderTest, TheFirstLineGoesAtOnceAndTheOthersTogether) {
     EXPECT_EQ(all.at(3).pid, 7U);
 }
 
+TEST_F(ObjectsSenderTest, APartThatIsLargeEnoughGoesBeforeItsTime) {
+    add("{}");
+    add("{\"a\":1}", std::chrono::milliseconds(1));
+    EXPECT_EQ(parts().size(), 1U);
+    add("{\"" + std::string(ObjectsSender::part_bytes, 'a') + "\":1}", std::chrono::milliseconds(1));
+    EXPECT_EQ(parts().size(), 2U);
+}
+
 TEST_F(ObjectsSenderTest, WhatNobodyTakesIsBoundedAndCounted) {
     for (std::size_t i = 0; i < ObjectsSender::max_waiting + 5; ++i) add("{}");
     EXPECT_EQ(parts().size(), ObjectsSender::max_waiting);
