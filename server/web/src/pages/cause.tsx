@@ -9,11 +9,11 @@ import { baseName, formatCount, formatDuration, formatTime, plural, shortId } fr
 import { HandOver } from "../hand_over";
 import { useGet } from "../load";
 import { stateName } from "../names";
-import { CauseStatusTag, CauseTitle, Empty, Failure, Figure, FunctionName, Ready, Scroll, Section, Time, Title } from "../parts";
+import { CauseStatusTag, CauseTitle, Failure, Figure, FunctionName, Ready, Scroll, Section, Time, Title } from "../parts";
 import { causeRuleAddress } from "./rule_form";
 import type { CauseCount, CauseLife, CauseRecord, Choices, Session } from "../types";
 
-interface CauseRecords {
+export interface CauseRecords {
   causes: CauseRecord[];
 }
 interface Change {
@@ -23,37 +23,6 @@ interface Change {
   note?: string;
   link?: string;
   part_of?: string;
-}
-
-export function KnownCauses() {
-  const loaded = useGet<CauseRecords>("/api/v1/causes?limit=1000");
-  return (
-    <main id="main">
-      <Title text="Causes" />
-      <Ready of={loaded} height={300}>
-        {(data) => {
-          const causes = data.causes.filter((cause) => cause.part_of === null);
-          if (causes.length === 0) return <Empty title="No causes found yet."><p>The server looks for causes when recordings arrive. It needs at least five delayed and five normal runs of an event.</p></Empty>;
-          return (
-            <table class="list">
-              <thead><tr><th scope="col">Cause</th><th scope="col">State</th><th scope="col">Event</th><th scope="col">First delay</th><th scope="col">Last delay</th><th scope="col" class="number">Delays</th><th scope="col" class="number">Hosts</th><th scope="col">Owner</th></tr></thead>
-              <tbody>
-                {causes.map((cause) => (
-                  <tr key={cause.id}>
-                    <th scope="row"><a href={`/cause/${cause.id}`}><CauseTitle title={cause.title} /></a></th>
-                    <td><CauseStatusTag cause={cause} /></td>
-                    <td><a href={eventAddress(cause.event)}>{cause.event}</a></td>
-                    <td><Time ns={cause.first_ns} age /></td><td><Time ns={cause.last_ns} age /></td>
-                    <td class="number">{formatCount(cause.delays)}</td><td class="number">{formatCount(cause.hosts)}</td><td>{cause.owner}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          );
-        }}
-      </Ready>
-    </main>
-  );
 }
 
 export function CausePage({ id, session }: { id: string; session: Session }) {
