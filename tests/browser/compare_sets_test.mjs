@@ -68,6 +68,24 @@ test("causes of both sets, and the flame graph of the difference", async () => {
   await done();
 });
 
+test("causes that only one set has come first", async () => {
+  const { page, go, done } = await openPage();
+  await page.route(/\/compare\?/, async (route) => {
+    if (!route.request().url().includes("/api/")) return route.continue();
+    const response = await route.fetch();
+    const answer = await response.json();
+    const [known] = answer.causes.causes;
+    answer.causes.causes = [{ ...known, change: "stays" }, { ...known, title: "a cause of A", record: null, change: "went" }, { ...known, title: "a cause of B", record: null, change: "came" }];
+    await route.fulfill({ response, json: answer });
+  });
+  await go(`/compare?${new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` })}`);
+  const names = page.getByTestId("set-causes").getByRole("rowheader");
+  await names.first().waitFor();
+  assert.deepEqual((await names.allInnerTexts()).slice(0, 2), ["a cause of B", "a cause of A"]);
+  assert.match(await page.locator("section.panel h2").first().innerText(), /New and resolved causes/);
+  await done();
+});
+
 for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
   test(`the comparison fits, ${name}`, async () => {
     const { page, go, done } = await openPage(options);

@@ -169,6 +169,7 @@ function Compared({ event, a, b, place }: { event: string; a: Filters; b: Filter
       ) : (
         <>
           <Verdict data={data} />
+          {hasChanged(data) && <CausesOf data={data} />}
           <div class="columns">
             <Section title="Figures"><Figures data={data} /><Help of={["evidence", "weight"]} /></Section>
             <Section title="Distribution of durations"><Distributions data={data} /></Section>
@@ -177,7 +178,7 @@ function Compared({ event, a, b, place }: { event: string; a: Filters; b: Filter
             <Section title="Stages"><Stages stages={data.stages} /></Section>
             <Section title="Where the time went"><Times data={data} /></Section>
           </div>
-          <Section title="New and resolved causes"><CausesOf data={data} /></Section>
+          {!hasChanged(data) && <CausesOf data={data} />}
           <SetFlame path={path} a={a} b={b} place={place} />
         </>
       )}
@@ -309,12 +310,19 @@ function Times({ data }: { data: SetComparison }) {
 }
 
 const change_words = { came: "only in B", went: "only in A", stays: "in both" };
+const change_order = ["came", "went", "stays"];
 
+function hasChanged(data: SetComparison): boolean {
+  return data.causes.causes.some((cause) => cause.change !== "stays");
+}
+
+// Those that only one set has first.
 function CausesOf({ data }: { data: SetComparison }) {
-  const { a, b, causes } = data.causes;
+  const { a, b } = data.causes;
+  const causes = [...data.causes.causes].sort((one, other) => change_order.indexOf(one.change) - change_order.indexOf(other.change));
   const side = (cause: CauseSide | null) => (cause === null ? <span class="muted">not found</span> : `${plural(cause.affected_runs, "run")}, +${formatDuration(cause.excess_ns)}, ${formatShare(cause.share)}`);
   return (
-    <>
+    <Section title="New and resolved causes">
       <p class="muted">A has {plural(a.delayed_runs, "recorded delay")}, B has {formatCount(b.delayed_runs)}. Rare causes may be missing: only those are listed in which delays spend significantly more time than normal runs.</p>
       {causes.length === 0 ? <p>No cause found{a.silent_because && `: ${a.silent_because}`}</p> : (
         <Scroll label="Table of causes">
@@ -331,7 +339,7 @@ function CausesOf({ data }: { data: SetComparison }) {
           </table>
         </Scroll>
       )}
-    </>
+    </Section>
   );
 }
 
