@@ -247,6 +247,7 @@ test("a delay says of what program and machine it is, and who had the CPUs", asy
   await go(delayPath(world.delay));
   const [delay] = (await (await page.request.get(`${world.url}/api/v1/bundles/${bundle}/delays?number=${number}`)).json()).delays;
   const around = page.getByTestId("surroundings");
+  await page.getByText("Program, command line, machine and CPU use").click();
   await around.waitFor();
   const text = await around.innerText();
   for (const value of [delay.surroundings.machine.kernel, delay.surroundings.command_line, delay.surroundings.program]) assert.ok(text.includes(value), `${value} in ${text}`);

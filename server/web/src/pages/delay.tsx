@@ -129,10 +129,10 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       {delay.calls && <RunCallsView calls={delay.calls} />}
       {delay.traced_functions && <TracedFunctionsView traced={delay.traced_functions} />}
       {delay.objects && <ObjectsView objects={delay.objects} />}
-      {delay.surroundings && <SurroundingsView delay={delay} around={delay.surroundings} />}
       <OtherTools digest={digest} delay={delay} place={place} />
       {(data.bundle?.delays ?? 0) > 1 && <Others digest={digest} count={data.bundle?.delays ?? 0} current={delay.number} />}
       <Section title="Recording quality"><QualityList quality={data.quality} /></Section>
+      {delay.surroundings && <SurroundingsView delay={delay} around={delay.surroundings} />}
     </>
   );
 }

@@ -27,27 +27,30 @@ export function SurroundingsView({ delay, around }: { delay: Delay; around: Surr
   ];
   return (
     <Section title="Program and machine" id="surroundings">
-      <dl class="facts" data-testid="surroundings">
-        {facts.filter(([, value]) => value !== "" && value !== false).map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
-      </dl>
-      <MaskedNote texts={[around.command_line, ...around.started.map((one) => one.command_line)]} />
-      {around.cpu_holders.length > 0 && <Holders delay={delay} around={around} />}
-      {around.cpu_use && <CpuUse use={around.cpu_use} pid={delay.pid} />}
-      {around.started.length > 0 && (
-        <details class="sub">
-          <summary>{plural(around.started.length, "process", "processes")} started shortly before or during the delay</summary>
-          <Scroll label="Processes that were started">
-            <table class="list compact">
-              <thead><tr><th scope="col" class="number">Relative to start</th><th scope="col">Process</th><th scope="col">Command line</th></tr></thead>
-              <tbody>
-                {around.started.map((one, index) => (
-                  <tr key={index}><td class="number">{formatDifference(one.offset_ns)}</td><th scope="row">{one.process} <span class="muted">{one.pid}</span></th><td class="code command" title={one.command_line}>{one.command_line}</td></tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
-        </details>
-      )}
+      <details>
+        <summary>Program, command line, machine and CPU use</summary>
+        <dl class="facts" data-testid="surroundings">
+          {facts.filter(([, value]) => value !== "" && value !== false).map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+        </dl>
+        <MaskedNote texts={[around.command_line, ...around.started.map((one) => one.command_line)]} />
+        {around.cpu_holders.length > 0 && <Holders delay={delay} around={around} />}
+        {around.cpu_use && <CpuUse use={around.cpu_use} pid={delay.pid} />}
+        {around.started.length > 0 && (
+          <details class="sub">
+            <summary>{plural(around.started.length, "process", "processes")} started shortly before or during the delay</summary>
+            <Scroll label="Processes that were started">
+              <table class="list compact">
+                <thead><tr><th scope="col" class="number">Relative to start</th><th scope="col">Process</th><th scope="col">Command line</th></tr></thead>
+                <tbody>
+                  {around.started.map((one, index) => (
+                    <tr key={index}><td class="number">{formatDifference(one.offset_ns)}</td><th scope="row">{one.process} <span class="muted">{one.pid}</span></th><td class="code command" title={one.command_line}>{one.command_line}</td></tr>
+                  ))}
+                </tbody>
+              </table>
+            </Scroll>
+          </details>
+        )}
+      </details>
     </Section>
   );
 }
