@@ -117,7 +117,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
         {data.bundle && <Figure label="Host" value={data.bundle.host} note={formatBytes(data.bundle.bytes)} />}
         {userOf(delay) !== "" && <Figure label="User" value={userOf(delay)} />}
       </dl>
-      <p>Started <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open the run</a>}</p>
+      <p>Started <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open the run</a>}{delay.trace_id !== null && <> Trace <span class="code">{delay.trace_id}</span></>}</p>
       {delay.cause && delay.cause.sentences.length > 0 && <Cause sentences={delay.cause.sentences} />}
       {delay.cause?.chain && delay.cause.chain.length > 1 && <WaitChainView chain={delay.cause.chain} />}
       <div class="columns">

@@ -20,7 +20,6 @@ export function SurroundingsView({ delay, around }: { delay: Delay; around: Surr
     ["Build", delay.build !== "" && <a href={eventAddress(delay.event, { build: [delay.build] })} title={`Runs of build ${delay.build}`}><BuildName id={delay.build} /></a>],
     ["User", userOf(delay)],
     ["Unit", delay.unit !== "" && <a href={eventAddress(delay.event, { unit: [delay.unit] })}><Shortened text={delay.unit} most={60} /></a>],
-    ["Trace", delay.trace_id !== null && <span class="code">{delay.trace_id}</span>],
     ["Kernel", [machine.kernel, machine.architecture].filter((part) => part !== "").join(", ")],
     ["System", machine.os],
     ["Machine", machine.cpus > 0 && [plural(machine.cpus, "CPU"), machine.cpu_model, machine.memory_bytes > 0 ? formatBytes(machine.memory_bytes) : ""].filter((part) => part !== "").join(", ")],
