@@ -78,12 +78,10 @@ json::array delay_chain_json(const analysis::Recording& recording, const trace::
     chain.push_back(link_json(causes.who, causes.wall_ns, cause->doing, false,
                               strip_of(intervals_of_delay(recording, delay), delay)));
     const analysis::Window whole{delay.begin_ns, analysis::end_of(delay)};
-    bool likely = cause->doing.likely;
     for (const analysis::CauseLink& link : cause->chain) {
         const analysis::ThreadDoing doing = link.doings.empty() ? analysis::ThreadDoing{} : link.doings.front();
-        chain.push_back(link_json(link.who, link.whole_ns, doing, likely,
+        chain.push_back(link_json(link.who, link.whole_ns, doing, link.likely,
                                   strip_of(intervals_of_thread(recording, link.who.tid, whole), delay)));
-        likely = doing.likely;
     }
     return chain;
 }
