@@ -2,7 +2,6 @@
 #include <chrono>
 #include <map>
 
-#include "analysis/block_reason.hpp"
 #include "analysis/delay_cause.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
@@ -362,7 +361,7 @@ class Sentence {
         const WaitKind wait = doing.wait;
         return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
                wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::GroupMemory ||
-               wait == WaitKind::CpuLimit || find_block_reason(doing.reason) == BlockReason::RcuGracePeriod;
+               wait == WaitKind::CpuLimit || doing.block == BlockReason::RcuGracePeriod;
     }
 
     // Of a process that "ended" more than once, most were stops for a debugger.

@@ -34,6 +34,7 @@ struct Group {
     SpinKind spin = SpinKind::None;
     UnknownTime unknown = UnknownTime::NotRecorded;
     bool throttled = false;
+    BlockReason block = BlockReason::Unknown;
     std::string reason;
     std::uint64_t time_ns = 0;
     std::vector<Interval> intervals;
@@ -145,6 +146,7 @@ class Grouping {
         group.throttled = throttled;
         group.wait = reason.wait;
         group.spin = interval.spin;
+        group.block = reason.block;
         group.reason = reason.text;
         group.time_ns += time_ns;
         group.intervals.push_back(interval);
@@ -265,6 +267,7 @@ class CauseSearch {
         ThreadDoing doing;
         doing.kind = group.kind;
         doing.wait = group.wait;
+        doing.block = group.block;
         doing.reason = group.reason;
         doing.throttled = group.throttled;
         doing.unknown = group.unknown;
@@ -369,9 +372,8 @@ class CauseSearch {
         if (doing.wait == WaitKind::KernelLock)
             return facts_of(reason_of_function(place.function)).kind != WaitKind::Other;
         if (doing.wait != WaitKind::Other) return true;
-        const BlockReason reason = find_block_reason(doing.reason);
-        return reason == BlockReason::Unknown ? doing.reason.ends_with(" " + place.function)
-                                              : reason == reason_of_function(place.function);
+        return doing.block == BlockReason::Unknown ? doing.reason.ends_with(" " + place.function)
+                                                   : doing.block == reason_of_function(place.function);
     }
 
     // Entry points in Linux 6.1, arch/x86/mm/fault.c; functions below them may be inlined.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/block_reason.hpp"
 #include "analysis/call_tree.hpp"
 #include "analysis/cpu_holders.hpp"
 #include "analysis/file_waits.hpp"
@@ -55,8 +56,9 @@ struct ThreadDoing {
     bool object_known = false;  // Blocked: the lock is identified, and so is its holder
     std::uint32_t turns = 0;    // Blocked: number of wakers that held it in turn before the thread got it
     CallFocus focus;            // the place in its program
-    std::string reason;         // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
-    bool throttled = false;     // Runnable: by its control group's CPU quota
+    BlockReason block = BlockReason::Unknown;  // Blocked
+    std::string reason;                        // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
+    bool throttled = false;                    // Runnable: by its control group's CPU quota
     UnknownTime unknown = UnknownTime::NotRecorded;  // TimeKind::Unknown
     std::string kernel;  // OnCpu: the kernel function with most of the time; empty if it was in the program
     // OnCpu, Blocked: kernel work on its behalf, if a third of the time or more.

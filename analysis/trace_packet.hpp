@@ -24,7 +24,7 @@ struct Packet {
     std::uint64_t parts_left_out = 0;   // beyond the limit
 };
 
-// The views point into `message`. Throws protozero::exception if that is no message.
+// The views point into `message`. Throws protozero::exception if it is not a message.
 [[nodiscard]] Packet split_packet(protozero::data_view message);
 
 }  // namespace lagtrap::analysis
