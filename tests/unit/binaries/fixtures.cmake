@@ -64,6 +64,15 @@ lagtrap_calls_library(clang_O0 ${BINARIES_CLANG} -O0)
 lagtrap_calls_library(clang_O2 ${BINARIES_CLANG} -O2)
 add_custom_target(binaries_calls_libraries DEPENDS ${calls_libraries})
 add_dependencies(binaries_tests binaries_calls_libraries)
+# A function and code outside it that refers to it in different ways.
+set(parts_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/parts.s)
+set(parts_library ${CMAKE_CURRENT_BINARY_DIR}/parts/parts.so)
+add_custom_command(OUTPUT ${parts_library}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/parts
+  COMMAND ${BINARIES_GCC} -shared -nostdlib -o ${parts_library} ${parts_source}
+  DEPENDS ${parts_source} VERBATIM)
+add_custom_target(binaries_parts_library DEPENDS ${parts_library})
+add_dependencies(binaries_tests binaries_parts_library)
 # Functions with different kinds of frames, with their unwind information in every place where the
 # linker and compiler can put it. The tests compare with elfutils.
 find_program(BINARIES_GCC gcc REQUIRED)

@@ -173,6 +173,15 @@ TEST_F(Bundle, LinksAreNotPacked) {
     EXPECT_FALSE(write_bundle(capture_.path(), session_id, output_.path()).ok());
 }
 
+TEST_F(Bundle, OnlyPlainFilesArePacked) {
+    std::filesystem::remove(capture_.path() / "system.xml");
+    ASSERT_EQ(::mkfifo((capture_.path() / "system.xml").c_str(), 0600), 0);
+    auto info = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_FALSE(info.ok());
+    EXPECT_THAT(info.error().message, HasSubstr("system.xml: not a plain file"));
+    EXPECT_TRUE(std::filesystem::is_empty(output_.path()));
+}
+
 TEST_F(Bundle, WithoutSettingsItIsStillABundle) {
     std::filesystem::remove(capture_.path() / "settings.xml");
     auto info = write_bundle(capture_.path(), session_id, output_.path());

@@ -168,6 +168,16 @@ TEST_F(Symbolizer, CountsWhatTheBudgetLeavesOut) {
     EXPECT_EQ(system().stacks.naming.lines_left_out, 1U);
 }
 
+TEST_F(Symbolizer, FramesOfInlinedFunctionsAreLimited) {
+    const PlantedProgram planted(program());
+    capture(planted, program(), build_id_);
+    options_.symbols.limits.inlined_functions = 1;
+    EXPECT_THAT(functions_of(only_stack(merge())),
+                testing::MatchesRegex("middle_function[^;]*;innermost_function[^;]*"));
+    options_.symbols.limits.inlined_functions = 0;
+    EXPECT_THAT(functions_of(only_stack(merge())), testing::MatchesRegex("innermost_function[^;]*"));
+}
+
 TEST_F(Symbolizer, TheKernelsOwnImageIsNamed) {
     void* vdso = ::dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
     ASSERT_NE(vdso, nullptr);
