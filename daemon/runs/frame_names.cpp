@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t places_limit = 50'000;
-constexpr std::size_t inlined_limit = 16;        // functions at one address
+constexpr std::size_t inlined_limit = 16;        // functions at one address; the middle ones are left out
 constexpr std::size_t stack_frames_limit = 250;  // including inlined functions
 constexpr auto pause_after_budget = 30s;
 const binaries::DebugInfoLimits debug_info_limits{512ULL << 20, 64 << 20};
@@ -83,7 +83,8 @@ void FrameNames::look_up(const trace::RecordedModule& module, Module& known, std
         }
         trace::take_symbol(functions, symbol);
         if (functions.empty() && !symbol.empty()) functions.push_back({symbol, {}, 0});
-        if (functions.size() > inlined_limit) functions.resize(inlined_limit);
+        if (functions.size() > inlined_limit)
+            functions.erase(functions.begin() + inlined_limit - 1, functions.end() - 1);
         if (functions.empty() && later) continue;
         keep(request.offsets[i], std::move(functions));
     }
