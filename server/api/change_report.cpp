@@ -32,12 +32,11 @@ double hours_of(const ChangeSide& side) {
            static_cast<double>(reports::hour_length_ns);
 }
 
-// What counts as slow: delays, or longer than the figure was before.
+// What counts as slow: longer than a quantile of the durations before, or delays without a quantile.
 class SlowRule {
   public:
-    SlowRule(reports::Figure figure, const Sketch& before)
-        : delays_(figure == reports::Figure::Delays),
-          bound_ns_(before.quantile_ns(figure == reports::Figure::P50 ? 0.5 : 0.99)) {}
+    SlowRule(std::optional<double> quantile, const Sketch& before)
+        : delays_(!quantile), bound_ns_(before.quantile_ns(quantile.value_or(0))) {}
     [[nodiscard]] double slow(const SplitPoint& runs) const {
         return static_cast<double>(delays_ ? runs.delays : runs.durations.count_above(bound_ns_));
     }
@@ -46,6 +45,11 @@ class SlowRule {
     bool delays_;
     std::uint64_t bound_ns_;
 };
+
+std::optional<double> quantile_of(reports::Figure figure) {
+    if (figure == reports::Figure::Delays) return std::nullopt;
+    return figure == reports::Figure::P50 ? 0.5 : 0.99;
+}
 
 SplitReport split_by(const std::string RunGroup::*name, const ChangeSide& before, const ChangeSide& after,
                      const SlowRule& rule, bool runs_recorded) {
@@ -108,12 +112,22 @@ Result<ChangeReport> report_change(const Evidence& evidence, Filter filter, cons
                          runs_recorded, run_limit));
     report.before_ns = *before.filter.from_ns;
     report.to_ns = *after.filter.to_ns;
-    const SlowRule rule(change.step.figure, before.whole.durations);
+    const SlowRule rule(quantile_of(change.step.figure), before.whole.durations);
     report.hosts = split_by(&RunGroup::host, before, after, rule, runs_recorded);
     report.builds = split_by(&RunGroup::build, before, after, rule, runs_recorded);
     report.units = split_by(&RunGroup::unit, before, after, rule, runs_recorded);
     TRY_ASSIGN(report.causes, shifts_of(evidence.delays(), before, after, runs_recorded));
     return report;
+}
+
+Result<SplitReport> compare_hosts(const SplitStore& store, const Filter& a, const Filter& b, double quantile,
+                                  std::uint32_t run_limit) {
+    ChangeSide before, after;
+    for (const auto& [side, filter] : {std::pair(&before, &a), std::pair(&after, &b)}) {
+        TRY_ASSIGN(side->groups, store.run_groups(*filter, false, run_limit));
+        for (const RunGroup& group : side->groups.groups) side->whole.add(group.runs);
+    }
+    return split_by(&RunGroup::host, before, after, SlowRule(quantile, before.whole.durations), true);
 }
 
 }  // namespace lagtrap::server

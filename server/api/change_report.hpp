@@ -33,4 +33,9 @@ struct ChangeReport {
                                                  const reports::LastingChange& change, bool runs_recorded,
                                                  std::uint64_t to_ns, std::uint32_t run_limit);
 
+// Two sets of an event's runs by host, `a` as before and `b` as after. Runs longer than this quantile of
+// `a` are slow. Reads the newest runs of each, at most `run_limit`.
+[[nodiscard]] Result<SplitReport> compare_hosts(const SplitStore& store, const Filter& a, const Filter& b,
+                                                double quantile, std::uint32_t run_limit);
+
 }  // namespace lagtrap::server

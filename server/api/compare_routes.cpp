@@ -1,12 +1,16 @@
 #include "server/api/compare_routes.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 
 #include "analysis/flame.hpp"
 #include "analysis/run_profile.hpp"
 #include "server/api/cause_routes.hpp"
+#include "server/api/change_report.hpp"
 #include "server/api/json_reply.hpp"
+#include "server/api/overview_routes.hpp"
 #include "server/api/report_routes.hpp"
 #include "server/ingest/known_causes.hpp"
 #include "server/reports/causes.hpp"
@@ -18,6 +22,7 @@ namespace {
 
 constexpr std::size_t query_limit_bytes = 2000;
 constexpr std::uint32_t runs_with_stages = 1000;
+constexpr std::uint32_t runs_by_host = 100'000;
 constexpr std::uint32_t runs_with_times = 20'000;
 constexpr std::uint32_t profiles_of_causes = 2000;
 constexpr std::uint32_t profiles_of_flame = 200;
@@ -53,6 +58,38 @@ json::object figure_json(const reports::FigureDifference& figure, bool whole) {
             {"low", figure.bounds ? number(figure.bounds->low) : json::value(nullptr)},
             {"high", figure.bounds ? number(figure.bounds->high) : json::value(nullptr)},
             {"evidence", figure.evidence()}};
+}
+
+struct Percentile {
+    const char* name;
+    double share;
+};
+constexpr std::array<Percentile, 3> compared_percentiles{{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}};
+
+json::object percentile_json(const Percentile& percentile, const reports::FigureDifference& difference) {
+    json::object entry = figure_json(difference, true);
+    entry["name"] = percentile.name;
+    return entry;
+}
+
+// The percentile that differs most, by its factor, among those that differ significantly; without one,
+// the median.
+const Percentile& add_percentiles(const Summary& a, const Summary& b, json::object& answer) {
+    const Percentile* changed = &compared_percentiles.front();
+    double most = 0;
+    json::array list;
+    for (const Percentile& percentile : compared_percentiles) {
+        const auto difference = reports::quantile_difference(a.durations, a.counts.records, b.durations,
+                                                             b.counts.records, percentile.share);
+        list.push_back(percentile_json(percentile, difference));
+        const double factor = std::abs(std::log(std::max(difference.b, 1.0) / std::max(difference.a, 1.0)));
+        if (!difference.evidence() || factor <= most) continue;
+        most = factor;
+        changed = &percentile;
+    }
+    answer["quantiles"] = std::move(list);
+    answer["measure"] = changed->name;
+    return *changed;
 }
 
 json::object set_json(const Summary& summary) {
@@ -96,14 +133,45 @@ json::array histogram_json(const Sketch& a, const Sketch& b) {
     return histogram;
 }
 
+struct StageTimes {
+    Sketch durations;
+    std::uint64_t records = 0;
+};
+
+// By stage. A stage that a run has twice counts with both together.
+std::map<std::string, StageTimes> stage_times(const std::vector<StoredRun>& runs) {
+    std::map<std::string, StageTimes> stages;
+    const auto list = compared(runs);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        std::map<std::string, std::uint64_t> of_run;
+        for (const reports::ComparedStage& stage : list[i].stages) of_run[stage.name] += stage.duration_ns;
+        for (const auto& [name, duration_ns] : of_run) {
+            StageTimes& times = stages[name];
+            times.durations.add(duration_ns, runs[i].weight);
+            ++times.records;
+        }
+    }
+    return stages;
+}
+
+json::array stage_percentiles(const StageTimes& a, const StageTimes& b) {
+    json::array list;
+    for (const Percentile& percentile : compared_percentiles)
+        list.push_back(percentile_json(percentile, reports::quantile_difference(a.durations, a.records, b.durations,
+                                                                                b.records, percentile.share)));
+    return list;
+}
+
 Status add_stages(const RunStore& store, const Sets& sets, json::object& answer) {
     TRY_ASSIGN(const RunPage a, store.list(sets.a, RunOrder::Newest, runs_with_stages, {}));
     TRY_ASSIGN(const RunPage b, store.list(sets.b, RunOrder::Newest, runs_with_stages, {}));
     const auto result = reports::compare_runs(compared(a.runs), compared(b.runs));
+    auto a_times = stage_times(a.runs), b_times = stage_times(b.runs);
     json::array stages;
     for (const reports::StageDifference& stage : result.stages) {
         json::object entry = difference_json(stage.difference);
         entry["name"] = stage.name;
+        entry["quantiles"] = stage_percentiles(a_times[stage.name], b_times[stage.name]);
         stages.push_back(std::move(entry));
     }
     const auto watched = [](const std::vector<StoredRun>& runs) {
@@ -205,20 +273,15 @@ Reply compare_sets(const Evidence& evidence, const Route& route) {
     const auto a = evidence.summaries().summary(sets.a), b = evidence.summaries().summary(sets.b);
     if (!a || !b) return failure(a ? b.error() : a.error());
     json::object answer{{"a", set_json(*a)}, {"b", set_json(*b)}, {"confidence", 0.95}};
-    json::array quantiles;
-    for (const auto& [name, share] : {std::pair("p50", 0.5), std::pair("p90", 0.9), std::pair("p99", 0.99)}) {
-        json::object entry = figure_json(
-            reports::quantile_difference(a->durations, a->counts.records, b->durations, b->counts.records, share),
-            true);
-        entry["name"] = name;
-        quantiles.push_back(std::move(entry));
-    }
-    answer["quantiles"] = std::move(quantiles);
+    const Percentile& changed = add_percentiles(*a, *b, answer);
     answer["delay_share"] =
         figure_json(reports::share_difference({a->counts.runs, a->counts.delays, a->counts.records},
                                               {b->counts.runs, b->counts.delays, b->counts.records}),
                     false);
     answer["histogram"] = histogram_json(a->durations, b->durations);
+    const auto hosts = compare_hosts(evidence.splits(), sets.a, sets.b, changed.share, runs_by_host);
+    if (!hosts) return failure(hosts.error());
+    answer["hosts"] = split_report_json(*hosts);
     for (const Status& status : {add_stages(evidence.runs(), sets, answer), add_times(evidence, sets, answer),
                                  add_causes(evidence, sets, answer)})
         if (!status) return failure(status.error());

@@ -216,24 +216,6 @@ json::object slow_runs_json(const reports::SlowRuns& runs) {
     return {{"runs", runs.runs}, {"slow", runs.slow}, {"share", runs.share()}};
 }
 
-json::object split_report_json(const SplitReport& report) {
-    json::object answer = extent_json(report.split);
-    json::array parts;
-    for (const reports::ChangedPart& part : report.split.parts) {
-        if (parts.size() == changed_parts_limit) break;
-        const auto durations = report.durations.find(part.name);
-        const PartRuns& runs = durations == report.durations.end() ? PartRuns() : durations->second;
-        parts.push_back({{"name", part.name},
-                         {"changed", part.changed},
-                         {"before", slow_runs_json(part.before)},
-                         {"after", slow_runs_json(part.after)},
-                         {"p50", duration_pair_json(runs, 0.5)},
-                         {"p99", duration_pair_json(runs, 0.99)}});
-    }
-    answer["parts"] = std::move(parts);
-    return answer;
-}
-
 // A regression in short: where, and the cause that came with it.
 Result<json::value> extent_of_change(const Evidence& evidence, const Filter& asked, const EventTrend& trend,
                                      std::uint64_t to_ns, const CausesById& causes) {
@@ -298,6 +280,24 @@ json::array builds_json(const EventActivity& activity) {
 }
 
 }  // namespace
+
+json::object split_report_json(const SplitReport& report) {
+    json::object answer = extent_json(report.split);
+    json::array parts;
+    for (const reports::ChangedPart& part : report.split.parts) {
+        if (parts.size() == changed_parts_limit) break;
+        const auto durations = report.durations.find(part.name);
+        const PartRuns& runs = durations == report.durations.end() ? PartRuns() : durations->second;
+        parts.push_back({{"name", part.name},
+                         {"changed", part.changed},
+                         {"before", slow_runs_json(part.before)},
+                         {"after", slow_runs_json(part.after)},
+                         {"p50", duration_pair_json(runs, 0.5)},
+                         {"p99", duration_pair_json(runs, 0.99)}});
+    }
+    answer["parts"] = std::move(parts);
+    return answer;
+}
 
 Reply get_overview(const Evidence& evidence, const Route& route) {
     auto read = read_asked(route, {});

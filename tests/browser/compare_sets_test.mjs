@@ -53,6 +53,47 @@ test("from the event to two sets, chosen one after the other; the address shows 
   await done();
 });
 
+test("stages stand by the percentile that changed, and each host before and after", async () => {
+  const { page, go, done } = await openPage();
+  const path = `/api/v1/events/${encodeURIComponent(world.worse.event)}`;
+  const { change } = await (await page.request.get(`${world.url}${path}/change`)).json();
+  const at = new Date(Number(BigInt(change.from_ns) / 1000000n)).toISOString().replace(/\.\d+Z/, "Z");
+  await go(`/compare?${new URLSearchParams({ event: world.worse.event, a: `to=${at}`, b: `from=${at}` })}`);
+  const stages = page.getByTestId("set-stages");
+  await stages.waitFor();
+  const measure = await page.getByRole("group", { name: "Percentile of the stages" }).locator("[aria-pressed=true]").innerText();
+  assert.match((await page.getByTestId("set-verdict").innerText()), new RegExp(`the ${measure} is .* longer`));
+  await stages.getByRole("columnheader", { name: `${measure} of the stage` }).waitFor();
+  const differences = await stages.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[3].textContent));
+  assert.ok(differences.length >= 2 && differences[0].startsWith("+"), `${differences}`);
+  await page.getByRole("group", { name: "Percentile of the stages" }).getByRole("button", { name: "p90" }).click();
+  await stages.getByRole("columnheader", { name: "p90 of the stage" }).waitFor();
+  await done();
+});
+
+test("hosts of both sets, those with the largest change first", async () => {
+  const { page, go, done } = await openPage();
+  await page.route(/\/compare\?/, async (route) => {
+    if (!route.request().url().includes("/api/")) return route.continue();
+    const response = await route.fetch();
+    const answer = await response.json();
+    const part = (name, before, after, changed) => ({
+      name, changed, before: { runs: 1000, slow: before, share: before / 1000 }, after: { runs: 1000, slow: after, share: after / 1000 },
+      p50: { before_ns: 1e6, after_ns: 1e6 }, p99: { before_ns: 2e6, after_ns: 4e6 },
+    });
+    answer.hosts = { changed: 2, total: 3, concentrated: true, pattern: "fra-*", parts: [part("fra-web-1", 10, 40, true), part("fra-web-2", 10, 30, true), part("ams-web-1", 10, 10, false)] };
+    answer.quantiles.forEach((figure) => (figure.evidence = true));
+    await route.fulfill({ response, json: answer });
+  });
+  await go(`/compare?${new URLSearchParams({ event: world.event.name, a: "", b: "start=cold" })}`);
+  const hosts = page.getByRole("region", { name: "Hosts", exact: true });
+  await hosts.getByText("The difference is on 2 of 3 hosts (all fra-*).").waitFor();
+  assert.match(await hosts.getByRole("row", { name: /fra-web-1/ }).innerText(), /1\.?0? %\s*→\s*4\.?0? %/);
+  await hosts.getByRole("link", { name: "fra-web-2" }).click();
+  await page.waitForURL((url) => ["a", "b"].every((side) => new URLSearchParams(url.searchParams.get(side)).get("host") === "fra-web-2"));
+  await done();
+});
+
 test("causes of both sets, and the flame graph of the difference", async () => {
   const { page, go, done } = await openPage();
   const all = new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` });

@@ -1,6 +1,6 @@
 // Two sets of an event's runs, given by filters in the address: what differs, and how certain that
 // is.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { useBuildNames } from "../builds";
 import { ChartCanvas } from "../charts/chart";
 import { partName } from "../charts/run_times";
@@ -16,12 +16,15 @@ import { Help } from "../help";
 import { type NameKind, NamePicker } from "../name_picker";
 import { CauseTitle, Choice, Empty, Ready, Scroll, Section, Swatch, Title } from "../parts";
 import { type Place, setQuery } from "../router";
-import type { CauseSide, Choices, Comparison, EventList, FigureDifference, Flame, SetComparison } from "../types";
+import type { CauseSide, Choices, EventList, FigureDifference, Flame, SetComparison } from "../types";
+import { partsText } from "../verdict";
 import { IntervalPicture } from "./compare";
+import { PartsTable } from "./event_change";
 import { parseZoned } from "../zone";
 import { DifferenceLegend, stateOf } from "./profile";
 
 type Side = "a" | "b";
+type Measure = SetComparison["measure"];
 
 function setOf(place: Place, side: Side): Filters {
   const { event: _event, search: _search, ...filters } = parseFilters(new URLSearchParams(place.query.get(side) ?? ""));
@@ -33,10 +36,13 @@ function setsQuery(a: Filters, b: Filters, more: Record<string, string> = {}): s
   return `?${new URLSearchParams({ a: apiQuery(a).slice(1), b: apiQuery(b).slice(1), ...more })}`;
 }
 
+function setsAddress(event: string, a: Filters, b: Filters): string {
+  return `/compare?${new URLSearchParams({ event, a: addressQuery(a).slice(1), b: addressQuery(b).slice(1) })}`;
+}
+
 // The address of a page that compares a set with itself, until the user changes one.
 export function compareAddress(event: string, filters: Filters): string {
-  const set = addressQuery(filters).slice(1);
-  return `/compare?${new URLSearchParams({ event, a: set, b: set })}`;
+  return setsAddress(event, filters, filters);
 }
 
 // What the server knows of a lasting change, in the answers about changes and in the overview.
@@ -62,7 +68,7 @@ export function CompareChange({ event, change, filters }: { event: string; chang
   const names = useBuildNames();
   const nameOf = (id: string) => names.get(id) ?? shortId(id);
   const { a, b } = changeSets(change, filters);
-  const address = `/compare?${new URLSearchParams({ event, a: addressQuery(a).slice(1), b: addressQuery(b).slice(1) })}`;
+  const address = setsAddress(event, a, b);
   const words = change.build !== null && change.build_before !== null ? `Compare ${nameOf(change.build_before)} with ${nameOf(change.build)}` : "Compare before and after";
   return <a href={address}>{words}</a>;
 }
@@ -174,8 +180,9 @@ function Compared({ event, a, b, place }: { event: string; a: Filters; b: Filter
             <Section title="Figures"><Figures data={data} /><Help of={["evidence", "weight"]} /></Section>
             <Section title="Distribution of durations"><Distributions data={data} /></Section>
           </div>
+          <Hosts data={data} event={event} a={a} b={b} />
           <div class="columns">
-            <Section title="Stages"><Stages stages={data.stages} /></Section>
+            <Stages key={data.measure} data={data} />
             <Section title="Where the time went"><Times data={data} /></Section>
           </div>
           {!hasChanged(data) && <CausesOf data={data} />}
@@ -208,6 +215,16 @@ function Interval({ figure, write, reach }: { figure: FigureDifference; write: (
   );
 }
 
+// Of durations.
+function FigureRow({ name, figure, reach }: { name: string; figure: FigureDifference; reach: number }) {
+  return (
+    <tr class={figure.evidence ? "" : "faint"}>
+      <th scope="row">{name}</th><td class="number">{formatDuration(figure.a)}</td><td class="number">{formatDuration(figure.b)}</td>
+      <Interval figure={figure} write={formatDifference} reach={reach} />
+    </tr>
+  );
+}
+
 function reachOf(figures: { low: number | null; high: number | null }[]): number {
   return Math.max(1e-9, ...figures.flatMap((figure) => [Math.abs(figure.low ?? 0), Math.abs(figure.high ?? 0)]));
 }
@@ -230,12 +247,7 @@ function Figures({ data }: { data: SetComparison }) {
         <Head first="Figure" />
         <tbody>
           <tr><th scope="row">Runs</th><td class="number">{formatCount(data.a.runs)}</td><td class="number">{formatCount(data.b.runs)}</td><td /><td /><td /></tr>
-          {data.quantiles.map((figure) => (
-            <tr key={figure.name} class={figure.evidence ? "" : "faint"}>
-              <th scope="row">{figure.name}</th><td class="number">{formatDuration(figure.a)}</td><td class="number">{formatDuration(figure.b)}</td>
-              <Interval figure={figure} write={formatDifference} reach={reach} />
-            </tr>
-          ))}
+          {data.quantiles.map((figure) => <FigureRow key={figure.name} name={figure.name} figure={figure} reach={reach} />)}
           <tr class={data.delay_share.evidence ? "" : "faint"}>
             <th scope="row">Delays</th><td class="number">{formatShare(data.delay_share.a)}</td><td class="number">{formatShare(data.delay_share.b)}</td>
             <Interval figure={data.delay_share} write={points} reach={reachOf([data.delay_share])} />
@@ -266,24 +278,40 @@ function Distributions({ data }: { data: SetComparison }) {
   );
 }
 
-function Stages({ stages }: { stages: { a_runs: number; b_runs: number; stages: Comparison["stages"] } }) {
-  const reach = reachOf(stages.stages.map((stage) => ({ low: stage.low_ns, high: stage.high_ns })));
-  if (stages.stages.length === 0) return <p class="muted">These runs have no stages.</p>;
+type Stage = SetComparison["stages"]["stages"][number];
+
+// By one percentile, at first the one that changed most; the largest difference first.
+function Stages({ data }: { data: SetComparison }) {
+  const { a_runs, b_runs, stages } = data.stages;
+  const [measure, setMeasure] = useState(data.measure);
+  if (stages.length === 0) return <Section title="Stages"><p class="muted">These runs have no stages.</p></Section>;
+  const figureOf = (stage: Stage) => stage.quantiles.find(({ name }) => name === measure) ?? stage.quantiles[0];
+  const rows = stages.map((stage) => ({ name: stage.name, figure: figureOf(stage) })).sort((one, other) => Math.abs(other.figure.difference) - Math.abs(one.figure.difference));
+  const reach = reachOf(rows.map(({ figure }) => figure));
   return (
-    <Scroll label="Table of stages">
-      <table class="list compact">
-        <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Median difference</th><th scope="col">95 % interval</th><th scope="col" class="picture" aria-hidden="true">less ← 0 → more</th></tr></thead>
-        <tbody>
-          {stages.stages.map((stage) => (
-            <tr key={stage.name} class={stage.evidence ? "" : "faint"}>
-              <th scope="row">{stage.name}</th>
-              <Interval figure={{ a: 0, b: 0, difference: stage.difference_ns, low: stage.low_ns, high: stage.high_ns, evidence: stage.evidence }} write={formatDifference} reach={reach} />
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <p class="muted">From the newest {formatCount(stages.a_runs)} runs of A and {formatCount(stages.b_runs)} of B with recorded stages.</p>
-    </Scroll>
+    <Section title="Stages" aside={<Choice<Measure> label="Percentile of the stages" value={measure} options={[["p50", "p50"], ["p90", "p90"], ["p99", "p99"]]} onChoose={setMeasure} />}>
+      <Scroll label="Table of stages">
+        <table class="list compact figures-table" data-testid="set-stages">
+          <Head first={`${measure} of the stage`} />
+          <tbody>{rows.map(({ name, figure }) => <FigureRow key={name} name={name} figure={figure} reach={reach} />)}</tbody>
+        </table>
+        <p class="muted">From the newest {formatCount(a_runs)} runs of A and {formatCount(b_runs)} of B with recorded stages.</p>
+      </Scroll>
+    </Section>
+  );
+}
+
+function Hosts({ data, event, a, b }: { data: SetComparison; event: string; a: Filters; b: Filters }) {
+  const { hosts } = data;
+  if (hosts.total < 2) return null;
+  const where = partsText(hosts, "hosts");
+  const differs = data.quantiles.some((figure) => figure.evidence) && hosts.parts.some((part) => part.before.runs > 0 && part.after.runs > 0);
+  const addressOf = (host: string) => setsAddress(event, { ...a, host: [host] }, { ...b, host: [host] });
+  return (
+    <Section title="Hosts" id="hosts">
+      {differs && <p data-testid="set-where">{where === null ? `All ${formatCount(hosts.total)} hosts differ alike.` : `The difference is on ${where}.`}</p>}
+      <PartsTable split={hosts} by="host" slow={`Over the ${data.measure} of A`} runs="Runs of B" addressOf={addressOf} />
+    </Section>
   );
 }
 
@@ -296,12 +324,7 @@ function Times({ data }: { data: SetComparison }) {
       <table class="list compact figures-table" data-testid="set-times">
         <Head first="Mean time of a run" />
         <tbody>
-          {parts.map((part) => (
-            <tr key={partName(part)} class={part.evidence ? "" : "faint"}>
-              <th scope="row">{partName(part)}</th><td class="number">{formatDuration(part.a)}</td><td class="number">{formatDuration(part.b)}</td>
-              <Interval figure={part} write={formatDifference} reach={reach} />
-            </tr>
-          ))}
+          {parts.map((part) => <FigureRow key={partName(part)} name={partName(part)} figure={part} reach={reach} />)}
         </tbody>
       </table>
       <p class="muted">From the newest {formatCount(a_runs)} runs of A and {formatCount(b_runs)} of B with a timing breakdown.</p>

@@ -3,15 +3,16 @@ import { useBuildNames } from "../builds";
 import { type Filters, addressQuery, apiQuery } from "../filters";
 import { formatCount, formatDuration, formatFactor, formatMoment, formatShare } from "../format";
 import { useGet } from "../load";
+import { shortenMiddle } from "../names";
 import { CauseTitle, Choice, Scroll, Section } from "../parts";
 import { type Place, setQuery } from "../router";
-import type { Change, SlowRuns } from "../types";
+import type { Change, ChangeSplit, SlowRuns } from "../types";
 import { partsText } from "../verdict";
 import type { ChangeAround } from "./compare_sets";
 
 type By = "host" | "build" | "unit";
 type FullChange = Required<Change> & { change: NonNullable<Change["change"]> };
-type Part = NonNullable<Change["builds"]>["parts"][number];
+type Part = ChangeSplit["parts"][number];
 const parts_shown = 30;
 
 export function useChange(event: string, filters: Filters): Change | null {
@@ -67,26 +68,38 @@ function rateText(change: FullChange, rate: number): string {
 }
 
 function Parts({ change, by, filters }: { change: FullChange; by: By; filters: Filters }) {
-  const names = useBuildNames();
   const split = change[`${by}s`];
   const where = partsText(split, `${by}s`);
-  const slow = change.change.measure === "delays" ? "Delays" : `Over the ${change.change.measure} before`;
-  const share = (runs: SlowRuns) => (runs.runs === 0 ? "–" : change.runs_recorded ? formatShare(runs.share) : `${runs.share.toPrecision(2)}/h`);
   return (
     <>
       <p data-testid="where">{where ?? `It changed on ${split.total === 1 ? `the only ${by}` : `all ${formatCount(split.total)} ${by}s alike`}`}, {formatMoment(change.before_ns)} to {formatMoment(change.change.from_ns)} compared with the time from then to {formatMoment(change.to_ns)}.</p>
+      <PartsTable
+        split={split} by={by} slow={change.change.measure === "delays" ? "Delays" : `Over the ${change.change.measure} before`} runs={change.runs_recorded ? "Runs after" : null}
+        addressOf={(name) => addressQuery({ ...filters, [by]: [name] })}
+      />
+    </>
+  );
+}
+
+// Hosts, builds or units before and after. `slow` says which runs count as slow; `runs` names the column
+// of runs, null if only delays are recorded.
+export function PartsTable({ split, by, slow, runs, addressOf }: { split: ChangeSplit; by: By; slow: string; runs: string | null; addressOf: (name: string) => string }) {
+  const names = useBuildNames();
+  const share = (side: SlowRuns) => (side.runs === 0 ? "–" : runs ? formatShare(side.share) : `${side.share.toPrecision(2)}/h`);
+  const pair = (pair: Part["p50"]) => <td class="number">{formatDuration(pair.before_ns)} → {formatDuration(pair.after_ns)}</td>;
+  return (
+    <>
       <Scroll label={`Before and after by ${by}`}>
         <table class="list compact">
-          <thead><tr><th scope="col">{by}</th><th scope="col" class="number">{slow}</th><th scope="col" class="number">Change</th><th scope="col" class="number">p50</th><th scope="col" class="number">p99</th><th scope="col" class="number">Runs after</th></tr></thead>
+          <thead><tr><th scope="col">{by}</th><th scope="col" class="number">{slow}</th><th scope="col" class="number">Change</th><th scope="col" class="number">p50</th><th scope="col" class="number">p99</th>{runs && <th scope="col" class="number">{runs}</th>}</tr></thead>
           <tbody>
             {split.parts.slice(0, parts_shown).map((part) => (
               <tr key={part.name}>
-                <th scope="row">{part.name === "" ? "unknown" : <a href={addressQuery({ ...filters, [by]: [part.name] })} title={part.name}>{by === "build" ? (names.get(part.name) ?? part.name) : part.name}</a>}</th>
+                <th scope="row" class="name">{part.name === "" ? "unknown" : <a href={addressOf(part.name)} title={part.name}>{shortenMiddle(by === "build" ? (names.get(part.name) ?? part.name) : part.name, 40)}</a>}</th>
                 <td class={part.changed && split.concentrated ? "number problem" : "number"}>{share(part.before)} → {share(part.after)}</td>
                 <td class="number">{part.before.share > 0 && part.after.runs > 0 ? formatFactor(part.after.share / part.before.share) : ""}</td>
-                <td class="number">{formatDuration(part.p50.before_ns)} → {formatDuration(part.p50.after_ns)}</td>
-                <td class="number">{formatDuration(part.p99.before_ns)} → {formatDuration(part.p99.after_ns)}</td>
-                <td class="number">{change.runs_recorded ? formatCount(Math.round(part.after.runs)) : "–"}</td>
+                {pair(part.p50)}{pair(part.p99)}
+                {runs && <td class="number">{formatCount(Math.round(part.after.runs))}</td>}
               </tr>
             ))}
           </tbody>
