@@ -69,9 +69,11 @@ std::set<std::string> binaries_of(const settings::Event& event) {
     return binaries;
 }
 
-EventArming::EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs, Options options)
+EventArming::EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs,
+                         MarkerAttachments& attachments, Options options)
     : events_(events),
       programs_(programs),
+      attachments_(attachments),
       options_(std::move(options)),
       hits_held_(options_.hold_hits),
       states_(events.size()) {
@@ -253,14 +255,14 @@ Status EventArming::attach(std::uint32_t event, const EventPlan& plan) {
     const std::lock_guard attaching(attach_mutex_);
     for (const std::string& binary : binaries_of(events_[event]))
         if (guard_->written(binary)) return make_error(ErrorKind::Busy, being_written(binary));
-    TRY(programs_.attach(event, plan, !hits_held_.load()));
+    TRY(attachments_.attach(event, plan, !hits_held_.load()));
     Status unchanged = check_unchanged(plan);
     if (unchanged) {
         const std::lock_guard lock(state_mutex_);
         states_[event] = {false, false, false, {}};
     } else {
         (void)programs_.let_hits_count(event, false);
-        auto links = programs_.take_links(event);
+        auto links = attachments_.take_links(event);
         while (!links.empty()) links.pop_back();
     }
     return unchanged;
@@ -282,7 +284,7 @@ void EventArming::leave(const std::vector<std::uint32_t>& events, const std::str
     const std::lock_guard attaching(attach_mutex_);
     for (const std::uint32_t event : events) (void)programs_.let_hits_count(event, false);
     for (const std::uint32_t event : events) {
-        auto links = programs_.take_links(event);
+        auto links = attachments_.take_links(event);
         while (!links.empty()) links.pop_back();
         note_left(event);
         const std::lock_guard lock(state_mutex_);
@@ -300,7 +302,7 @@ void EventArming::shed(std::uint32_t event, std::string reason, bool count) {
         states_[event].counted = count;
     }
     if (!count) (void)programs_.let_hits_count(event, false);  // with `count`, the markers are detached one by one
-    auto leaving = count ? programs_.count_alone(event) : programs_.take_links(event);
+    auto leaving = count ? attachments_.count_alone(event) : attachments_.take_links(event);
     (void)programs_.release_all(event);
     auto detached = std::async(std::launch::async, [this, event, count, links = std::move(leaving)]() mutable {
         while (!links.empty()) links.pop_back();
@@ -344,13 +346,13 @@ void EventArming::arm_now(std::uint32_t event, bool tell) {
 
 Status EventArming::put_back(std::uint32_t event) {
     const std::lock_guard attaching(attach_mutex_);
-    for (const auto& plan : programs_.plans_of(event)) {
+    for (const auto& plan : attachments_.plans_of(event)) {
         for (const MarkerPlan& marker : plan->markers)
             if (marker.places.file && guard_->written(marker.places.file->path()))
                 return make_error(ErrorKind::Busy, being_written(marker.places.file->path()));
         TRY(check_unchanged(*plan));
     }
-    TRY(programs_.put_back(event));
+    TRY(attachments_.put_back(event));
     if (!hits_held_.load()) TRY(programs_.let_hits_count(event, true));
     const std::lock_guard lock(state_mutex_);
     states_[event] = {false, false, false, {}};
@@ -360,7 +362,7 @@ Status EventArming::put_back(std::uint32_t event) {
 Status EventArming::watch_stages(std::uint32_t event, bool wanted) {
     {
         const std::lock_guard attaching(attach_mutex_);
-        TRY_ASSIGN(auto leaving, programs_.watch_stages(event, wanted));
+        TRY_ASSIGN(auto leaving, attachments_.watch_stages(event, wanted));
         options_.on_stages_left(event);
         if (!wanted) {
             auto detached = std::async(std::launch::async, [links = std::move(leaving)]() mutable {
@@ -456,12 +458,12 @@ Status EventArming::attach_copy(std::uint32_t event, std::uint32_t copy, const E
     for (const MarkerPlan& marker : plan.markers)
         if (marker.places.file && guard_->written(marker.places.file->path()))
             return make_error(ErrorKind::Denied, being_written(marker.places.file->path()));
-    TRY(programs_.attach_copy(event, copy, plan));
+    TRY(attachments_.attach_copy(event, copy, plan));
     Status unchanged = check_unchanged(plan);
     if (!unchanged) {
-        auto links = programs_.take_links_of_copy(event, copy);
+        auto links = attachments_.take_links_of_copy(event, copy);
         while (!links.empty()) links.pop_back();
-        programs_.give_back_copy(event, copy);
+        attachments_.give_back_copy(event, copy);
     }
     return unchanged;
 }
@@ -470,11 +472,11 @@ void EventArming::detach_copy(std::uint32_t event, std::uint32_t copy) {
     std::vector<Link> links;
     {
         const std::lock_guard attaching(attach_mutex_);
-        links = programs_.take_links_of_copy(event, copy);
+        links = attachments_.take_links_of_copy(event, copy);
     }
     while (!links.empty()) links.pop_back();
     const std::lock_guard attaching(attach_mutex_);
-    programs_.give_back_copy(event, copy);
+    attachments_.give_back_copy(event, copy);
 }
 
 void EventArming::note_left(std::uint32_t event) {

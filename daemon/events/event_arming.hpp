@@ -25,6 +25,7 @@
 #include "daemon/events/copy_arming.hpp"
 #include "daemon/events/event_plan.hpp"
 #include "daemon/events/listener_programs.hpp"
+#include "daemon/events/marker_attachments.hpp"
 #include "daemon/probes/rearm_pauses.hpp"
 #include "daemon/probes/watched_file.hpp"
 #include "daemon/probes/write_guard.hpp"
@@ -64,8 +65,9 @@ class EventArming {
         ProcessInspector* inspector = nullptr;
         ContainerNames* names = nullptr;
     };
-    // `programs` must outlive it.
-    EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs, Options options);
+    // `programs` and `attachments` must outlive it.
+    EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs, MarkerAttachments& attachments,
+                Options options);
     ~EventArming();
 
     // The following is thread-safe and does not wait for files.
@@ -161,6 +163,7 @@ class EventArming {
 
     const std::vector<settings::Event> events_;
     ListenerPrograms& programs_;
+    MarkerAttachments& attachments_;
     Options options_;
     std::atomic<bool> given_up_{false};
     std::atomic<bool> look_wanted_{false};

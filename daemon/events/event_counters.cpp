@@ -1,8 +1,8 @@
+#include "daemon/events/event_counters.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <numeric>
-
-#include "daemon/events/listener_programs.hpp"
 
 namespace lagtrap::daemon {
 

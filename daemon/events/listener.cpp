@@ -30,10 +30,11 @@ Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& set
     const std::vector<settings::Event>& events = settings.events;
     std::unique_ptr<Listener> self(new Listener(settings, std::move(options)));
     TRY_ASSIGN(self->programs_, ListenerPrograms::load(settings, store, threads));
+    self->attachments_ = std::make_unique<MarkerAttachments>(*self->programs_);
     TRY_ASSIGN(self->breaches_, BreachWatch::create(settings, *self->programs_, self->options_.breaches));
     self->follow_groups();
     self->arming_ = std::make_unique<EventArming>(
-        events, *self->programs_,
+        events, *self->programs_, *self->attachments_,
         EventArming::Options{
             [breaches = self->breaches_.get()](std::uint32_t event) { breaches->forget_runs(event); },
             [breaches = self->breaches_.get()](std::uint32_t event) { breaches->forget_stages(event); },
@@ -62,7 +63,7 @@ Listener::~Listener() { detach(); }
 void Listener::detach() {
     if (breaches_) breaches_->stop();
     if (arming_) arming_->stop();
-    if (programs_) programs_->detach_all();
+    if (attachments_) attachments_->detach_all();
 }
 
 std::vector<EventStatus> Listener::status() const {
@@ -92,7 +93,7 @@ std::vector<EventStatus> Listener::status() const {
         auto counters = programs_->counters(index);
         if (counters) status.counters = *counters;
         status.pairing = pairing_findings(status.counters, status.open);
-        for (const auto& plan : programs_->plans_of(index))
+        for (const auto& plan : attachments_->plans_of(index))
             if (auto finding = marker_finding(*plan)) {
                 status.pairing.push_back(std::move(*finding));
                 break;
@@ -199,7 +200,7 @@ std::vector<Listener::EventHits> Listener::hits() const {
                          seen,
                          counters->stack_ns,
                          counters->costs,
-                         programs_->probe_kinds(index)};
+                         attachments_->probe_kinds(index)};
     }
     return result;
 }

@@ -21,6 +21,7 @@
 #include "daemon/events/group_scopes.hpp"
 #include "daemon/events/hit_party.hpp"
 #include "daemon/events/listener_programs.hpp"
+#include "daemon/events/marker_attachments.hpp"
 #include "daemon/events/open_runs.hpp"
 #include "daemon/events/pairing.hpp"
 #include "daemon/events/program_cost.hpp"
@@ -136,7 +137,7 @@ class Listener {
     // The same for events, by number.
     void set_events_without_recordings(const std::set<std::uint32_t>& events);
 
-    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return programs_->marker_places(); }
+    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return attachments_->marker_places(); }
     // Weights of its events' runs.
     [[nodiscard]] const std::shared_ptr<RunWeights>& weights() const { return weights_; }
     // In force for its events.
@@ -187,6 +188,7 @@ class Listener {
     const std::shared_ptr<RunWeights> weights_;
     const std::shared_ptr<EventThresholds> thresholds_;
     std::unique_ptr<ListenerPrograms> programs_;
+    std::unique_ptr<MarkerAttachments> attachments_;
     std::unique_ptr<BreachWatch> breaches_;
     std::unique_ptr<GroupScopes> groups_;  // nullptr if no event's scope names groups
     std::string groups_problem_;

@@ -12,7 +12,6 @@
 
 #include <fmt/core.h>
 
-#include "core/timed_call.hpp"
 #include "daemon/events/event_traits.hpp"
 #include "daemon/events/run_table.hpp"
 #include "daemon/events/tracepoint_programs.hpp"
@@ -21,7 +20,6 @@
 #include "daemon/kernel/preempt_count.hpp"
 #include "daemon/kernel/shared_maps.hpp"
 #include "daemon/probes/exit_cookies.hpp"
-#include "daemon/threads/at_once.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
 #include "listener.skel.h"
 
@@ -82,14 +80,6 @@ lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
     return config;
 }
 
-// Destroys the links of each event from the last to the first, all events in parallel: it mostly
-// waits for other CPUs.
-void destroy_at_once(std::vector<std::vector<Link>> events) {
-    do_at_once(events.size(), [&](std::size_t number) {
-        while (!events[number].empty()) events[number].pop_back();
-    });
-}
-
 }  // namespace
 
 // An event keeps its marker numbers, however often it is attached.
@@ -106,8 +96,6 @@ ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
     markers_ = static_cast<std::uint32_t>(markers.size());
     tracepoint_programs_ = tracepoint_programs_of(markers);
 }
-
-ListenerPrograms::~ListenerPrograms() { detach_all(); }
 
 // Saves startup time: the verifier takes about 50 ms per program.
 void ListenerPrograms::leave_out_unused() {
@@ -212,18 +200,13 @@ void ListenerPrograms::name_run_queue_events() {
             programs_->rodata->run_queue_events[next++] = event + 1;
 }
 
-// A program can be attached to a tracepoint once, so all events share it. The last event detaches
-// it.
-Result<std::shared_ptr<std::vector<Link>>> ListenerPrograms::attach_run_queue() {
-    const std::lock_guard lock(attached_mutex_);
-    if (auto attached = run_queue_.lock()) return attached;
-    auto links = std::make_shared<std::vector<Link>>();
+Result<std::vector<Link>> ListenerPrograms::attach_run_queue() {
+    std::vector<Link> links;
     const auto& all = programs_->progs;
     for (bpf_program* program : {all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new}) {
-        links->emplace_back(bpf_program__attach_trace(program));
-        if (!links->back()) return libbpf_error("attach to the scheduler's tracepoints", -errno);
+        links.emplace_back(bpf_program__attach_trace(program));
+        if (!links.back()) return libbpf_error("attach to the scheduler's tracepoints", -errno);
     }
-    run_queue_ = links;
     return links;
 }
 
@@ -345,11 +328,10 @@ Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const Marker
     return request;
 }
 
-Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan) {
-    const bool without_stages = !wanted_of(index)[LAGTRAP_ROLE_STAGE];
+Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan, bool stages_wanted) {
     TRY(change_config(index, [&](lagtrap_event_config& config) {
         config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM | LAGTRAP_EVENT_WITHOUT_STAGES);
-        if (without_stages) config.flags |= LAGTRAP_EVENT_WITHOUT_STAGES;
+        if (!stages_wanted) config.flags |= LAGTRAP_EVENT_WITHOUT_STAGES;
         if (plan.by_goroutine) config.flags |= LAGTRAP_EVENT_KEY_GOROUTINE;
         if (!plan.scope) return;
         config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
@@ -357,12 +339,6 @@ Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& pl
         config.scope_device = major(plan.scope->device) << 20 | minor(plan.scope->device);
     }));
     return let_hits_count(index, false);
-}
-
-std::vector<ProbeKind> ListenerPrograms::probe_kinds(std::uint32_t index) const {
-    const std::lock_guard lock(attached_mutex_);
-    const auto found = attached_.find(index);
-    return found == attached_.end() ? std::vector<ProbeKind>{} : found->second.kinds;
 }
 
 Status ListenerPrograms::change_config(std::uint32_t index, const std::function<void(lagtrap_event_config&)>& change) {
@@ -385,6 +361,18 @@ bool ListenerPrograms::pairs_by_goroutine(std::uint32_t event) const {
     lagtrap_event_config config{};
     const bool read = bpf_map_lookup_elem(bpf_map__fd(programs_->maps.event_configs), &event, &config) == 0;
     return read && (config.flags & LAGTRAP_EVENT_KEY_GOROUTINE) != 0;
+}
+
+Status ListenerPrograms::count_begins_alone(std::uint32_t index) {
+    return change_flag(index, LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED, true);
+}
+
+Status ListenerPrograms::let_stages_count(std::uint32_t index, bool wanted) {
+    return change_flag(index, LAGTRAP_EVENT_WITHOUT_STAGES, !wanted);
+}
+
+Status ListenerPrograms::pair_by_goroutine(std::uint32_t index, bool wanted) {
+    return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, wanted);
 }
 
 Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
@@ -437,15 +425,14 @@ Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner,
     return cookies;
 }
 
-void ListenerPrograms::detach_all() {
-    std::vector<std::vector<Link>> links;
-    {
-        const std::lock_guard lock(attached_mutex_);
-        for (auto& [event, attached] : attached_) links.push_back(take_everything(attached.main, attached.copies));
-        attached_.clear();
-    }
-    destroy_at_once(std::move(links));
-    exec_link_.reset();
+void ListenerPrograms::give_back_sites(SiteOwner owner) {
+    argument_sites_.give_back(owner);
+    exit_sites_.give_back(owner);
+}
+
+void ListenerPrograms::give_back_all_sites(std::uint32_t event) {
+    argument_sites_.give_back_all(event);
+    exit_sites_.give_back_all(event);
 }
 
 lagtrap_watch* ListenerPrograms::watch() const { return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch); }

@@ -1,23 +1,19 @@
-// The listener's BPF programs: opened, configured, loaded and attached in separate steps, each with
-// its own errors.
+// The listener's BPF programs: opened, configured and loaded in separate steps, each with its own
+// errors. MarkerAttachments attaches them.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "bpf/listener.h"
 #include "core/result.hpp"
+#include "daemon/events/event_counters.hpp"
 #include "daemon/events/event_plan.hpp"
-#include "daemon/events/marker_places.hpp"
 #include "daemon/events/marker_sites.hpp"
 #include "daemon/events/party_maps.hpp"
 #include "daemon/events/timed_threads.hpp"
@@ -31,41 +27,6 @@ struct listener_bpf;
 
 namespace lagtrap::daemon {
 
-// Counters of one event, summed over all CPUs. The fields have the order of lagtrap_event_counters.
-struct EventCounters {
-    std::uint64_t delays = 0, reported_delays = 0;
-    std::uint64_t abandoned = 0, left = 0, failed = 0, cancelled = 0, lost = 0, expired = 0, unended_late = 0,
-                  withdrawn = 0, too_deep = 0, records_lost = 0;
-    std::uint64_t out_of_scope = 0, limited = 0, unrecorded = 0, counted = 0, texts_lost = 0;
-    lagtrap_seen_parties seen{};  // no counters
-    std::uint64_t timed_ns = 0, on_cpu_ns = 0, runnable_ns = 0, handed_over_ns = 0, untimed = 0;
-    std::array<std::uint64_t, LAGTRAP_DELAY_PARTS> delays_mostly{};
-    std::uint64_t stack_ns = 0;
-    std::uint64_t max_ns = 0;
-    std::array<std::uint64_t, LAGTRAP_HISTOGRAM_BUCKETS> histogram{};
-    std::array<std::uint64_t, LAGTRAP_COST_BUCKETS> costs{};
-    std::array<lagtrap_marker_count, LAGTRAP_PLACES> markers{};
-
-    void add(const EventCounters& other);
-    // Runs begun and ended.
-    [[nodiscard]] std::uint64_t runs() const;
-    // Of all markers.
-    [[nodiscard]] std::uint64_t hits() const;
-    [[nodiscard]] const lagtrap_marker_count& begins() const { return markers[LAGTRAP_PLACE_BEGIN]; }
-    [[nodiscard]] const lagtrap_marker_count& ends() const { return markers[LAGTRAP_PLACE_END]; }
-    [[nodiscard]] std::uint64_t unmatched_stages() const;
-};
-
-// Reports of runs of an event with record="runs".
-struct RunCounters {
-    std::uint64_t reported = 0;
-    std::uint64_t sampled_away = 0;  // other runs represent them
-    std::uint64_t ring_full = 0;     // the same, because the ring was full
-    std::uint64_t stacks_lost = 0;
-
-    void add(const RunCounters& other);
-};
-
 class UnwindStore;
 
 class ListenerPrograms {
@@ -75,38 +36,24 @@ class ListenerPrograms {
     [[nodiscard]] static Result<std::unique_ptr<ListenerPrograms>> load(const settings::Settings& settings,
                                                                         const UnwindStore& store,
                                                                         const TimedThreads& threads);
-    ~ListenerPrograms();
 
-    // Attaches all markers of one event or none, because an event with a missing marker would pair
-    // wrongly. May be called again after take_links(). Hits are only counted until
-    // let_hits_count(), unless `count_runs` is true.
-    [[nodiscard]] Status attach(std::uint32_t event, const EventPlan& plan, bool count_runs);
-    // Attaches markers of the event in another copy of one of their files, all or none. `copy` is
-    // the copy's number, not 0. The event must be attached; hits are handled like those of its
-    // other markers. ErrorKind::Unsupported: another Go version built this copy and keeps goroutine
-    // numbers at other offsets.
-    [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan);
-    // Removes and returns the links in that copy; the caller destroys them, then calls
-    // give_back_copy() to free what belonged to them.
-    [[nodiscard]] std::vector<Link> take_links_of_copy(std::uint32_t event, std::uint32_t copy);
-    void give_back_copy(std::uint32_t event, std::uint32_t copy);
-    // Removes and returns the links of one event, including copies; the caller destroys them.
-    [[nodiscard]] std::vector<Link> take_links(std::uint32_t event);
-    // Keeps only the begin markers attached, including copies: begins are counted, nothing else
-    // happens. Returns the other links for the caller to destroy. Not for waits for a CPU.
-    [[nodiscard]] std::vector<Link> count_alone(std::uint32_t event);
-    // Enables or disables the stages of an event where it is attached now and later. Returns links
-    // to destroy.
-    [[nodiscard]] Result<std::vector<Link>> watch_stages(std::uint32_t event, bool wanted);
-    // Attaches what count_alone() and watch_stages() detached and is wanted again. After an error
-    // some of it may be missing.
-    [[nodiscard]] Status put_back(std::uint32_t event);
-    // The plans that the event is attached with, including copies.
-    [[nodiscard]] std::vector<std::shared_ptr<const EventPlan>> plans_of(std::uint32_t event) const;
-    // What the kernel does at each attached marker of the event. Thread-safe.
-    [[nodiscard]] std::vector<ProbeKind> probe_kinds(std::uint32_t event) const;
-    // Where the markers are. The object may outlive the programs.
-    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return marker_places_; }
+    // What the kernel does at a marker of the event: the program, its arguments and what it is told
+    // about the place. Configures the marker. give_back_sites() frees what belongs to `owner`.
+    [[nodiscard]] Result<ProbeRequest> request_for(SiteOwner owner, const MarkerPlan& plan);
+    void give_back_sites(SiteOwner owner);
+    void give_back_all_sites(std::uint32_t event);
+    [[nodiscard]] std::uint32_t marker_id_of(std::uint32_t event, const MarkerPlan& plan) const;
+    // Configures the event for a plan; its hits are only counted until let_hits_count().
+    [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan, bool stages_wanted);
+    // Attaches to the scheduler what events of waits for a CPU need; all of them share it.
+    [[nodiscard]] Result<std::vector<Link>> attach_run_queue();
+    // Keeps the programs loaded after this object is gone.
+    [[nodiscard]] std::shared_ptr<const void> keep_loaded() const { return programs_; }
+    // Only begins of the event have an effect, which is to be counted; until let_hits_count().
+    [[nodiscard]] Status count_begins_alone(std::uint32_t event);
+    // Whether an event whose stages are attached has stages.
+    [[nodiscard]] Status let_stages_count(std::uint32_t event, bool wanted);
+    [[nodiscard]] Status pair_by_goroutine(std::uint32_t event, bool wanted);
     // Switches stacks at the markers of an event that has stacks="markers".
     [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
     // Requests a check when a run reaches this age, besides those at the deadline;
@@ -129,7 +76,6 @@ class ListenerPrograms {
     [[nodiscard]] PartyMaps parties() const;
     // True if goroutines are the event's keys, as attached. Thread-safe.
     [[nodiscard]] bool pairs_by_goroutine(std::uint32_t event) const;
-    void detach_all();
 
     // Shared with the running programs; access its fields with __atomic operations only.
     [[nodiscard]] lagtrap_watch* watch() const;
@@ -161,7 +107,6 @@ class ListenerPrograms {
     [[nodiscard]] bool wants_any_times() const;
     [[nodiscard]] Status attach_times();
     void name_run_queue_events();
-    [[nodiscard]] Result<std::shared_ptr<std::vector<Link>>> attach_run_queue();
     void leave_out_unused();
     // Makes room for so many open runs; 0: by the machine's memory.
     void size_open_runs(std::uint64_t runs);
@@ -171,28 +116,8 @@ class ListenerPrograms {
     // The cookie for each address: the marker and, if arguments are wanted, where they are.
     [[nodiscard]] Result<std::vector<std::uint64_t>> cookies_of(SiteOwner owner, std::uint32_t marker_id,
                                                                 const ProbePlaces& places);
-    [[nodiscard]] std::uint32_t marker_id_of(std::uint32_t event, const MarkerPlan& plan) const;
-    struct Attached;
-    void note_go_places(std::uint32_t event, const EventPlan& plan, Attached& attached) const;
-    [[nodiscard]] Status check_go_of_copy(std::uint32_t event, const EventPlan& plan);
-    using Links = std::array<std::vector<Link>, 3>;  // by role
-    // The markers of an event in one copy, or in all files that it was armed with.
-    struct Placed {
-        std::shared_ptr<const EventPlan> plan;
-        Links links;
-    };
-    // Attaches the roles in `wanted` that have no links in `links`, all or none.
-    [[nodiscard]] Status attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
-                                        Links& links);
-    [[nodiscard]] std::array<bool, 3> wanted_of(std::uint32_t event);
-    static void take_role(Placed& placed, lagtrap_marker_role role, std::vector<Link>& taken);
-    static void take_all(Placed& placed, std::vector<Link>& taken);
-    [[nodiscard]] static std::vector<Link> take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies);
-    [[nodiscard]] static std::vector<ProbeKind> kinds_of(const EventPlan& plan);
     [[nodiscard]] bpf_program* program_for(std::uint32_t marker_id, const MarkerPlan& plan) const;
     [[nodiscard]] std::array<bpf_program*, LAGTRAP_TRACEPOINT_PROGRAMS> tracepoint_copies() const;
-    [[nodiscard]] Result<ProbeRequest> request_for(SiteOwner owner, const MarkerPlan& plan);
-    [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan);
     [[nodiscard]] Status change_config(std::uint32_t event, const std::function<void(lagtrap_event_config&)>& change);
     [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
 
@@ -206,20 +131,7 @@ class ListenerPrograms {
     std::uint32_t markers_ = 0;
     MarkerSites<lagtrap_site> argument_sites_{LAGTRAP_MAX_SITES, "arguments"};
     MarkerSites<lagtrap_exit_site> exit_sites_{LAGTRAP_MAX_EXIT_SITES, "indirect jumps"};
-    const std::shared_ptr<MarkerPlaces> marker_places_ = std::make_shared<MarkerPlaces>();
-    struct Attached {
-        std::vector<ProbeKind> kinds;
-        Placed main;
-        std::shared_ptr<std::vector<Link>> run_queue;  // shared by all such events
-        std::map<std::uint32_t, Placed> copies;        // by number of the copy
-        bool counted_alone = false;
-        std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> go_places;  // for markers in files, by number
-    };
-    mutable std::mutex attached_mutex_;
-    std::map<std::uint32_t, Attached> attached_;  // by event
-    std::set<std::uint32_t> without_stages_;      // protected by attached_mutex_
-    std::weak_ptr<std::vector<Link>> run_queue_;  // protected by attached_mutex_
-    std::mutex configs_mutex_;                    // serializes changes of event configurations
+    std::mutex configs_mutex_;  // serializes changes of event configurations
 };
 
 }  // namespace lagtrap::daemon

@@ -1,10 +1,10 @@
+#include "daemon/events/event_counters.hpp"
+
 #include <array>
 #include <iterator>
 #include <utility>
 
 #include <gtest/gtest.h>
-
-#include "daemon/events/listener_programs.hpp"
 
 namespace lagtrap::daemon::event_counters_test {
 namespace {

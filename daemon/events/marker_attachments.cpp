@@ -1,10 +1,12 @@
-// Attaches and detaches markers of events. In each file, each role of markers is handled
-// separately.
+#include "daemon/events/marker_attachments.hpp"
+
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/timed_call.hpp"
 #include "daemon/events/listener_programs.hpp"
+#include "daemon/threads/at_once.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -17,9 +19,19 @@ std::pair<std::uint32_t, std::uint32_t> go_place_of(const ProbePlaces& places) {
     return {places.goid_offset, places.frame_offset};
 }
 
+// Destroys the links of each event from the last to the first, all events in parallel: it mostly
+// waits for other CPUs.
+void destroy_at_once(std::vector<std::vector<Link>> events) {
+    do_at_once(events.size(), [&](std::size_t number) {
+        while (!events[number].empty()) events[number].pop_back();
+    });
+}
+
 }  // namespace
 
-std::vector<ProbeKind> ListenerPrograms::kinds_of(const EventPlan& plan) {
+MarkerAttachments::~MarkerAttachments() { detach_all(); }
+
+std::vector<ProbeKind> MarkerAttachments::kinds_of(const EventPlan& plan) {
     std::vector<ProbeKind> kinds;
     for (const MarkerPlan& marker : plan.markers) {
         if (marker.marker.kind == settings::MarkerKind::RunQueue)
@@ -31,8 +43,8 @@ std::vector<ProbeKind> ListenerPrograms::kinds_of(const EventPlan& plan) {
 }
 
 // In attach order: ends before the begin.
-Status ListenerPrograms::attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
-                                        Links& links) {
+Status MarkerAttachments::attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
+                                         Links& links) {
     Links attached;
     for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN}) {
         if (!wanted[role] || !links[role].empty()) continue;
@@ -40,33 +52,34 @@ Status ListenerPrograms::attach_missing(SiteOwner owner, const EventPlan& plan, 
         std::chrono::milliseconds timeout = attach_timeout;
         for (const MarkerPlan& marker : plan.markers) {
             if (marker.role != role || marker.marker.kind == settings::MarkerKind::RunQueue) continue;
-            TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
+            TRY_ASSIGN(ProbeRequest request, programs_.request_for(owner, marker));
             timeout += request.offsets.size() * place_timeout;
             requests.push_back(std::move(request));
         }
         if (requests.empty()) continue;
         // The programs must stay alive while an abandoned call is running.
         TRY_ASSIGN(attached[role],
-                   call_within<std::vector<Link>>(
-                       timeout, "attach its markers",
-                       [programs = programs_, requests = std::move(requests)] { return attach_probes(requests); }));
+                   call_within<std::vector<Link>>(timeout, "attach its markers",
+                                                  [programs = programs_.keep_loaded(), requests = std::move(requests)] {
+                                                      return attach_probes(requests);
+                                                  }));
     }
     for (std::size_t role = 0; role < links.size(); ++role)
         if (!attached[role].empty()) links[role] = std::move(attached[role]);
     return success();
 }
 
-void ListenerPrograms::take_role(Placed& placed, lagtrap_marker_role role, std::vector<Link>& taken) {
+void MarkerAttachments::take_role(Placed& placed, lagtrap_marker_role role, std::vector<Link>& taken) {
     for (Link& link : std::exchange(placed.links[role], {})) taken.push_back(std::move(link));
 }
 
 // In attach order. Callers destroy the links from the last to the first.
-void ListenerPrograms::take_all(Placed& placed, std::vector<Link>& taken) {
+void MarkerAttachments::take_all(Placed& placed, std::vector<Link>& taken) {
     for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN})
         take_role(placed, role, taken);
 }
 
-std::vector<Link> ListenerPrograms::take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies) {
+std::vector<Link> MarkerAttachments::take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies) {
     std::vector<Link> taken;
     take_all(main, taken);
     main.plan.reset();  // it keeps the files open
@@ -75,7 +88,7 @@ std::vector<Link> ListenerPrograms::take_everything(Placed& main, std::map<std::
     return taken;
 }
 
-std::array<bool, 3> ListenerPrograms::wanted_of(std::uint32_t index) {
+std::array<bool, 3> MarkerAttachments::wanted_of(std::uint32_t index) {
     const std::lock_guard lock(attached_mutex_);
     const bool counted_alone = attached_[index].counted_alone;
     std::array<bool, 3> wanted{};
@@ -85,20 +98,38 @@ std::array<bool, 3> ListenerPrograms::wanted_of(std::uint32_t index) {
     return wanted;
 }
 
-Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool count_runs) {
-    argument_sites_.give_back_all(index);
-    exit_sites_.give_back_all(index);
+// A program can be attached to a tracepoint once, so all events share it. The last event detaches
+// it.
+Result<std::shared_ptr<std::vector<Link>>> MarkerAttachments::share_run_queue() {
+    const std::lock_guard lock(attached_mutex_);
+    if (auto attached = run_queue_.lock()) return attached;
+    TRY_ASSIGN(auto links, programs_.attach_run_queue());
+    auto shared = std::make_shared<std::vector<Link>>(std::move(links));
+    run_queue_ = shared;
+    return shared;
+}
+
+std::vector<ProbeKind> MarkerAttachments::probe_kinds(std::uint32_t index) const {
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    return found == attached_.end() ? std::vector<ProbeKind>{} : found->second.kinds;
+}
+
+Status MarkerAttachments::attach(std::uint32_t index, const EventPlan& plan, bool count_runs) {
+    programs_.give_back_all_sites(index);
     {
         const std::lock_guard lock(attached_mutex_);
         attached_[index].counted_alone = false;
     }
-    TRY(configure_plan(index, plan));
+    TRY(programs_.configure_plan(index, plan, wanted_of(index)[LAGTRAP_ROLE_STAGE]));
     Attached attached;
     attached.kinds = kinds_of(plan);
     attached.main.plan = std::make_shared<const EventPlan>(plan);
     TRY(attach_missing({index, 0}, plan, wanted_of(index), attached.main.links));
-    if (events_[index].begin.kind == settings::MarkerKind::RunQueue) {
-        TRY_ASSIGN(attached.run_queue, attach_run_queue());
+    const bool awaits_cpu = std::ranges::any_of(
+        plan.markers, [](const MarkerPlan& marker) { return marker.marker.kind == settings::MarkerKind::RunQueue; });
+    if (awaits_cpu) {
+        TRY_ASSIGN(attached.run_queue, share_run_queue());
     }
     note_go_places(index, plan, attached);
     marker_places_->note(index, plan);
@@ -106,13 +137,12 @@ Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool
         const std::lock_guard lock(attached_mutex_);
         attached_[index] = std::move(attached);
     }
-    return count_runs ? let_hits_count(index, true) : success();
+    return count_runs ? programs_.let_hits_count(index, true) : success();
 }
 
 // All markers except the begin stop having an effect at the same time.
-std::vector<Link> ListenerPrograms::count_alone(std::uint32_t index) {
-    (void)change_config(
-        index, [](lagtrap_event_config& config) { config.flags |= LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED; });
+std::vector<Link> MarkerAttachments::count_alone(std::uint32_t index) {
+    (void)programs_.count_begins_alone(index);
     std::vector<Link> taken;
     const std::lock_guard lock(attached_mutex_);
     Attached& attached = attached_[index];
@@ -126,9 +156,9 @@ std::vector<Link> ListenerPrograms::count_alone(std::uint32_t index) {
     return taken;
 }
 
-Result<std::vector<Link>> ListenerPrograms::watch_stages(std::uint32_t index, bool wanted) {
+Result<std::vector<Link>> MarkerAttachments::watch_stages(std::uint32_t index, bool wanted) {
     std::vector<Link> taken;
-    if (!wanted) TRY(change_flag(index, LAGTRAP_EVENT_WITHOUT_STAGES, true));
+    if (!wanted) TRY(programs_.let_stages_count(index, false));
     {
         const std::lock_guard lock(attached_mutex_);
         if (wanted)
@@ -144,7 +174,7 @@ Result<std::vector<Link>> ListenerPrograms::watch_stages(std::uint32_t index, bo
     return taken;
 }
 
-Status ListenerPrograms::put_back(std::uint32_t index) {
+Status MarkerAttachments::put_back(std::uint32_t index) {
     std::map<std::uint32_t, std::shared_ptr<const EventPlan>> plans;
     {
         const std::lock_guard lock(attached_mutex_);
@@ -169,12 +199,10 @@ Status ListenerPrograms::put_back(std::uint32_t index) {
         }
         TRY(done);
     }
-    return change_config(index, [&](lagtrap_event_config& config) {
-        if (wanted[LAGTRAP_ROLE_STAGE]) config.flags &= ~LAGTRAP_EVENT_WITHOUT_STAGES;
-    });
+    return wanted[LAGTRAP_ROLE_STAGE] ? programs_.let_stages_count(index, true) : success();
 }
 
-std::vector<std::shared_ptr<const EventPlan>> ListenerPrograms::plans_of(std::uint32_t index) const {
+std::vector<std::shared_ptr<const EventPlan>> MarkerAttachments::plans_of(std::uint32_t index) const {
     std::vector<std::shared_ptr<const EventPlan>> plans;
     const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
@@ -184,24 +212,24 @@ std::vector<std::shared_ptr<const EventPlan>> ListenerPrograms::plans_of(std::ui
     return plans;
 }
 
-void ListenerPrograms::note_go_places(std::uint32_t index, const EventPlan& plan, Attached& attached) const {
+void MarkerAttachments::note_go_places(std::uint32_t index, const EventPlan& plan, Attached& attached) const {
     for (const MarkerPlan& marker : plan.markers)
         if (marker.places.file)
-            attached.go_places.insert_or_assign(marker_id_of(index, marker), go_place_of(marker.places));
+            attached.go_places.insert_or_assign(programs_.marker_id_of(index, marker), go_place_of(marker.places));
 }
 
 // The programs store the goroutine number's offset once per marker, and once per event whether
 // goroutines are the keys.
-Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& plan) {
+Status MarkerAttachments::check_go_of_copy(std::uint32_t index, const EventPlan& plan) {
     decltype(Attached::go_places) known;
     {
         const std::lock_guard lock(attached_mutex_);
         known = attached_[index].go_places;
     }
-    if (known.empty()) return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, plan.by_goroutine);
-    const bool same = pairs_by_goroutine(index) == plan.by_goroutine &&
+    if (known.empty()) return programs_.pair_by_goroutine(index, plan.by_goroutine);
+    const bool same = programs_.pairs_by_goroutine(index) == plan.by_goroutine &&
                       std::none_of(plan.markers.begin(), plan.markers.end(), [&](const MarkerPlan& marker) {
-                          const auto reported = known.find(marker_id_of(index, marker));
+                          const auto reported = known.find(programs_.marker_id_of(index, marker));
                           return reported != known.end() && reported->second != go_place_of(marker.places);
                       });
     if (same) return success();
@@ -210,7 +238,7 @@ Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& 
                       "goroutines; use a separate event for it (binary=\"build-id:...\")");
 }
 
-Status ListenerPrograms::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {
+Status MarkerAttachments::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {
     TRY(check_go_of_copy(index, plan));
     std::vector<ProbeKind> kinds = kinds_of(plan);
     Placed placed{std::make_shared<const EventPlan>(plan), {}};
@@ -227,7 +255,7 @@ Status ListenerPrograms::attach_copy(std::uint32_t index, std::uint32_t copy, co
     return success();
 }
 
-std::vector<Link> ListenerPrograms::take_links_of_copy(std::uint32_t index, std::uint32_t copy) {
+std::vector<Link> MarkerAttachments::take_links_of_copy(std::uint32_t index, std::uint32_t copy) {
     const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
     if (found == attached_.end()) return {};
@@ -237,12 +265,11 @@ std::vector<Link> ListenerPrograms::take_links_of_copy(std::uint32_t index, std:
     return taken;
 }
 
-void ListenerPrograms::give_back_copy(std::uint32_t index, std::uint32_t copy) {
-    argument_sites_.give_back({index, copy});
-    exit_sites_.give_back({index, copy});
+void MarkerAttachments::give_back_copy(std::uint32_t index, std::uint32_t copy) {
+    programs_.give_back_sites({index, copy});
 }
 
-std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
+std::vector<Link> MarkerAttachments::take_links(std::uint32_t index) {
     // May be the last reference; must be destroyed after the lock is released.
     std::shared_ptr<std::vector<Link>> run_queue;
     const std::lock_guard lock(attached_mutex_);
@@ -251,6 +278,16 @@ std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
     run_queue = std::move(found->second.run_queue);
     found->second.counted_alone = false;
     return take_everything(found->second.main, found->second.copies);
+}
+
+void MarkerAttachments::detach_all() {
+    std::vector<std::vector<Link>> links;
+    {
+        const std::lock_guard lock(attached_mutex_);
+        for (auto& [event, attached] : attached_) links.push_back(take_everything(attached.main, attached.copies));
+        attached_.clear();
+    }
+    destroy_at_once(std::move(links));
 }
 
 }  // namespace lagtrap::daemon
