@@ -1,8 +1,10 @@
+#include "analysis/call_focus.hpp"
+
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "analysis/block_reason.hpp"
-#include "analysis/call_tree.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/parts.hpp"
 
@@ -27,12 +29,10 @@ std::string prevailing(const std::map<std::string, std::uint64_t>& times, std::u
     return {};
 }
 
-}  // namespace
-
-class CallTree::FocusFinder {
+class FocusFinder {
   public:
     FocusFinder(const CallTree& tree, std::span<const FunctionKey> callers)
-        : tree_(tree), nodes_(tree.nodes_), whole_ns_(tree.total_ns()), callers_(callers) {}
+        : tree_(tree), nodes_(tree.nodes()), whole_ns_(tree.total_ns()), callers_(callers) {}
 
     CallFocus find() {
         const std::size_t at = innermost_by_path();
@@ -57,8 +57,8 @@ class CallTree::FocusFinder {
         [[nodiscard]] double depth() const { return depth_weight / static_cast<double>(time_ns); }
     };
 
-    [[nodiscard]] const Frame& frame(std::size_t node) const { return tree_.recording_.frames[nodes_[node].frame]; }
-    [[nodiscard]] const std::string& name(NameId id) const { return tree_.recording_.name(id); }
+    [[nodiscard]] const Frame& frame(std::size_t node) const { return tree_.recording().frames[nodes_[node].frame]; }
+    [[nodiscard]] const std::string& name(NameId id) const { return tree_.recording().name(id); }
     [[nodiscard]] std::uint64_t time_of(std::size_t node) const { return nodes_[node].times.total_ns(); }
     [[nodiscard]] FunctionKey key(std::size_t node) const { return {frame(node).label, frame(node).module}; }
 
@@ -135,9 +135,9 @@ class CallTree::FocusFinder {
     }
 
     [[nodiscard]] CallFocus focus_of(const Spot& spot) const {
-        Node sum;
+        CallNode sum;
         sum.frame = nodes_[spot.nodes.front()].frame;
-        for (const std::size_t node : spot.nodes) sum.take(nodes_[node]);
+        for (const std::size_t node : spot.nodes) sum.add(nodes_[node]);
         CallFocus focus;
         focus.time_ns = sum.times.total_ns();
         focus.library = spot.library;
@@ -196,11 +196,11 @@ class CallTree::FocusFinder {
 
     // Each function once; omits those with too little of the total.
     [[nodiscard]] std::vector<CallLine> parts_of(const std::vector<std::size_t>& nodes) const {
-        std::map<FunctionKey, Node> merged;
+        std::map<FunctionKey, CallNode> merged;
         for (const std::size_t node : nodes) {
-            Node& sum = merged[key(node)];
+            CallNode& sum = merged[key(node)];
             sum.frame = nodes_[node].frame;
-            sum.take(nodes_[node]);
+            sum.add(nodes_[node]);
         }
         std::vector<CallLine> lines;
         for (const auto& [function, sum] : merged)
@@ -221,11 +221,15 @@ class CallTree::FocusFinder {
     }
 
     const CallTree& tree_;
-    const std::vector<Node>& nodes_;
+    const std::vector<CallNode>& nodes_;
     std::uint64_t whole_ns_;
     std::span<const FunctionKey> callers_;
 };
 
-CallFocus CallTree::focus(std::span<const FunctionKey> callers) const { return FocusFinder(*this, callers).find(); }
+}  // namespace
+
+CallFocus find_focus(const CallTree& tree, std::span<const FunctionKey> callers) {
+    return FocusFinder(tree, callers).find();
+}
 
 }  // namespace lagtrap::analysis

@@ -25,7 +25,7 @@ Key longest(const std::map<Key, std::uint64_t>& times) {
 
 }  // namespace
 
-void CallTree::Node::take(const Node& other) {
+void CallNode::add(const CallNode& other) {
     add_times(times, other.times);
     add_times(own, other.own);
     nameless_ns += other.nameless_ns;
@@ -57,7 +57,7 @@ void CallTree::add(StackId stack, const StackTimes::Times& times) {
         nodes_[at].places[step] += times.total_ns();
         if (times.blocked_ns > 0) nodes_[at].reasons[reason] += times.blocked_ns;
     }
-    Node& last = nodes_[at];
+    CallNode& last = nodes_[at];
     add_times(last.own, times);
     if (path.nameless) last.nameless_ns += times.total_ns();
     if (path.called) {
@@ -84,7 +84,7 @@ std::vector<std::size_t> CallTree::children_of(std::size_t node) const {
     return children;
 }
 
-CallPlace CallTree::place_of(const Node& node) const {
+CallPlace CallTree::place_of(const CallNode& node) const {
     CallPlace place;
     const Frame& frame = recording_.frames[node.frame];
     place.function = recording_.name(frame.label);
@@ -107,7 +107,7 @@ CallPlace CallTree::place_of(const Node& node) const {
     return place;
 }
 
-CallLine CallTree::line_of(const Node& node) const {
+CallLine CallTree::line_of(const CallNode& node) const {
     CallLine line;
     line.place = place_of(node);
     line.on_cpu_ns = node.times.on_cpu_ns;
@@ -159,15 +159,15 @@ std::vector<CallLine> CallTree::lines(std::uint64_t min_ns, std::size_t limit) c
 }
 
 std::vector<CallLine> CallTree::innermost(std::size_t limit) const {
-    std::map<std::pair<NameId, NameId>, Node> merged;
-    for (const Node& node : nodes_) {
+    std::map<std::pair<NameId, NameId>, CallNode> merged;
+    for (const CallNode& node : nodes_) {
         if (&node == &nodes_.front() || node.own.total_ns() == 0) continue;
         const Frame& frame = recording_.frames[node.frame];
-        Node own = node;
+        CallNode own = node;
         own.times = node.own;
-        Node& sum = merged[{frame.label, frame.module}];
+        CallNode& sum = merged[{frame.label, frame.module}];
         sum.frame = node.frame;
-        sum.take(own);
+        sum.add(own);
     }
     std::vector<CallLine> lines;
     for (const auto& [key, node] : merged) lines.push_back(line_of(node));

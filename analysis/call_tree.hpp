@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,26 +43,23 @@ struct CallLine {
     [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
 };
 
-// Where most of the time went: the innermost function or library that contains most of it, and what
-// that called.
-struct CallFocus {
-    CallPlace place;
-    bool library = false;  // only the file is known to have most of it: several of its functions, called from elsewhere
-    // Nearest caller in another module. If the place is in a header, the nearest caller in a source
-    // file that is not one.
-    std::string caller;
-    std::string caller_module;  // path of the calling file, if it is another
-    std::string direct_caller;  // program function that called it; empty if unnamed, or if a thread begins there
-    std::uint64_t time_ns = 0;  // in `place` and what it calls; 0 if no function is known
-    // Where the time below went, if in several functions: at most 2, longest first. Without a
-    // place, they are parts of the whole.
-    std::vector<CallLine> parts;
-
-    [[nodiscard]] bool has_place() const { return library || !place.function.empty(); }
-};
-
 // A function and its file, as in Frame.
 using FunctionKey = std::pair<NameId, NameId>;
+
+// A function under its callers, with the time of all its calls there.
+struct CallNode {
+    std::size_t parent = 0;
+    std::uint32_t frame = 0;
+    StackTimes::Times times;
+    StackTimes::Times own;
+    std::uint64_t nameless_ns = 0;
+    std::map<std::uint32_t, std::uint64_t> places;              // frames of this function, with their time
+    std::map<NameId, std::pair<std::uint64_t, NameId>> called;  // by label: time and module
+    std::map<std::string, std::uint64_t> reasons;
+    std::map<std::pair<NameId, NameId>, std::size_t> children;  // by label and module
+
+    void add(const CallNode& other);
+};
 
 class CallTree {
   public:
@@ -79,32 +75,19 @@ class CallTree {
     // By own_ns, longest first, each function once whatever its callers; `functions` has only that
     // function.
     [[nodiscard]] std::vector<CallLine> innermost(std::size_t limit) const;
-    // `callers` are functions the thread is in at other times too, such as its main loop. They are
-    // an answer only for time in their own code.
-    [[nodiscard]] CallFocus focus(std::span<const FunctionKey> callers = {}) const;
+    // The root, which has no function, is the first. Parents precede their children.
+    [[nodiscard]] const std::vector<CallNode>& nodes() const { return nodes_; }
+    // The numbers of the nodes below it, longest first.
+    [[nodiscard]] std::vector<std::size_t> children_of(std::size_t node) const;
+    [[nodiscard]] CallLine line_of(const CallNode& node) const;
+    [[nodiscard]] const Recording& recording() const { return recording_; }
 
   private:
-    class FocusFinder;
-    struct Node {
-        std::size_t parent = 0;
-        std::uint32_t frame = 0;
-        StackTimes::Times times;
-        StackTimes::Times own;
-        std::uint64_t nameless_ns = 0;
-        std::map<std::uint32_t, std::uint64_t> places;              // frames of this function, with their time
-        std::map<NameId, std::pair<std::uint64_t, NameId>> called;  // by label: time and module
-        std::map<std::string, std::uint64_t> reasons;
-        std::map<std::pair<NameId, NameId>, std::size_t> children;  // by label and module
-        void take(const Node& other);
-    };
-
-    [[nodiscard]] std::vector<std::size_t> children_of(std::size_t node) const;
-    [[nodiscard]] CallPlace place_of(const Node& node) const;
-    [[nodiscard]] CallLine line_of(const Node& node) const;
+    [[nodiscard]] CallPlace place_of(const CallNode& node) const;
     void add_lines(std::size_t node, std::uint32_t depth, std::uint64_t min_ns, std::vector<CallLine>& lines) const;
 
     const Recording& recording_;
-    std::vector<Node> nodes_;  // 0 is the root, which has no function
+    std::vector<CallNode> nodes_;
 };
 
 }  // namespace lagtrap::analysis

@@ -319,7 +319,7 @@ class CauseSearch {
         }
         CallTree tree(recording_);
         tree.add(StackTimes::of(recording_, intervals, split_time(recording_, intervals)));
-        const CallFocus focus = tree.focus();
+        const CallFocus focus = find_focus(tree);
         holder.function = focus.place.function;
         holder.caller = focus.direct_caller;
     }
@@ -336,7 +336,7 @@ class CauseSearch {
         const auto times = StackTimes::of(recording_, group.intervals, split_time(recording_, group.intervals));
         CallTree tree(recording_);
         tree.add(times);
-        doing.focus = tree.focus(usual_callers(group.intervals));
+        doing.focus = find_focus(tree, usual_callers(group.intervals));
         if (group.kind == TimeKind::Blocked && says_what_the_reason_says(doing)) doing.focus = {};
         KernelWorkTimes works;
         for (const auto& [stack, time] : times.by_stack())

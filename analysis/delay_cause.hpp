@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/block_reason.hpp"
-#include "analysis/call_tree.hpp"
+#include "analysis/call_focus.hpp"
 #include "analysis/cpu_holders.hpp"
 #include "analysis/file_waits.hpp"
 #include "analysis/kernel_work.hpp"

@@ -7,10 +7,6 @@ import re
 import tree
 from check_type_names import COMMENT_OR_TEXT, NAMESPACE, UNNAMED
 
-# Classes that are still to be split. This list may only become shorter.
-NOT_SPLIT_YET = {
-    "lagtrap::analysis::CallTree",
-}
 # The class and the name of a member function that is defined outside of its class.
 MEMBER = re.compile(r"((?:\w+(?:<[\w, ]*>)?::)+)(?:~?\w+|operator\s*\S{1,3})\s*\(")
 
@@ -41,11 +37,8 @@ def main():
         if path.suffix == ".cpp" and not tree.relative(path).startswith("tests/"):
             for name in members(path.read_text()):
                 homes[name].add(tree.relative(path))
-    spread = {name for name, files in homes.items() if len(files) > 1}
-    problems = [f"{name} is defined in {len(homes[name])} files: {', '.join(sorted(homes[name]))}"
-                for name in sorted(spread - NOT_SPLIT_YET)]
-    problems += [f"{name} is in one file now; remove it from the exceptions of check_classes.py"
-                 for name in sorted(NOT_SPLIT_YET - spread)]
+    problems = [f"{name} is defined in {len(files)} files: {', '.join(sorted(files))}"
+                for name, files in sorted(homes.items()) if len(files) > 1]
     tree.finish(problems, len(homes))
 
 
