@@ -92,12 +92,13 @@ void BatchWriter::put(GatheredBatch gathered) {
     {
         const std::lock_guard lock(mutex_);
         gathered_ = 0;
-        if (waiting_.size() >= waiting_limit) {
+        if (waiting_.size() >= waiting_batches_limit && waiting_runs_ >= waiting_runs_limit) {
             ++totals_.failed;
             count_lost(runs_of(gathered.batch));
             return;
         }
         unwritten_ += runs_of(gathered.batch);
+        waiting_runs_ += gathered.batch.runs.size();
         waiting_.push_back(std::move(gathered));
     }
     more_.notify_one();
@@ -164,6 +165,7 @@ void BatchWriter::work() {
             if (waiting_.empty()) return;
             next = std::move(waiting_.front());
             waiting_.pop_front();
+            waiting_runs_ -= next.batch.runs.size();
             // At shutdown, or if batches arrive faster than frames can be named, skip naming.
             if (ending_ || waiting_.size() > waiting_for_names) next.modules.clear();
         }

@@ -15,6 +15,7 @@
 #include "daemon/runs/gathered_batch.hpp"
 #include "daemon/runs/kept_count.hpp"
 #include "spool/spool.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::daemon {
 
@@ -52,7 +53,8 @@ class BatchWriter {
     [[nodiscard]] BatchTotals totals() const;
 
   private:
-    static constexpr std::size_t waiting_limit = 16;
+    // A batch is dropped if both are reached: small batches, which take little memory, may be many.
+    static constexpr std::size_t waiting_batches_limit = 16, waiting_runs_limit = trace::run_batch_runs_limit;
     void work();
     void write(GatheredBatch gathered);
     // Splits the batch if it exceeds the limits of a file.
@@ -68,6 +70,7 @@ class BatchWriter {
     mutable std::mutex mutex_;  // protects the following members
     std::condition_variable more_;
     std::deque<GatheredBatch> waiting_;
+    std::size_t waiting_runs_ = 0;  // in waiting_
     BatchTotals totals_;
     std::uint64_t lost_to_report_ = 0;
     std::uint64_t gathered_ = 0;   // in the batch that is being collected

