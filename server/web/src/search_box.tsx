@@ -1,5 +1,5 @@
 // The search in the header: the key / moves there, arrows choose a result, Enter opens it.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, get } from "./api";
 import { foldName, shortenMiddle } from "./names";
 import { navigate } from "./router";
@@ -18,7 +18,8 @@ export function SearchBox() {
   const box = useRef<HTMLFormElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const query = text.trim();
-  useEffect(() => {
+  // As soon as the box can be seen, its key works.
+  useLayoutEffect(() => {
     const key = (pressed: KeyboardEvent) => {
       if (pressed.key !== "/" || pressed.ctrlKey || pressed.metaKey || pressed.altKey || isTyping(pressed.target)) return;
       pressed.preventDefault();
