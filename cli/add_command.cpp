@@ -106,25 +106,41 @@ class Add {
     Status measure(bool with_functions) {
         const std::string seconds = format_duration(time_);
         const std::string first = with_functions ? recording_event(time_) : trial_elements(offers_, target_);
-        tell(fmt::format("Measuring {} {}for {} ...", target_.name, with_functions ? "twice " : "", seconds));
+        tell(fmt::format("Preparing to measure {} ...", target_.name));
         TRY_ASSIGN(const auto daemon, TemporaryDaemon::start(first, interrupted));
         if (with_functions) {
-            append(loop_offers(target_, waiting_calls()));
-            TRY_ASSIGN(const auto bundle, daemon->record("look"));
-            TRY_ASSIGN(const auto seen,
-                       decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
-                           TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
-                           TRY_ASSIGN(const auto profile, formats::profile_of_recording(recording, {}));
-                           return lines_of(functions_seen(target_, profile));
-                       }));
-            append(function_offers(target_, seen_functions_of(seen)));
+            TRY(search_functions(*daemon));
             if (offers_.empty()) return success();
+            tell(fmt::format("Preparing to measure {} ...", counted(offers_.size(), "candidate", "candidates")));
             TRY(daemon->watch(trial_elements(offers_, target_)));
         }
+        tell(fmt::format("Measuring for {} ...", seconds));
         TRY_ASSIGN(const auto status, daemon->status_after(time_));
         take_measured(offers_, status, time_);
         offers_ = ranked(std::move(offers_));
-        return with_functions ? check_stages_of_first(*daemon) : success();
+        if (with_functions) {
+            if (const Status checked = check_stages_of_first(*daemon); !checked) {
+                if (interrupted != 0) return checked;
+                for (Offer& offer : offers_) offer.stages.clear();
+                tell("No stages are proposed: " + checked.error().message);
+            }
+        }
+        return success();
+    }
+
+    Status search_functions(TemporaryDaemon& daemon) {
+        tell(fmt::format("Recording for {} ...", format_duration(time_)));
+        append(loop_offers(target_, waiting_calls()));
+        TRY_ASSIGN(const auto bundle, daemon.record("look"));
+        tell("Searching the recording for functions ...");
+        TRY_ASSIGN(const auto seen,
+                   decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
+                       TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+                       TRY_ASSIGN(const auto profile, formats::profile_of_recording(recording, {}));
+                       return lines_of(functions_seen(target_, profile));
+                   }));
+        append(function_offers(target_, seen_functions_of(seen)));
+        return success();
     }
 
     // Watches the first functions with their stages, and keeps the stages that divide the runs.

@@ -111,16 +111,23 @@ class FunctionSearch {
     CalleeTimes callees_;
 };
 
-// Each watchable function, by its name in stacks.
-std::map<std::string, std::string> written_names(const AddTarget& target) {
+// Each of those seen that is watchable, by its name in stacks, with and without parameters.
+std::map<std::string, std::string> written_names(const AddTarget& target, const std::vector<SeenFunction>& seen) {
     std::map<std::string, std::string> names;
+    std::set<std::string> wanted;
+    for (const SeenFunction& one : seen) {
+        wanted.insert(without_parameters(one.name));
+        for (const SeenCallee& callee : one.callees) wanted.insert(without_parameters(callee.name));
+    }
     const auto path = std::filesystem::path("/proc") / std::to_string(target.processes.front().pid) / "root" /
                       std::filesystem::path(target.program).relative_path();
     const auto file = binaries::ProgramFile::open(path);
     if (!file) return names;
-    const auto ways = ways_to_watch(*file);
+    const auto ways = ways_to_watch(*file, [&](const std::string& name, const std::string& written) {
+        return !written.empty() && wanted.contains(without_parameters(name));
+    });
     if (!ways) return names;
-    for (const FunctionWay& way : ways->functions)
+    for (const FunctionWay& way : *ways)
         if (way.watchable && !way.written.empty()) {
             names[way.name] = way.written;
             names.emplace(without_parameters(way.name), way.written);
@@ -197,7 +204,7 @@ std::vector<SeenFunction> seen_functions_of(std::string_view lines) {
 std::vector<Offer> function_offers(const AddTarget& target, const std::vector<SeenFunction>& seen) {
     std::vector<Offer> offers;
     if (target.processes.empty() || seen.empty()) return offers;
-    const auto names = written_names(target);
+    const auto names = written_names(target, seen);
     const auto find = [&](const std::string& name) {
         const auto written = names.find(name);
         return written == names.end() ? names.find(without_parameters(name)) : written;

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "binaries/code/function_places.hpp"
 #include "binaries/code/return_sites.hpp"
 #include "binaries/elf/unique_names.hpp"
 #include "cli/console/text_layout.hpp"
@@ -68,6 +69,33 @@ Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file) {
         ways.functions.push_back(std::move(way));
     }
     sort_by_name(ways.functions);
+    return ways;
+}
+
+Result<std::vector<FunctionWay>> ways_to_watch(const binaries::ProgramFile& file, const WantedFunction& wanted) {
+    TRY_ASSIGN(const auto functions, file.functions());
+    const binaries::UniqueNames names(functions);
+    std::vector<FunctionWay> ways;
+    std::vector<const binaries::Function*> asked;
+    std::vector<binaries::FunctionQuery> queries;
+    for (const binaries::Function& function : functions) {
+        FunctionWay way{printable(binaries::demangle(function.name)), names.name_of(function).value_or(""), {}, false};
+        if (!wanted(way.name, way.written)) continue;
+        if (way.written.empty()) way.way = "not: has no unique name";
+        asked.push_back(&function);
+        queries.push_back({way.written, true});
+        ways.push_back(std::move(way));
+        if (ways.size() == max_wanted_functions) break;
+    }
+    TRY_ASSIGN(const auto found, binaries::function_places(file, queries));
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        if (ways[i].written.empty()) continue;
+        ways[i].watchable = found[i].ok();
+        ways[i].way = printable(!found[i]                ? "not: " + binaries::exit_problem(found[i].error(), *asked[i])
+                                : found[i]->return_probe ? "return probe"
+                                                         : way_of({found[i]->places}));
+    }
+    sort_by_name(ways);
     return ways;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,17 @@ struct FunctionWays {
     [[nodiscard]] std::string summary() const;
 };
 
-// Reads the file in this process. Takes a second per 15,000 functions whose instructions it has to
-// examine.
+// For a file read in this process: with a file reader, it asks once per function. Takes a second per
+// 15,000 functions whose instructions it has to examine.
 [[nodiscard]] Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file);
+
+// By a function's name and its unique name for the settings, as in FunctionWay.
+using WantedFunction = std::function<bool(const std::string& name, const std::string& written)>;
+inline constexpr std::size_t max_wanted_functions = 4096;
+
+// Those that `wanted` accepts, by name; at most max_wanted_functions. Asks a file reader twice. One
+// without a unique name is not watchable.
+[[nodiscard]] Result<std::vector<FunctionWay>> ways_to_watch(const binaries::ProgramFile& file,
+                                                             const WantedFunction& wanted);
 
 }  // namespace lagtrap::cli

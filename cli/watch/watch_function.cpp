@@ -14,11 +14,11 @@ namespace {
 constexpr std::size_t functions_listed = 5;
 
 // How well a function's name matches; 0 if it does not.
-int likeness(const FunctionWay& function, const std::string& wanted) {
-    if (function.name == wanted || function.written == wanted) return 3;
-    const std::string name = without_parameters(function.name);
-    if (name == wanted) return 2;
-    return name.ends_with("::" + wanted) ? 1 : 0;
+int likeness(const std::string& name, const std::string& written, const std::string& wanted) {
+    if (name == wanted || written == wanted) return 3;
+    const std::string plain = without_parameters(name);
+    if (plain == wanted) return 2;
+    return plain.ends_with("::" + wanted) ? 1 : 0;
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ Result<std::string> choose_function(const std::vector<FunctionWay>& functions, c
     std::vector<const FunctionWay*> found;
     int best = 1;
     for (const FunctionWay& function : functions) {
-        const int here = likeness(function, wanted);
+        const int here = likeness(function.name, function.written, wanted);
         if (here < best) continue;
         if (here > best) found.clear();
         best = here;
@@ -57,8 +57,10 @@ Result<std::string> find_function(const AddTarget& target, const std::string& wa
         path = std::filesystem::path("/proc") / std::to_string(target.processes.front().pid) / "root" /
                path.relative_path();
     TRY_ASSIGN(const auto file, binaries::ProgramFile::open(path));
-    TRY_ASSIGN(const auto ways, ways_to_watch(file));
-    return choose_function(ways.functions, wanted, target.name);
+    TRY_ASSIGN(const auto ways, ways_to_watch(file, [&](const std::string& name, const std::string& written) {
+                   return likeness(name, written, wanted) > 0;
+               }));
+    return choose_function(ways, wanted, target.name);
 }
 
 }  // namespace lagtrap::cli
