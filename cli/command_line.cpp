@@ -152,8 +152,11 @@ void add_why(CLI::App& app, Choice& choice) {
     why->add_option("--for", options.length, "How long to record the machine")->capture_default_str();
     why->add_option("--limit", options.limit, "With a command: maximum length of the recording")->capture_default_str();
     why->add_flag("--all", options.all, "Show every thread in full");
-    why->add_flag("--watch", options.watch, "Repeat until Ctrl-C");
+    CLI::Option* watch = why->add_flag("--watch", options.watch, "Repeat until Ctrl-C");
     why->add_flag("--json", options.json, "Print JSON");
+    why->add_option("-o,--output", options.output,
+                    "File for the report; default: standard output, or standard error with a command")
+        ->excludes(watch);
     why->add_option("--socket", options.socket, "Socket of lagtrapd; if it cannot record, why starts a temporary one")
         ->envname("LAGTRAP_SOCKET")
         ->capture_default_str();

@@ -90,6 +90,7 @@ struct WhyOptions {
     std::vector<std::string> command;  // runs this command instead of examining a process
     std::string limit = "60s";         // maximum length of the command's recording
     std::string socket;
+    std::string output;  // file for the report; empty: standard output, or standard error with a command
     bool json = false;
     bool all = false;    // show every thread in full
     bool watch = false;  // repeat until interrupted

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -23,6 +25,8 @@
 #include "cli/why/why_target.hpp"
 #include "cli/why/why_text.hpp"
 #include "core/duration.hpp"
+#include "core/files.hpp"
+#include "core/unique_fd.hpp"
 
 namespace lagtrap::cli {
 namespace {
@@ -81,6 +85,29 @@ std::map<std::uint32_t, std::uint32_t> owners_of_stopped(const WhyTarget& target
     return owners;
 }
 
+// Where the report goes: the file of --output, or else a stream of the console.
+class ReportOutput {
+  public:
+    // Opens the file, so that a bad name is known before anything is recorded.
+    Status open(const std::string& file) {
+        if (file.empty()) return success();
+        auto opened = open_file(file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        // Without an errno, which would be taken for one of the command.
+        if (!opened) return make_error(opened.error().kind, "--output: " + opened.error().message);
+        file_ = std::move(*opened);
+        return success();
+    }
+    [[nodiscard]] bool is_file() const { return file_.valid(); }
+    Status write(const std::string& text, std::ostream& stream) const {
+        if (file_.valid()) return write_all(file_.get(), text.data(), text.size());
+        stream << text << std::flush;
+        return success();
+    }
+
+  private:
+    UniqueFd file_;
+};
+
 // Records the machine and explains what the processes do.
 class Look {
   public:
@@ -116,7 +143,8 @@ class Look {
             TRY_ASSIGN(auto recording, analysis::read_recording(opened));
             recording.lock_owners = owners;
             return text_of_processes(recording, target_, options_,
-                                     {console_.paint, console_.columns, options_.all, stopped, files});
+                                     {options_.output.empty() ? console_.paint : Paint(false), console_.columns,
+                                      options_.all, stopped, files});
         });
         std::error_code ignored;
         if (source_->is_temporary()) std::filesystem::remove(bundle, ignored);
@@ -166,11 +194,13 @@ int repeat(Look& look, const Console& console, const auto& fail) {
 int look_at_processes(const WhyOptions& options, Console& console) {
     Look look(options, console);
     const auto fail = [&](const std::string& message) { return console.fail(message); };
+    ReportOutput output;
+    if (const Status opened = output.open(options.output); !opened) return fail(opened.error().message);
     if (const Status started = look.start(); !started) return fail(started.error().message);
     if (options.watch) return repeat(look, console, fail);
     const auto text = look.once();
     if (!text) return fail(text.error().message);
-    console.out << *text;
+    if (const Status written = output.write(*text, console.out); !written) return fail(written.error().message);
     return exit_done;
 }
 
@@ -195,16 +225,15 @@ class Command {
     // not change the exit code.
     Result<int> run() {
         TRY_ASSIGN(const auto limit, length_of("--limit", options_.limit));
+        TRY(output_.open(options_.output));
         note_interrupts_while_waiting();
         TRY_ASSIGN(const auto source, RecordingSource::find(options_.socket, interrupted));
         TRY_ASSIGN(auto child, ChildCommand::prepare(options_.command));
         TRY(source->begin(limit));
         TRY(live(child, *source, limit));
         const auto text = report(child, *source);
-        if (text)
-            console_.err << *text << std::flush;
-        else
-            console_.fail(text.error().message);
+        const Status written = text ? output_.write(*text, console_.err) : Status(text.error());
+        if (!written) console_.fail(written.error().message);
         return facts_.exit_code;
     }
 
@@ -235,12 +264,15 @@ class Command {
                 recording,
                 analysis::run_of_command(recording, static_cast<std::uint32_t>(child.pid()), begin_ns_, end_ns_));
             if (options_.json) return json::serialize(life_json(recording, life, facts_)) + "\n";
-            return "\n" + life_text(recording, life, facts_, console_.paint, console_.columns);
+            return (output_.is_file() ? "" : "\n") + life_text(recording, life, facts_, paint(), console_.columns);
         });
     }
 
+    [[nodiscard]] Paint paint() const { return output_.is_file() ? Paint(false) : console_.paint; }
+
     const WhyOptions& options_;
     Console& console_;
+    ReportOutput output_;
     LifeFacts facts_;
     std::uint64_t begin_ns_ = 0, end_ns_ = 0;
 };

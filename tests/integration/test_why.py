@@ -283,6 +283,21 @@ def a_command_beyond_the_limit():
     check(told["took_ns"] >= 1_500_000_000, told)
 
 
+def the_report_goes_into_a_file():
+    """The command's output and errors stay alone; a bad name is known before the command runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "why.json"
+        words = [LAGTRAP, "why", "--json", "--socket", "/none"]
+        done = subprocess.run([*words, "-o", file, "--", "sh", "-c", "echo out; echo err >&2; exit 3"], capture_output=True,
+                              text=True, timeout=300, check=False)
+        check((done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n"), f"{done}")
+        check(json.loads(file.read_text())["exit_status"] == 3, file.read_text())
+        done = subprocess.run([*words, "-o", file / "none", "--", "echo", "out"], capture_output=True, text=True, timeout=300, check=False)
+        check(done.returncode == 125 and not done.stdout and "--output: " in done.stderr, f"{done}")
+        why(os.getpid(), "--for", "100ms", "-o", file)
+        check("recording cost" in file.read_text(), file.read_text())
+
+
 def a_command_is_of_the_user_who_calls():
     told, output, _ = command_json("id", "-u", env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534"})
     check(output == "65534\n", output)
@@ -313,5 +328,5 @@ if __name__ == "__main__":
     run(a_hang_is_explained, a_busy_process_is_explained, a_crowd_fits_on_a_screen, a_unit_is_explained,
         several_processes_of_a_name_are_explained, it_repeats_until_interrupted, the_daemon_that_runs_records,
         it_takes_nothing_from_events, a_delay_in_it_is_kept, a_killed_client_leaves_nothing_with_the_daemon,
-        nothing_is_left_behind, a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
+        nothing_is_left_behind, the_report_goes_into_a_file, a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
         commands_that_do_not_run, what_is_wrong_is_said)
