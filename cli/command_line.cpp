@@ -1,12 +1,15 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
+#include <set>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/command_choice.hpp"
+#include "cli/console/text_layout.hpp"
 #include "cli/trace_arguments.hpp"
 #include "formats/format_table.hpp"
 
@@ -27,8 +30,9 @@ void add_control(CLI::App& app, Choice& choice) {
         });
         return sub;
     };
-    add("status", "Show what the daemon watches, what it has seen, and what it has recorded", show_status);
-    CLI::App* metrics = add("metrics", "Print the same figures in Prometheus' text format", show_metrics);
+    add("status", "Show the watched events, their delays, and the recordings", show_status);
+    CLI::App* metrics =
+        add("metrics", "Print the figures of `lagtrap status` in Prometheus' text format", show_metrics);
     metrics->add_option("-o,--output", choice.control.output,
                         "File to replace atomically, for node_exporter's textfile collector; default: standard output");
     CLI::App* explain = add("explain", "Explain why an event has no delays, and what to do", explain_event);
@@ -123,7 +127,7 @@ void add_presets(CLI::App& app, Choice& choice) {
 }
 
 void add_add(CLI::App& app, Choice& choice) {
-    CLI::App* add = app.add_subcommand("add", "Measure a program for some seconds and propose events to watch");
+    CLI::App* add = app.add_subcommand("add", "Measure a program and propose events to watch");
     AddOptions& options = choice.add;
     options.settings = default_settings;
     options.socket = default_socket;
@@ -144,8 +148,7 @@ void add_add(CLI::App& app, Choice& choice) {
 }
 
 void add_why(CLI::App& app, Choice& choice) {
-    CLI::App* why = app.add_subcommand(
-        "why", "Say what a process or unit is doing or waiting for right now, or why a command takes so long");
+    CLI::App* why = app.add_subcommand("why", "Say what a process does or waits for, or why a command is slow");
     WhyOptions& options = choice.why;
     options.socket = default_socket;
     why->add_option("target", options.target, "A process id, the name of processes, or a unit");
@@ -304,7 +307,7 @@ void add_export(CLI::App& app, Choice& choice) {
 }
 
 void add_recordings(CLI::App& app, Choice& choice) {
-    CLI::App* report = app.add_subcommand("report", "Explain the delays of a recording, or compare those of several");
+    CLI::App* report = app.add_subcommand("report", "Explain the delays of a recording, or compare several");
     choice.report.spool = default_spool;
     report->add_option("bundle", choice.report.bundles,
                        "Bundles, merged traces, starts of session ids, or folders of bundles; default: the newest "
@@ -335,6 +338,34 @@ void add_recordings(CLI::App& app, Choice& choice) {
         [&choice] { choice.run = [&choice](Console& console) { return upload_bundles(choice.upload, console); }; });
 }
 
+// The commands of `lagtrap --help`, by what they are for. It names the others in one line.
+void group_commands(CLI::App& app) {
+    const std::vector<std::pair<const char*, std::vector<const char*>>> groups{
+        {"What is slow right now (needs no settings and no service)", {"why", "watch"}},
+        {"Trace a running process (needs lagtrapd)", {"calls", "functions", "objects"}},
+        {"Set up lagtrapd", {"doctor", "add", "presets", "list-markers", "check"}},
+        {"What lagtrapd sees and records", {"status", "live", "explain", "report", "runs"}}};
+    std::set<std::string> shown;
+    for (const auto& [group, commands] : groups)
+        for (const char* const command : commands) {
+            app.get_subcommand(command)->group(group);
+            shown.insert(command);
+        }
+    std::string others;
+    for (CLI::App* const command : app.get_subcommands([](CLI::App*) { return true; })) {
+        if (shown.contains(command->get_name())) continue;
+        command->group("");
+        others += (others.empty() ? "" : ", ") + command->get_name();
+    }
+    // The commands keep the usual width for their options.
+    const auto list = std::make_shared<CLI::Formatter>();
+    constexpr std::size_t names_width = 16;
+    list->column_width(names_width);
+    app.formatter(list);
+    app.footer(
+        wrap_words("More commands: " + others + ". See `lagtrap COMMAND --help` and lagtrap(1).", screen_width, 0));
+}
+
 // Returns the arguments before "--" of "lagtrap why -- COMMAND ..." and of ask; the others belong to
 // the command.
 int own_arguments(int argc, const char* const* argv) {
@@ -346,26 +377,28 @@ int own_arguments(int argc, const char* const* argv) {
 
 int run_command_line(int argc, const char* const* argv, Console& console) {
     const int own_argc = own_arguments(argc, argv);
-    CLI::App app("Control lagtrapd and explain what it records", "lagtrap");
+    CLI::App app("Find out why something on this machine is slow", "lagtrap");
     app.set_version_flag("--version", "lagtrap " LAGTRAP_VERSION);
     app.require_subcommand(1);
     Choice choice;
+    // In the order of `lagtrap --help`.
     add_why(app, choice);
     add_watch(app, choice);
-    add_control(app, choice);
-    add_ask(app, choice);
-    add_live(app, choice);
     add_calls(app, choice);
     add_functions(app, choice);
     add_objects(app, choice);
-    add_settings(app, choice);
-    add_presets(app, choice);
-    add_add(app, choice);
     add_doctor(app, choice);
+    add_add(app, choice);
+    add_presets(app, choice);
+    add_settings(app, choice);
+    add_control(app, choice);
+    add_live(app, choice);
     add_recordings(app, choice);
-    add_fetch(app, choice);
     add_runs(app, choice);
+    add_ask(app, choice);
+    add_fetch(app, choice);
     add_symbolize(app, choice);
+    group_commands(app);
     try {
         choice.why.command.assign(argv + std::min(own_argc + 1, argc), argv + argc);
         choice.ask.command = choice.why.command;

@@ -28,8 +28,7 @@ void add_distant_objects(CLI::App& objects, ObjectsOptions& options, CLI::Option
 }  // namespace
 
 void add_calls(CLI::App& app, Choice& choice) {
-    CLI::App* calls =
-        app.add_subcommand("calls", "Show calls of a function in a running process, with everything they call");
+    CLI::App* calls = app.add_subcommand("calls", "Show calls of a function, with everything they call");
     CallsOptions& options = choice.calls;
     options.socket = default_socket;
     calls->add_option("--process", options.process, "Process id, or name if it is unique")->required();
@@ -83,8 +82,7 @@ void add_functions(CLI::App& app, Choice& choice) {
 }
 
 void add_objects(CLI::App& app, Choice& choice) {
-    CLI::App* objects =
-        app.add_subcommand("objects", "Follow objects of a running process: created, used, released, failed");
+    CLI::App* objects = app.add_subcommand("objects", "Follow objects: created, used, released, failed");
     ObjectsOptions& options = choice.objects;
     options.socket = default_socket;
     objects->add_option("--process", options.process, "Process id, or name if it is unique");
