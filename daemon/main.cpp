@@ -1,7 +1,12 @@
 // lagtrapd: watches the events in a settings file and records the machine when one of them is too
 // slow.
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
@@ -14,6 +19,7 @@
 #include "core/clock.hpp"
 #include "core/heap.hpp"
 #include "core/program_log.hpp"
+#include "daemon/control/client_link.hpp"
 #include "daemon/events/goroutine_looks.hpp"
 #include "daemon/processes/inspector_pool.hpp"
 #include "daemon/processes/inspector_service.hpp"
@@ -21,6 +27,7 @@
 #include "daemon/service.hpp"
 #include "daemon/thresholds/history_file.hpp"
 #include "daemon/thresholds/rehearsal_text.hpp"
+#include "sandbox/confinement.hpp"
 #include "settings/parser.hpp"
 
 namespace {
@@ -84,6 +91,23 @@ int report_missing_reader(const lagtrap::Error& error) {
     return not_executable ? exit_usage : exit_failure;
 }
 
+// What a child of the service must not inherit from it: its priority, and its supervisor. If memory
+// is short, the child ends before the service does.
+void leave_the_service() {
+    (void)::prctl(PR_SET_NAME, "lagtrapd");  // not that of /proc/self/exe
+    lagtrap::become_first_oom_victim();
+    (void)::setpriority(PRIO_PROCESS, 0, 0);
+    for (const char* const name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) ::unsetenv(name);
+    using lagtrap::daemon::ClientLink;
+    for (const int fd : {ClientLink::client_fd, ClientLink::service_fd}) (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+// The service does it too, unless it has gone.
+void remove_folder_of(const std::filesystem::path& settings) {
+    std::error_code ignored;
+    std::filesystem::remove_all(settings.parent_path(), ignored);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -105,6 +129,9 @@ int main(int argc, char** argv) {
     app.add_flag("--json", json, "With --rehearse: print JSON")->needs(rehearsed);
     app.add_option("--merge-program", merge_program, "lagtrap-merge program to use");
     app.add_option("--reader-program", reader_program, "lagtrap-reader program to use");
+    bool for_client = false;
+    app.add_flag(lagtrap::daemon::for_client_option, for_client, "Watch a temporary event of the service's client")
+        ->group("");  // not for people
     app.set_version_flag("--version", LAGTRAP_VERSION);
     try {
         app.parse(argc, argv);
@@ -112,6 +139,7 @@ int main(int argc, char** argv) {
         return app.exit(wrong) == 0 ? 0 : exit_usage;
     }
 
+    if (for_client) leave_the_service();
     if (!rehearsed_path.empty()) return rehearse(rehearsed_path, settings_path, json);
 
     // This process never parses watched binaries; lagtrap-reader does.
@@ -135,13 +163,15 @@ int main(int argc, char** argv) {
 
     const auto outcome = lagtrap::settings::load_settings(settings_path, BinaryCheck::Skip);
     if (!outcome.ok()) return check_settings(settings_path, outcome);
-    auto service =
-        lagtrap::daemon::Service::create(outcome.settings, {settings_path, merge_program, &inspectors, inform, warn});
+    auto service = lagtrap::daemon::Service::create(
+        outcome.settings, {settings_path, merge_program, reader_program, &inspectors, inform, warn, for_client});
     if (!service) {
         spdlog::error(service.error().message);
         return exit_failure;
     }
     spdlog::info("lagtrapd {} watches {} events", LAGTRAP_VERSION, outcome.settings.events.size());
     (*service)->run();
+    service->reset();
+    if (for_client) remove_folder_of(settings_path);
     return 0;
 }

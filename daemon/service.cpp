@@ -19,13 +19,14 @@
 #include "binaries/reader/file_reader.hpp"
 #include "core/clock.hpp"
 #include "core/heap.hpp"
-#include "core/timed_call.hpp"
 #include "daemon/control/request_fields.hpp"
+#include "daemon/events/watched_programs.hpp"
 #include "daemon/kernel/kernel_types.hpp"
 #include "daemon/status/limited_users.hpp"
 #include "daemon/status/untrusted_parties.hpp"
+#include "daemon/temporary/bundle_answer.hpp"
+#include "daemon/temporary/temporary_settings.hpp"
 #include "daemon/thresholds/history_file.hpp"
-#include "sandbox/machine_root.hpp"
 #include "settings/parser.hpp"
 
 namespace lagtrap::daemon {
@@ -48,7 +49,6 @@ spool::RetentionLimits retention_of(const settings::Settings& settings) {
 
 // Services that depend on this one wait no longer than this for slow files.
 constexpr auto ready_timeout = 30s;
-constexpr auto link_timeout = 1s;
 
 // Restart lagtrap-reader if it is available again, even with nothing to read, so that the status is
 // current.
@@ -58,34 +58,8 @@ void look_for_reader() {
 }
 
 CommandLines command_lines_of(const settings::Privacy& privacy) {
-    switch (privacy.command_lines) {
-        case settings::CommandLines::Program: return CommandLines::Program;
-        case settings::CommandLines::All: return CommandLines::All;
-        case settings::CommandLines::Masked: break;
-    }
-    return CommandLines::Masked;
-}
-
-std::set<std::string> watched_programs(const settings::Settings& settings) {
-    std::set<std::string> paths;
-    for (const settings::Event& event : settings.events) {
-        for (const std::string& path : {event.begin.binary, event.end.binary, event.scope.binary}) paths.insert(path);
-        for (const settings::Stage& stage : event.stages) paths.insert(stage.marker.binary);
-    }
-    paths.erase(std::string());
-    return paths;
-}
-
-// The watched programs, and the targets of those that are symlinks: processes map them under the
-// target's path.
-std::set<std::string> programs_to_find(const settings::Settings& settings) {
-    std::set<std::string> paths = watched_programs(settings);
-    for (const std::string& path : std::set<std::string>(paths)) {
-        const auto linked = call_within<std::string>(
-            link_timeout, path, [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
-        if (linked && !linked->empty()) paths.insert(*linked);
-    }
-    return paths;
+    if (privacy.command_lines == settings::CommandLines::Program) return CommandLines::Program;
+    return privacy.command_lines == settings::CommandLines::All ? CommandLines::All : CommandLines::Masked;
 }
 
 bool can_read_programs() {
@@ -95,14 +69,6 @@ bool can_read_programs() {
 
 boost::json::object outcome(const Status& status) {
     return status ? boost::json::object{{"ok", true}} : refusal(status.error().message);
-}
-
-// Length of a manually triggered recording; nullopt: the event's trace length.
-Result<std::optional<std::chrono::nanoseconds>> length_in(const boost::json::object& request) {
-    constexpr std::int64_t min_ns = 1'000'000, max_ns = 600'000'000'000;  // limits of trace lengths in the settings
-    TRY_ASSIGN(const std::int64_t length_ns, number_in(request, "length_ns", 0, 0, max_ns));
-    if (length_ns == 0) return std::optional<std::chrono::nanoseconds>();
-    return std::optional(std::chrono::nanoseconds(std::max(length_ns, min_ns)));
 }
 
 constexpr std::chrono::nanoseconds usual_length = 5s;  // of a recording for a client
@@ -186,6 +152,10 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
         sd_notify(0, fmt::format("STATUS=watching {} events", service->settings_.events.size()).c_str());
     }));
     TRY(self->listen(settings.control));
+    if (self->options_.for_client)
+        self->serve_client();
+    else
+        self->serve_temporary_events();
     return self;
 }
 
@@ -238,6 +208,33 @@ Status Service::listen(const settings::Control& control) {
         return true;
     });
     return success();
+}
+
+void Service::serve_client() {
+    const auto answer_to = [this](const boost::json::object& request) -> ClientLink::Answer {
+        const auto* const command = request.if_contains("command");
+        if (command != nullptr && *command == "bundle") return bundle_answer(collector_->merges().last_bundle());
+        if (command != nullptr && *command == "status") return {answer(request)};
+        return {refusal("unknown command; expected status, bundle")};
+    };
+    client_ = std::make_unique<ClientLink>(
+        context_, ClientLink::Handlers{answer_to, [this] { return overhead_->status().used_ppm; }, [this] { end(); }});
+}
+
+void Service::serve_temporary_events() {
+    temporary_ = std::make_unique<TemporaryEvents>(
+        context_, TemporaryEvents::Options{
+                      std::filesystem::path(settings_.spool.path) / "clients",
+                      {"--merge-program", options_.merge_program, "--reader-program", options_.reader_program},
+                      options_.inform,
+                      options_.warn});
+    control_->hand_over_by([this](const auto& request, const Caller& caller, int socket) -> Result<bool> {
+        const auto* const command = request.if_contains("command");
+        if (command == nullptr || *command != "watch") return false;
+        TRY_ASSIGN(const auto event, text_in(request, "event", temporary_event_limit_bytes));
+        TRY(temporary_->begin(event, caller, socket, settings_, overhead_->status().used_ppm));
+        return true;
+    });
 }
 
 void Service::make_functions() {
@@ -431,6 +428,8 @@ Status Service::apply_settings(const settings::Settings& settings) {
     TRY_ASSIGN(ControlAccess access, ControlAccess::create(settings.control));
     ControlAccess before = control_->access();
     TRY(control_->change_access(std::move(access)));
+    if (temporary_)
+        temporary_->end_unless([this](const Caller& owner) { return control_->access().grant(owner, "watch").ok(); });
     Status armed = arm(settings, [this] { note_success(); });
     if (!armed) (void)control_->change_access(std::move(before));
     return armed;
@@ -461,16 +460,17 @@ void Service::note_success() {
 void Service::await_signal() {
     signals_.async_wait([this](const auto& failure, int number) {
         if (failure) return;
-        if (number != SIGHUP) {
-            options_.inform("stopping");
-            sd_notify(0, "STOPPING=1");
-            collector_->shut_down();
-            context_.stop();
-            return;
-        }
+        if (number != SIGHUP) return end();
         reload();
         await_signal();
     });
+}
+
+void Service::end() {
+    options_.inform("stopping");
+    sd_notify(0, "STOPPING=1");
+    collector_->shut_down();
+    context_.stop();
 }
 
 void Service::report_pairing() {
@@ -537,6 +537,7 @@ void Service::run() {
     keep_watch();
     keep_looking_at_files();
     context_.run();
+    if (temporary_) temporary_->stop();
     functions_->stop();
     call_traces_.reset();
     overhead_->stop();
@@ -559,6 +560,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
         add_untrusted_parties(report, *unwinder_, *control_);
         add_inspections(report, unwinder_->status(), options_.inspectors->counts(),
                         {sightings_.left_out(), collector_->listener().copies_left_out()});
+        report["temporary"] = temporary_ ? temporary_->report() : boost::json::array();
         report["arming"] = nullptr;
         const Listener& arms = arming_ ? *arming_->watched : collector_->listener();
         if (const auto progress = arms.progress(); progress.done < progress.of)
@@ -587,7 +589,8 @@ boost::json::object Service::answer(const boost::json::object& request) {
         return session ? outcome(collector_->finish(*session)) : refusal(session.error().message);
     }
     return refusal(
-        "unknown command; expected status, trigger, record, finish, approve, decline, calls, functions, objects");
+        "unknown command; expected status, trigger, record, watch, finish, approve, decline, calls, functions, "
+        "objects");
 }
 
 }  // namespace lagtrap::daemon

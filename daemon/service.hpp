@@ -20,12 +20,14 @@
 #include "daemon/budget/memory_watch.hpp"
 #include "daemon/budget/overhead_watch.hpp"
 #include "daemon/capture/collector.hpp"
+#include "daemon/control/client_link.hpp"
 #include "daemon/control/control_server.hpp"
 #include "daemon/events/pairing.hpp"
 #include "daemon/merges/spool_keeper.hpp"
 #include "daemon/processes/inspector_pool.hpp"
 #include "daemon/runs/run_reporter.hpp"
 #include "daemon/status/status_report.hpp"
+#include "daemon/temporary/temporary_events.hpp"
 #include "daemon/thresholds/threshold_watch.hpp"
 #include "daemon/tracing/call_traces.hpp"
 #include "daemon/tracing/event_functions.hpp"
@@ -39,9 +41,13 @@ class Service : private CaptureSurroundings {
     struct Options {
         std::filesystem::path settings_path;
         std::string merge_program;
+        std::string reader_program;
         InspectorPool* inspectors;  // reads data of processes; must outlive the service
         Say inform;
         Say warn;
+        // The service started this daemon for a temporary event (client_link.hpp); it ends with the
+        // client. Otherwise it starts such daemons itself.
+        bool for_client = false;
     };
 
     // `settings` were read from settings_path. Errors: BPF is refused, or spool or control socket
@@ -70,11 +76,14 @@ class Service : private CaptureSurroundings {
     void watch_overhead();
     void watch_memory();
     [[nodiscard]] Status listen(const settings::Control& control);
+    void serve_client();
+    void serve_temporary_events();
     void make_functions();
     [[nodiscard]] Status apply_settings(const settings::Settings& settings);
     void note_failure(const Status& put);
     void note_success();
     void await_signal();
+    void end();
     void keep_watch();
     void keep_looking_at_files();
     void keep_room_for_watched();
@@ -113,6 +122,8 @@ class Service : private CaptureSurroundings {
     std::unique_ptr<OverheadWatch> overhead_;     // reads the collector's listener
     std::unique_ptr<MemoryWatch> memory_;         // controls collector and unwinder
     std::unique_ptr<ControlServer> control_;
+    std::unique_ptr<ClientLink> client_;          // if this daemon watches a temporary event
+    std::unique_ptr<TemporaryEvents> temporary_;  // if it does not
     std::unique_ptr<EventFunctions> functions_;
     std::unique_ptr<CallTraces> call_traces_;  // its threads use all the others
     std::unique_ptr<Arming> arming_;           // until the first arming round is over and the collector is idle

@@ -15,6 +15,7 @@
 #include <boost/json.hpp>
 
 #include "core/files.hpp"
+#include "core/unique_fd.hpp"
 #include "daemon/control/control_request.hpp"
 
 namespace lagtrap::daemon {
@@ -99,12 +100,27 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
             ++server.counts_.denied;
             return answer(refusal(grant.error().message));
         }
+        const auto handed_over = hand_over(server, *request);
+        if (!handed_over) return answer(refusal(handed_over.error().message));
+        if (*handed_over) return;
         const auto streams = stream(server, *request, grant->own_processes_only ? &caller_ : nullptr);
         if (!streams) {
             if (streams.error().kind == ErrorKind::Denied) ++server.counts_.denied;
             return answer(refusal(streams.error().message));
         }
         if (!*streams) answer(server.answer_to(caller_, *request));
+    }
+
+    // Passes the connection to another process. False if this request is not one for that.
+    Result<bool> hand_over(ControlServer& server, const boost::json::object& request) {
+        if (!server.handover_) return false;
+        auto taken = server.handover_(request, caller_, socket_.native_handle());
+        if (!taken || !*taken) return taken;
+        timer_.cancel();
+        // Plain closing would leave it registered for events, because the other process has it open.
+        boost::system::error_code ignored;
+        const UniqueFd closing(socket_.release(ignored));
+        return taken;
     }
 
     // Starts a streamed answer. False if this request has none.

@@ -34,6 +34,9 @@ class ControlServer {
     // refused.
     using Streamer = std::function<Result<bool>(const boost::json::object& request, const Caller* only_of,
                                                 std::shared_ptr<AnswerStream> answer)>;
+    // Takes a request whose caller's connection another process serves from now on, through a copy of
+    // `socket`. False if this is not one. Errors: the request is refused.
+    using Handover = std::function<Result<bool>(const boost::json::object& request, const Caller& caller, int socket)>;
     using Now = std::function<KeptAnswer::TimePoint()>;
 
     struct Counts {
@@ -52,6 +55,7 @@ class ControlServer {
     // Call the following on the io_context's thread.
 
     void stream_by(Streamer streamer) { streamer_ = std::move(streamer); }
+    void hand_over_by(Handover handover) { handover_ = std::move(handover); }
 
     // Applies new rights to requests from now on. On error (the socket file cannot be changed), the
     // old rights stay.
@@ -73,6 +77,7 @@ class ControlServer {
     ControlAccess access_;
     Handler handler_;
     Streamer streamer_;
+    Handover handover_;
     Now now_;
     KeptAnswer status_;
     std::map<Party, std::size_t> connections_;  // open now

@@ -1,5 +1,7 @@
 #include "daemon/control/request_fields.hpp"
 
+#include <algorithm>
+
 #include <boost/json.hpp>
 #include <fmt/core.h>
 
@@ -40,16 +42,23 @@ Result<std::chrono::nanoseconds> time_in(const json::object& request, const char
     return std::chrono::nanoseconds(time_ns);
 }
 
+Result<std::optional<std::chrono::nanoseconds>> length_in(const json::object& request) {
+    constexpr std::int64_t min_ns = 1'000'000, max_ns = 600'000'000'000;  // limits of trace lengths in the settings
+    TRY_ASSIGN(const std::int64_t length_ns, number_in(request, "length_ns", 0, 0, max_ns));
+    if (length_ns == 0) return std::optional<std::chrono::nanoseconds>();
+    return std::optional(std::chrono::nanoseconds(std::max(length_ns, min_ns)));
+}
+
 Result<double> budget_in(const json::object& request) {
     TRY_ASSIGN(const auto permille, number_in(request, "budget_permille", 100, 1, 100'000));
     return static_cast<double>(permille) / 1000;
 }
 
-Result<std::string> text_in(const json::object& request, const char* name) {
+Result<std::string> text_in(const json::object& request, const char* name, std::size_t limit_bytes) {
     const auto* const value = request.if_contains(name);
     if (value == nullptr) return std::string();
-    if (!value->is_string() || value->as_string().size() > longest_text)
-        return wrong(fmt::format("\"{}\": expected a string of at most {} bytes", name, longest_text));
+    if (!value->is_string() || value->as_string().size() > limit_bytes)
+        return wrong(fmt::format("\"{}\": expected a string of at most {} bytes", name, limit_bytes));
     return std::string(value->as_string());
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +23,12 @@ namespace lagtrap::daemon {
 [[nodiscard]] Result<std::uint32_t> pid_in(const boost::json::object& request, const char* command);
 [[nodiscard]] Result<std::chrono::nanoseconds> time_in(const boost::json::object& request, const char* name,
                                                        std::chrono::nanoseconds otherwise = {});
+// Length of a recording on request ("length_ns"); nullopt if absent or 0.
+[[nodiscard]] Result<std::optional<std::chrono::nanoseconds>> length_in(const boost::json::object& request);
 [[nodiscard]] Result<double> budget_in(const boost::json::object& request);
 // Empty if the field is absent.
-[[nodiscard]] Result<std::string> text_in(const boost::json::object& request, const char* name);
+[[nodiscard]] Result<std::string> text_in(const boost::json::object& request, const char* name,
+                                          std::size_t limit_bytes = 4096);
 [[nodiscard]] Result<std::vector<std::string>> texts_in(const boost::json::object& request, const char* name);
 
 }  // namespace lagtrap::daemon

@@ -27,7 +27,7 @@ ALLOWED = {
 ROOMS = {
     "trace": ("logs", "perfetto", "processes", "run_batches", "system_file", "stacks", "names", "bundle", "merge"),
     "daemon": ("threads", "kernel", "processes", "unwinding", "probes", "events", "control", "budget", "calls", "functions",
-               "objects", "tracing", "merges", "capture", "runs", "thresholds", "status"),
+               "objects", "tracing", "merges", "capture", "runs", "thresholds", "temporary", "status"),
     "server": ("sketch", "store", "reports", "web", "accounts", "ingest", "alerts", "api"),
     "cli": ("console", "control", "servers", "bundles", "status", "runs", "programs", "daemons", "calls", "objects", "reports", "why", "doctor", "add", "watch"),
 }

@@ -166,6 +166,32 @@ TEST_F(ControlServerTest, SaysWhatIsWrongWithARequest) {
     EXPECT_EQ(ask("{}\n"), "{\"ok\":true,\"fields\":0}\n") << "it still answers";
 }
 
+// The new owner of the connection answers; the server neither reads from it nor counts it any more.
+TEST_F(ControlServerTest, PassesAConnectionOn) {
+    UniqueFd passed;
+    server_->hand_over_by([&](const boost::json::object& request, const Caller& caller, int socket) -> Result<bool> {
+        if (request.at("command") == "refuse") return make_error(ErrorKind::Busy, "no room");
+        if (request.at("command") != "watch") return false;
+        EXPECT_EQ(caller.uid, ::geteuid());
+        passed = UniqueFd(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+        return true;
+    });
+    EXPECT_EQ(ask("{\"command\":\"refuse\"}\n"), "{\"ok\":false,\"error\":\"no room\"}\n");
+    EXPECT_EQ(ask("{\"command\":\"status\"}\n"), "{\"ok\":true,\"fields\":1}\n");
+    const UniqueFd client = connect();
+    const std::string request = "{\"command\":\"watch\"}\n";
+    ASSERT_EQ(::send(client.get(), request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+    EXPECT_EQ(ask("{\"command\":\"status\"}\n"), "{\"ok\":true,\"fields\":1}\n") << "the server goes on";
+    ASSERT_TRUE(passed.valid());
+    ASSERT_EQ(::send(client.get(), "ab", 2, MSG_NOSIGNAL), 2);
+    ASSERT_EQ(::send(passed.get(), "cd", 2, MSG_NOSIGNAL), 2);
+    char text[2];
+    EXPECT_EQ(::recv(passed.get(), text, 2, MSG_WAITALL), 2);
+    EXPECT_EQ(std::string(text, 2), "ab");
+    EXPECT_EQ(::recv(client.get(), text, 2, MSG_WAITALL), 2);
+    EXPECT_EQ(std::string(text, 2), "cd");
+}
+
 TEST_F(ControlServerTest, HasRoomForRootHoweverManyUsersStall) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root may connect as other users";
     settings::Control control = at(path_);

@@ -1,0 +1,101 @@
+#include "daemon/temporary/temporary_settings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "settings/parser.hpp"
+
+namespace lagtrap::daemon::temporary_settings_test {
+namespace {
+
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr const char* good =
+    "  <event name=\"shop-buy\" threshold=\"50ms\" binary=\"/usr/bin/shop\">\n"
+    "    <function name=\"buy\"/>\n  </event>\n";
+
+std::string error_of(const std::string& text) {
+    const auto name = name_of_temporary_event(text);
+    return name ? std::string() : name.error().message;
+}
+
+std::string with(const std::string& attributes, const std::string& children) {
+    return "<event name=\"a\" threshold=\"1s\" binary=\"/usr/bin/shop\" " + attributes + "><function name=\"buy\"/>" +
+           children + "</event>";
+}
+
+TEST(TemporarySettings, AnEventHasAName) { EXPECT_EQ(name_of_temporary_event(good).value(), "shop-buy"); }
+
+TEST(TemporarySettings, OnlyOneEventIsTaken) {
+    const std::string event = with("", "");
+    EXPECT_THAT(error_of(event + event), HasSubstr("event:1:"));
+    for (const char* const more :
+         {"<control socket=\"/tmp/s\"/>", "<upload url=\"https://x\"/>", "<confirm/>", "</lagtrap>"})
+        EXPECT_NE(error_of(event + more), "") << more;
+    EXPECT_NE(error_of("<lagtrap version=\"1\">" + event + "</lagtrap>"), "");
+    EXPECT_NE(error_of("<use preset=\"nginx\"/>"), "");
+    EXPECT_NE(error_of(""), "");
+    EXPECT_NE(error_of("<!DOCTYPE event>" + event), "");
+    EXPECT_NE(error_of(event + "<!-- "), "") << "a comment cannot hide what follows";
+}
+
+TEST(TemporarySettings, AnEventOnlyWatches) {
+    EXPECT_THAT(error_of(with("", "<calls/>")), HasSubstr("a temporary event has no <calls>"));
+    EXPECT_THAT(error_of(with("", "<functions/>")), HasSubstr("has no <functions>"));
+    EXPECT_THAT(error_of(with("", "<object class=\"Item\"/>")), HasSubstr("has no <object>"));
+    EXPECT_THAT(error_of(with("record=\"runs\"", "")), HasSubstr("delays only"));
+    EXPECT_THAT(error_of(with("tresholds=\"1s\"", "")), HasSubstr("tresholds")) << "the vocabulary of settings";
+}
+
+TEST(TemporarySettings, ALongEventIsRefused) {
+    const auto name = name_of_temporary_event(std::string(temporary_event_limit_bytes + 1, ' '));
+    ASSERT_FALSE(name);
+    EXPECT_EQ(name.error().kind, ErrorKind::TooLarge);
+}
+
+TEST(TemporarySettings, FollowTheServiceAndStayInTheFolder) {
+    settings::Settings service;
+    service.privacy.command_lines = settings::CommandLines::Program;
+    service.recording.sample_interval = 4ms;
+    service.recording.scheduling = false;
+    service.budget.recording_share_ppm = 150'000;
+    service.budget.shed = {settings::Shed::History, settings::Shed::Events};
+    service.history.length = 0s;
+    service.unwinding.memory_bytes = 16 << 20;
+    service.unwinding.cache_path = "/var/cache/a&b";
+    service.control.group = "staff";
+    service.upload.emplace().url = "https://server";
+    const auto made = settings::parse_settings(temporary_settings(good, "/spool/clients/w", service, 12'349),
+                                               settings::BinaryCheck::Skip);
+    ASSERT_TRUE(made.ok()) << settings::format_diagnostics("", made.settings.source_text, made.diagnostics);
+    const settings::Settings& own = made.settings;
+    ASSERT_EQ(own.events.size(), 1U);
+    EXPECT_EQ(own.events.front().name, "shop-buy");
+    EXPECT_EQ(own.privacy.command_lines, settings::CommandLines::Program);
+    EXPECT_EQ(own.recording.sample_interval, 4ms);
+    EXPECT_EQ(own.recording.cool_down, 0s);
+    EXPECT_FALSE(own.recording.scheduling);
+    EXPECT_EQ(own.budget.share_ppm, 12'340U) << "three digits after the point";
+    EXPECT_EQ(own.budget.recording_share_ppm, 150'000U);
+    EXPECT_EQ(own.budget.shed, service.budget.shed);
+    EXPECT_EQ(own.history.length, 0s);
+    EXPECT_EQ(own.unwinding.memory_bytes, 16U << 20);
+    EXPECT_EQ(own.unwinding.cache_path, "/var/cache/a&b");
+    EXPECT_EQ(own.spool.path, "/spool/clients/w/spool");
+    EXPECT_EQ(own.control.socket, "/spool/clients/w/control.sock");
+    EXPECT_EQ(own.control.group, "") << "only the client uses it";
+    EXPECT_FALSE(own.upload || own.otlp || own.confirm);
+}
+
+TEST(TemporarySettings, TheDefaultsOfAServicePass) {
+    settings::Settings service;
+    service.budget.shed.clear();
+    const auto made =
+        settings::parse_settings(temporary_settings(good, "/w", service, 1000), settings::BinaryCheck::Skip);
+    ASSERT_TRUE(made.ok()) << settings::format_diagnostics("", made.settings.source_text, made.diagnostics);
+    EXPECT_TRUE(made.settings.budget.shed.empty());
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon::temporary_settings_test
