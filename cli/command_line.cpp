@@ -176,6 +176,7 @@ void add_why(CLI::App& app, Choice& choice) {
 void add_watch(CLI::App& app, Choice& choice) {
     CLI::App* watch = app.add_subcommand("watch", "Wait for a slow run of something, and explain it as it happens");
     WatchOptions& options = choice.watch;
+    options.socket = default_socket;
     watch->add_option("--function", options.function, "Watch calls of this function");
     watch->add_option("--usdt", options.usdt, "Watch from this USDT probe to its end: PROVIDER:NAME");
     watch->add_option("--syscall", options.syscall, "Watch a system call, such as fsync");
@@ -187,6 +188,9 @@ void add_watch(CLI::App& app, Choice& choice) {
         ->capture_default_str();
     watch->add_flag("--full", options.full, "Show whole reports, not only their beginning");
     watch->add_flag("--save", options.save, "Print the event for the settings at the end");
+    watch->add_option("--socket", options.socket, "Socket of lagtrapd; if it cannot watch, a temporary one does")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
     watch->callback(
         [&choice] { choice.run = [&choice](Console& console) { return watch_event(choice.watch, console); }; });
 }

@@ -107,8 +107,9 @@ struct WatchOptions {
     std::uint64_t count = 1;                      // number of delays to show
     bool full = false;                            // show whole reports
     bool save = false;                            // also print the event for the settings
+    std::string socket;                           // of the running daemon
 };
-// Watches for slow runs with a temporary daemon and explains each as it happens.
+// Watches for slow runs, by the running daemon or a temporary one, and explains each as it happens.
 int watch_event(const WatchOptions& options, Console& console);
 
 struct DoctorOptions {

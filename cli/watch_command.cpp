@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include <boost/json.hpp>
 
@@ -14,7 +16,7 @@
 #include "cli/console/interrupt.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
-#include "cli/daemons/temporary_daemon.hpp"
+#include "cli/daemons/watch_source.hpp"
 #include "cli/reports/report_text.hpp"
 #include "cli/watch/watch_event.hpp"
 #include "cli/watch/watch_function.hpp"
@@ -54,16 +56,22 @@ class Watch {
     Watch(const WatchOptions& options, Console& console) : options_(options), console_(console) {}
 
     Status run(const std::string& element) {
-        TRY_ASSIGN(const auto daemon, TemporaryDaemon::start(element, interrupted, DaemonPurpose::Watching));
+        // The running daemon takes events, not presets.
+        TRY_ASSIGN(source_, WatchSource::start(element, options_.preset.empty() ? options_.socket : "", interrupted));
+        if (!source_->why_temporary().empty())
+            console_.err << wrap_words(
+                "The running lagtrapd cannot watch this, so a temporary one does: " + source_->why_temporary(),
+                console_.columns, 0);
         began_ = WatchClock::now();
-        TRY_ASSIGN(auto status, daemon->status());
+        TRY_ASSIGN(auto status, source_->status());
         watched_ = watched_in(status);
         if (!watched_.problem.empty()) return make_error(ErrorKind::Invalid, watched_.problem);
         console_.err << "Watching; Ctrl-C ends it.\n" << std::flush;
         while (shown_ < options_.count && interrupted == 0) {
             std::this_thread::sleep_for(time_between_looks);
-            TRY(daemon->alive());
-            TRY_ASSIGN(status, daemon->status());
+            auto next = source_->status();
+            if (!next && interrupted != 0) break;
+            TRY_ASSIGN(status, std::move(next));
             watched_ = watched_in(status);
             show_progress(status);
             TRY(show_new_report(status));
@@ -79,9 +87,10 @@ class Watch {
         const std::string path = text(part(status, "last_bundle"), "path");
         if (path.empty() || path == last_bundle_) return success();
         last_bundle_ = path;
+        TRY_ASSIGN(const auto bundle, source_->bundle(path));
         const ReportLook look{console_.paint, console_.columns, false};
         TRY_ASSIGN(
-            const auto text, decode_confined(path, [&](const std::filesystem::path& opened) -> Result<std::string> {
+            const auto text, decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
                 TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
                 return options_.full ? report_text(recording, std::nullopt, look) : report_beginning(recording, look);
             }));
@@ -108,6 +117,7 @@ class Watch {
     const WatchOptions& options_;
     Console& console_;
     const bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
+    std::unique_ptr<WatchSource> source_;
     WatchClock::time_point began_;
     Watched watched_;
     std::string last_bundle_;
@@ -117,7 +127,6 @@ class Watch {
 }  // namespace
 
 int watch_event(const WatchOptions& options, Console& console) {
-    if (::geteuid() != 0) return console.fail("watching needs root; try sudo");
     const auto reading = ConfinedReading::start();
     if (!reading) return console.fail(reading.error().message);
     auto wish = wish_of(options);

@@ -26,28 +26,6 @@ Error no_daemon(const std::filesystem::path& socket) {
                                                "with --socket");
 }
 
-Result<UniqueFd> connect_to(const std::filesystem::path& socket) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string path = socket.string();
-    if (path.size() >= sizeof(address.sun_path)) {
-        return make_error(ErrorKind::Invalid, "the socket's path has " + std::to_string(path.size()) +
-                                                  " bytes; the limit is " +
-                                                  std::to_string(sizeof(address.sun_path) - 1));
-    }
-    std::memcpy(address.sun_path, path.data(), path.size());
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!fd.valid()) return system_error("create a socket");
-    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
-    if (errno == ENOENT || errno == ECONNREFUSED) return no_daemon(socket);
-    if (errno == EACCES || errno == EPERM) {
-        return make_error(ErrorKind::Denied, "no permission to talk to lagtrapd at " + path +
-                                                 "; run as root, or join the group that the settings name in "
-                                                 "<control group=\"...\">");
-    }
-    return system_error("connect to lagtrapd at " + path);
-}
-
 // One line without its newline. The end of the connection also ends it.
 Result<std::string> read_line(int fd) {
     const auto deadline = std::chrono::steady_clock::now() + answer_wait;
@@ -73,9 +51,34 @@ Result<std::string> read_line(int fd) {
     return line.substr(0, line.find('\n'));
 }
 
-Status send_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t size = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+}  // namespace
+
+Result<UniqueFd> connect_to_daemon(const std::filesystem::path& socket) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = socket.string();
+    if (path.size() >= sizeof(address.sun_path)) {
+        return make_error(ErrorKind::Invalid, "the socket's path has " + std::to_string(path.size()) +
+                                                  " bytes; the limit is " +
+                                                  std::to_string(sizeof(address.sun_path) - 1));
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!fd.valid()) return system_error("create a socket");
+    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+    if (errno == ENOENT || errno == ECONNREFUSED) return no_daemon(socket);
+    if (errno == EACCES || errno == EPERM) {
+        return make_error(ErrorKind::Denied, "no permission to talk to lagtrapd at " + path +
+                                                 "; run as root, or join the group that the settings name in "
+                                                 "<control group=\"...\">");
+    }
+    return system_error("connect to lagtrapd at " + path);
+}
+
+Status send_request(int connection, const boost::json::object& request) {
+    const std::string line = boost::json::serialize(request) + "\n";
+    for (std::string_view text = line; !text.empty();) {
+        const ssize_t size = ::send(connection, text.data(), text.size(), MSG_NOSIGNAL);
         if (size < 0 && errno == EINTR) continue;
         if (size < 0) return system_error("asking lagtrapd");
         text.remove_prefix(static_cast<std::size_t>(size));
@@ -83,12 +86,7 @@ Status send_all(int fd, std::string_view text) {
     return success();
 }
 
-}  // namespace
-
-Result<boost::json::object> ask_daemon(const std::filesystem::path& socket, const boost::json::object& request) {
-    TRY_ASSIGN(const UniqueFd fd, connect_to(socket));
-    TRY(send_all(fd.get(), boost::json::serialize(request) + "\n"));
-    TRY_ASSIGN(const std::string line, read_line(fd.get()));
+Result<boost::json::object> answer_in(const std::string& line) {
     boost::system::error_code failure;
     boost::json::parse_options options;
     options.max_depth = 16;
@@ -106,9 +104,16 @@ Result<boost::json::object> ask_daemon(const std::filesystem::path& socket, cons
                                                    : std::string("lagtrapd refused the request without a reason"));
 }
 
+Result<boost::json::object> ask_daemon(const std::filesystem::path& socket, const boost::json::object& request) {
+    TRY_ASSIGN(const UniqueFd fd, connect_to_daemon(socket));
+    TRY(send_request(fd.get(), request));
+    TRY_ASSIGN(const std::string line, read_line(fd.get()));
+    return answer_in(line);
+}
+
 Result<DaemonLines> DaemonLines::ask(const std::filesystem::path& socket, const boost::json::object& request) {
-    TRY_ASSIGN(UniqueFd fd, connect_to(socket));
-    TRY(send_all(fd.get(), boost::json::serialize(request) + "\n"));
+    TRY_ASSIGN(UniqueFd fd, connect_to_daemon(socket));
+    TRY(send_request(fd.get(), request));
     return DaemonLines(std::move(fd));
 }
 

@@ -22,6 +22,13 @@ inline constexpr std::size_t answer_limit_bytes = 4 * 1024 * 1024;
 [[nodiscard]] Result<boost::json::object> ask_daemon(const std::filesystem::path& socket,
                                                      const boost::json::object& request);
 
+// Connects to the daemon's socket. Errors as ask_daemon().
+[[nodiscard]] Result<UniqueFd> connect_to_daemon(const std::filesystem::path& socket);
+// Sends the request and a newline through the connection.
+[[nodiscard]] Status send_request(int connection, const boost::json::object& request);
+// The answer in a line of the daemon. Errors: what the daemon refused, or it is no answer (Invalid).
+[[nodiscard]] Result<boost::json::object> answer_in(const std::string& line);
+
 // An answer of many lines. The destructor ends it, and the daemon stops the work for it.
 class DaemonLines {
   public:

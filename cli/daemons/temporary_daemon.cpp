@@ -23,13 +23,13 @@ constexpr auto merge_limit = 120s;
 constexpr auto pause = 50ms;
 constexpr std::size_t log_limit_bytes = 1 << 20;
 
+}  // namespace
+
 bool is_armed(const boost::json::object& status) {
     const auto* const arming = status.if_contains("arming");
     const auto* const processes_found = status.if_contains("processes_found");
     return arming && arming->is_null() && processes_found && processes_found->is_bool() && processes_found->get_bool();
 }
-
-}  // namespace
 
 Result<std::unique_ptr<TemporaryDaemon>> TemporaryDaemon::start(const std::string& events,
                                                                 const volatile std::sig_atomic_t& stop,

@@ -14,6 +14,9 @@
 
 namespace lagtrap::cli {
 
+// True if the daemon with this status has armed its events, or cannot, and has seen all processes.
+[[nodiscard]] bool is_armed(const boost::json::object& status);
+
 enum class DaemonPurpose {
     Measuring,  // of runs, or recordings on request
     Watching,   // for delays, as with usual settings

@@ -130,19 +130,35 @@ std::string cost_line(const object& answer) {
            " in BPF, " + format_byte_size(number(cost, "memory_bytes"));
 }
 
+std::string share_text(const object& from, const char* key) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.1f %%", static_cast<double>(number(from, key)) / 10'000);
+    return digits;
+}
+
 // If the daemon has a budget: its last measured overhead, and the limit.
 std::string budget_lines(const object& answer, const Paint& paint) {
     const object& budget = part(answer, "budget");
     if (budget.empty()) return {};
-    const auto share = [&](const char* key) {
-        char digits[32];
-        std::snprintf(digits, sizeof digits, "%.1f %%", static_cast<double>(number(budget, key)) / 10'000);
-        return std::string(digits);
-    };
-    std::string lines = "  watching    " + share("used_ppm") + " of a CPU, limit " + share("share_ppm") + "\n";
+    std::string lines = "  watching    " + share_text(budget, "used_ppm") + " of a CPU, limit " +
+                        share_text(budget, "share_ppm") + "\n";
     if (truth(budget, "exhausted"))
         lines += "              " + paint(Colour::Yellow, "over the limit, with everything in <budget shed> disabled") +
                  "\n";
+    return lines;
+}
+
+// The events of clients that use `lagtrap watch`.
+std::string temporary_lines(const object& answer) {
+    std::string lines;
+    for (const auto& entry : list(answer, "temporary")) {
+        if (!entry.is_object()) continue;
+        const object& event = entry.as_object();
+        lines += (lines.empty() ? "  temporary   " : "              ") + text(event, "event") + " of user " +
+                 user_text(static_cast<std::uint32_t>(number(event, "user"))) + ", for " +
+                 seconds_text(event, "seconds") + "; " + share_text(event, "used_ppm") + " of a CPU, limit " +
+                 share_text(event, "share_ppm") + "\n";
+    }
     return lines;
 }
 
@@ -358,6 +374,7 @@ std::string status_text(const object& answer, const Paint& paint) {
     shown += "  own cost    " + cost_line(answer) + "\n";
     shown += memory_lines(answer, paint);
     shown += budget_lines(answer, paint);
+    shown += temporary_lines(answer);
     shown += unwinding_lines(answer, paint);
     shown += history_lines(answer, paint);
     shown += limited_lines(answer, paint);
