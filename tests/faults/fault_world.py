@@ -87,11 +87,17 @@ def is_partial(server, row):
     return re.search(rb'<recording [^>]*\bpartial="true"', text) is not None
 
 
+def uploader(spool, url):
+    """Its command. Runs that were sent are removed at once, as bundles are moved at once."""
+    settings = spool.parent / "uploader.xml"
+    settings.write_text(f'<lagtrap version="1"><spool path="{spool}" keep-sent-runs="0s"/></lagtrap>')
+    return [UPLOADER, "--settings", settings, "--spool", spool, "--url", url]
+
+
 def upload(spool, url, fault=None, log=None):
     """Runs lagtrap-uploader --once; returns how it ended and its output."""
     with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log):
-        done = subprocess.run([UPLOADER, "--spool", spool, "--url", url, "--once"], capture_output=True, text=True,
-                              timeout=300)
+        done = subprocess.run([*uploader(spool, url), "--once"], capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -14,7 +14,7 @@ import sys
 import uuid
 
 from fault_world import (ERRORS, UPLOADER, add_bundle, can_fail, check, in_spool, make_spool, passes_in, points_of,
-                         temporary_folder, times_passed, upload, wait_for)
+                         temporary_folder, times_passed, upload, uploader, wait_for)
 from lagtrap_server import Server
 from lagtrap_test import SERVER, make_runs, run
 
@@ -139,7 +139,7 @@ def uploader_errors():
             error = ERRORS[injected % len(ERRORS)]
             passes = folder / f"passes {injected}"
             with open(folder / "uploader.log", "ab") as log:
-                process = subprocess.Popen([UPLOADER, "--spool", cargo.spool, "--url", server.url], stderr=log,
+                process = subprocess.Popen(uploader(cargo.spool, server.url), stderr=log,
                                            env={**os.environ, "LAGTRAP_FAULT": f"{name}@{nth}:error:{error}",
                                                 "LAGTRAP_FAULT_LOG": str(passes)})
             try:
