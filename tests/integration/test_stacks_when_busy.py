@@ -16,7 +16,7 @@ from recorded_stacks import STACK_COPY, records
 
 MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
 # Real sources, of several kinds.
-SOURCES = ("trace/merge/merge_records.cpp", "binaries/unwind/unwind_table.cpp", "settings/build.cpp", "core/files.cpp")
+SOURCES = ("trace/merge/kernel_record_writer.cpp", "binaries/unwind/unwind_table.cpp", "settings/build.cpp", "core/files.cpp")
 
 
 class Compilers:
@@ -32,6 +32,7 @@ class Compilers:
         words = words[next(i for i, word in enumerate(words) if "++" in word):words.index("-o")]
         self.loops = []
         for number, source in enumerate(SOURCES):
+            check((SOURCE_DIR / source).exists(), f"{source} no longer exists")
             compile_one = [*words, "-o", f"{folder}/{number}.o", "-c", str(SOURCE_DIR / source)]
             self.loops.append(("while :; do " + " ".join(compile_one) + " || exit; done", entry["directory"]))
 
