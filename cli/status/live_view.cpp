@@ -84,7 +84,7 @@ std::string state_of(const object& answer, const std::string& problem, const Pai
         return paint(Colour::Yellow, "asks whether to keep a recording of " + text(pending, "event")) + ", " +
                seconds_text(pending, "seconds_left") + " left: a approve, d decline";
     if (const object& capture = part(answer, "capture"); !capture.empty())
-        return paint(Colour::Yellow, text(answer, "state") + " " + text(capture, "event")) + ", " +
+        return paint(Colour::Yellow, text(answer, "state") + " for " + recorded_for(capture)) + ", " +
                seconds_text(capture, "seconds_left") + " left";
     if (!text(part(answer, "settings"), "reload_error").empty())
         return paint(Colour::Yellow, "reloading the settings failed; see \"lagtrap status\"");
@@ -140,7 +140,7 @@ void LiveState::note_changes(const object& before, std::uint64_t realtime_ns) {
     }
     const std::string session = text(part(answer_, "capture"), "session");
     if (!session.empty() && session != text(part(before, "capture"), "session"))
-        note(realtime_ns, "recording for " + text(part(answer_, "capture"), "event"));
+        note(realtime_ns, "recording for " + recorded_for(part(answer_, "capture")));
 }
 
 bool LiveState::take(object answer, std::uint64_t now_ns, std::uint64_t realtime_ns) {

@@ -338,6 +338,11 @@ std::string party_text(const object& limit) {
     return pid == 0 ? user : "process " + std::to_string(pid) + " of " + user;
 }
 
+std::string recorded_for(const object& capture) {
+    const object& client = part(capture, "client");
+    return client.empty() ? text(capture, "event") : "a client, " + party_text(client);
+}
+
 std::vector<HistogramBucket> histogram_of(const object& event) {
     std::vector<HistogramBucket> buckets;
     const auto* value = event.if_contains("histogram");

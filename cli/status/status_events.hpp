@@ -17,6 +17,9 @@ namespace lagtrap::cli {
 
 [[nodiscard]] std::string event_lines(const boost::json::object& answer, const Paint& paint);
 
+// "query", or "a client, process 812 of user joe (1001)", from the answer's "capture".
+[[nodiscard]] std::string recorded_for(const boost::json::object& capture);
+
 // One of an event's "limits": "user joe (1001)", "process 4711 of user joe (1001)".
 [[nodiscard]] std::string party_text(const boost::json::object& limit);
 

@@ -35,7 +35,7 @@ std::string state_line(const object& answer, const Paint& paint) {
     }
     const object& capture = part(answer, "capture");
     if (!capture.empty()) {
-        return paint(Colour::Yellow, state) + " " + text(capture, "event") + ", " +
+        return paint(Colour::Yellow, state) + " for " + recorded_for(capture) + ", " +
                seconds_text(capture, "seconds_left") + " left (session " + text(capture, "session").substr(0, 8) + ")";
     }
     return state;

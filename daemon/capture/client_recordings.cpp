@@ -53,6 +53,11 @@ Status ClientRecordings::begin(const std::string& session, std::shared_ptr<Answe
     return success();
 }
 
+std::optional<StreamClient> ClientRecordings::client_of(const std::string& session) const {
+    const Entry* const entry = find(session);
+    return entry == nullptr ? std::nullopt : std::optional(entry->client->client());
+}
+
 fs::path ClientRecordings::folder_of(const std::string& session) const { return folder_ / session / "capture"; }
 
 bool ClientRecordings::is_unwanted(const std::string& session) const {

@@ -35,6 +35,8 @@ class ClientRecordings {
     // The recording of this session begins; tells the client. ErrorKind::Busy: there are too many.
     [[nodiscard]] Status begin(const std::string& session, std::shared_ptr<AnswerStream> client);
     [[nodiscard]] bool knows(const std::string& session) const { return find(session) != nullptr; }
+    // Whose recording it is; nullopt if it is no client's.
+    [[nodiscard]] std::optional<StreamClient> client_of(const std::string& session) const;
     // Where the capture goes.
     [[nodiscard]] std::filesystem::path folder_of(const std::string& session) const;
     // True if the client wants the recording to end now, or has disconnected.

@@ -308,7 +308,11 @@ Status Collector::record_for(std::shared_ptr<AnswerStream> client, std::chrono::
 
 Status Collector::check_idle() const {
     if (state_ != CollectorState::Recording) return success();
-    return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
+    return make_error(ErrorKind::Busy, "a recording for " + recorded_for() + " is running");
+}
+
+std::string Collector::recorded_for() const {
+    return clients_.knows(session_.id) ? "a client" : "event " + current_event_;
 }
 
 void Collector::record_by_hand(std::string session, std::uint32_t event, CaptureLengths lengths) {
@@ -363,7 +367,7 @@ void Collector::start_capture(std::string session, std::uint32_t event, trace::T
     const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
     const std::string who = breach ? words_of_beginner(breach->run) : "a manual request";
     options_.inform(fmt::format("recording {} for {}, starting {} {} the breach", format_duration(lengths.planned),
-                                for_client ? "a client" : "event " + current_event_ + " of " + who,
+                                for_client ? recorded_for() : recorded_for() + " of " + who,
                                 format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
                                 after_ns < 0 ? "before" : "after"));
     await_length();
@@ -401,7 +405,7 @@ void Collector::look_at_length() {
 
 void Collector::note_size_limit() {
     session_.quality.truncated_by_size = true;
-    options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early", current_event_,
+    options_.warn(fmt::format("the recording for {} reached its size limit of {} and ends early", recorded_for(),
                               format_byte_size(capture_limit_bytes())));
 }
 
@@ -444,8 +448,7 @@ void Collector::keep_budget() {
     if (step->kind == settings::Shed::Samples) recorder_->sample_every(step->sample_interval);
     if (step->kind == settings::Shed::Switches) recorder_->drop_user_stacks_of_switches();
     session_.quality.shed.push_back(step->sentence);
-    options_.warn("the recording of event " + current_event_ +
-                  " is reduced to stay within the budget: " + step->sentence);
+    options_.warn("the recording for " + recorded_for() + " is reduced to stay within the budget: " + step->sentence);
 }
 
 // If the list cannot be written, the folders are not kept open.
@@ -474,8 +477,8 @@ void Collector::end_capture(const Status& status) {
     if (ended) ended = trace::write_session(capture_directory_, session_);
     if (!status || !ended) {
         ++counts_.failed;
-        options_.warn(fmt::format("the recording of event {} failed: {}", current_event_,
-                                  (status ? ended : status).error().message));
+        options_.warn(
+            fmt::format("the recording for {} failed: {}", recorded_for(), (status ? ended : status).error().message));
         surroundings_.spool_changed();  // it may have lacked space
     }
     KILL_POINT("capture.ended");

@@ -123,6 +123,8 @@ class Collector {
     [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const { return state_ends_; }
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
     [[nodiscard]] const std::string& current_session() const { return session_.id; }
+    // For whom it records; nullopt if it is for the event.
+    [[nodiscard]] std::optional<StreamClient> current_client() const { return clients_.client_of(session_.id); }
     // For CoolingDown: true if it lasts until the hourly limit of captures allows another.
     [[nodiscard]] bool hourly_limit_reached() const;
     // Events and parties whose delays begin no capture, and until when.
@@ -152,6 +154,8 @@ class Collector {
     void hand_over(MergeQueue::Work work);
     void hand_over_to_client(MergeQueue::Work work);
     [[nodiscard]] Status check_idle() const;
+    // "event NAME" or "a client".
+    [[nodiscard]] std::string recorded_for() const;
     void record_by_hand(std::string session, std::uint32_t event, CaptureLengths lengths);
     void record(const Breach& breach, std::string session);
     void start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason, const Breach* breach,

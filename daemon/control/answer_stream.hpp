@@ -2,6 +2,8 @@
 // ends it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -13,6 +15,12 @@
 
 namespace lagtrap::daemon {
 
+// The process at the other end, when it connected.
+struct StreamClient {
+    pid_t pid = 0;
+    uid_t uid = 0;
+};
+
 // Connects the thread that writes lines with the connection that sends them. Thread-safe.
 class AnswerStream : public AnswerLines {
   public:
@@ -21,7 +29,9 @@ class AnswerStream : public AnswerLines {
 
     // `on_lines` is called when take() has something, on the writer's thread. It is not called
     // after the client has disconnected.
-    explicit AnswerStream(std::function<void()> on_lines) : on_lines_(std::move(on_lines)) {}
+    explicit AnswerStream(std::function<void()> on_lines, StreamClient client = {})
+        : on_lines_(std::move(on_lines)), client_(client) {}
+    [[nodiscard]] StreamClient client() const { return client_; }
 
     // For the writer. False if the client is too slow or has disconnected.
     bool say(const std::string& line) override { return say(line, waiting_limit_bytes); }
@@ -66,6 +76,7 @@ class AnswerStream : public AnswerLines {
     }
 
     std::function<void()> on_lines_;
+    const StreamClient client_;
     std::atomic<bool> gone_{false}, enough_{false};
     mutable std::mutex mutex_;
     bool ended_ = false;

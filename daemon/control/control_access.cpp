@@ -50,6 +50,7 @@ Result<Caller> caller_at(int socket) {
     socklen_t size = sizeof credentials;
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return system_error("SO_PEERCRED");
     Caller caller;
+    caller.pid = credentials.pid;
     caller.uid = credentials.uid;
     const auto party = read_party("/proc/" + std::to_string(credentials.pid));
     caller.party = party ? *party : unknown_party;

@@ -19,6 +19,7 @@ struct Caller {
     uid_t uid = 0;
     std::vector<gid_t> groups;
     Party party = root_party;  // whose connections it counts towards; rights depend on user and groups only
+    pid_t pid = 0;
 };
 
 // The caller at the time of connecting (SO_PEERCRED, SO_PEERGROUPS). Its party is the current one.

@@ -131,7 +131,7 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
                 if (const auto alive = weak.lock()) alive->send_lines();
             });
         };
-        stream_ = std::make_shared<AnswerStream>(on_lines);
+        stream_ = std::make_shared<AnswerStream>(on_lines, StreamClient{caller_.pid, caller_.uid});
         auto taken = server.streamer_(request, only_of, stream_);
         if (!taken || !*taken) {
             stream_.reset();

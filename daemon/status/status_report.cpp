@@ -165,6 +165,18 @@ boost::json::object pending_report(const Unanswered::Question& question) {
             {"seconds_left", std::max(0.0, left.count())}};
 }
 
+boost::json::object capture_report(const Collector& collector, double seconds_left) {
+    boost::json::value event = boost::json::string(collector.current_event()), client;
+    if (const auto by = collector.current_client()) {
+        event = nullptr;
+        client = {{"pid", by->pid}, {"uid", by->uid}};
+    }
+    return {{"session", collector.current_session()},
+            {"event", std::move(event)},
+            {"client", std::move(client)},
+            {"seconds_left", seconds_left}};
+}
+
 }  // namespace
 
 boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
@@ -175,10 +187,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
     boost::json::value pending;
     boost::json::value capture;
     if (collector.state() == CollectorState::Confirming) pending = pending_report(*collector.question());
-    if (collector.busy())
-        capture = {{"session", collector.current_session()},
-                   {"event", collector.current_event()},
-                   {"seconds_left", seconds_left}};
+    if (collector.busy()) capture = capture_report(collector, seconds_left);
     boost::json::value cool_down;
     if (collector.state() == CollectorState::CoolingDown)
         cool_down = {{"seconds_left", seconds_left}, {"hourly_limit", collector.hourly_limit_reached()}};

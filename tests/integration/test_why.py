@@ -120,6 +120,14 @@ def why_that_records(daemon):
         asked.communicate()
 
 
+def the_status_names_the_client():
+    with Daemon(NEVER) as daemon, why_that_records(daemon) as asked:
+        capture = daemon.status()["capture"]
+        check(capture["client"] == {"pid": asked.pid, "uid": 0} and capture["event"] is None, f"{capture}")
+        shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
+        check(f"recording for a client, process {asked.pid} of" in shown, shown)
+
+
 def a_delay_in_it_is_kept():
     """A delay that happens meanwhile would have begun a recording: this one is also the event's."""
     with Daemon(NEVER + library_event("work", PLANTED, "50ms"),
@@ -328,5 +336,5 @@ if __name__ == "__main__":
     run(a_hang_is_explained, a_busy_process_is_explained, a_crowd_fits_on_a_screen, a_unit_is_explained,
         several_processes_of_a_name_are_explained, it_repeats_until_interrupted, the_daemon_that_runs_records,
         it_takes_nothing_from_events, a_delay_in_it_is_kept, a_killed_client_leaves_nothing_with_the_daemon,
-        nothing_is_left_behind, the_report_goes_into_a_file, a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
+        nothing_is_left_behind, the_status_names_the_client, the_report_goes_into_a_file, a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
         commands_that_do_not_run, what_is_wrong_is_said)

@@ -90,6 +90,15 @@ TEST(Status, shows_events_and_problems) {
     }
 }
 
+TEST(Status, says_for_whom_it_records) {
+    const std::string answer =
+        R"({"ok":true,"state":"recording","capture":{"session":"3f0c1c5e","event":null,)"
+        R"("client":{"pid":812,"uid":4000000000},"seconds_left":2.75}})";  // a user without a name
+    EXPECT_THAT(
+        ask({"status"}, answer + "\n").out,
+        testing::HasSubstr("recording for a client, process 812 of user 4000000000, 2.75 s left (session 3f0c1c5e)"));
+}
+
 TEST(Status, says_what_held_a_merge_up_and_who_holds_the_spool) {
     const auto shown = [](const std::string& fields) { return ask({"status"}, "{\"ok\":true," + fields + "}\n").out; };
     const std::string held_up =

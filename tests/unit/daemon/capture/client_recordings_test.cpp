@@ -28,7 +28,7 @@ class ClientRecordingsTest : public testing::Test {
         recordings_ = std::make_unique<ClientRecordings>(context_, root_ / "clients");
     }
     std::shared_ptr<AnswerStream> begin(const std::string& session) {
-        auto client = std::make_shared<AnswerStream>([] {});
+        auto client = std::make_shared<AnswerStream>([] {}, StreamClient{4711, 1001});
         EXPECT_TRUE(recordings_->begin(session, client).ok());
         fs::create_directories(recordings_->folder_of(session));
         std::ofstream(recordings_->folder_of(session) / "session.json") << session;
@@ -50,6 +50,8 @@ TEST_F(ClientRecordingsTest, AClientGetsItsBundleAndItGoesWithTheClient) {
     const auto client = begin("one");
     EXPECT_EQ(client->take(), "{\"ok\":true,\"session\":\"one\"}\n");
     EXPECT_FALSE(recordings_->is_unwanted("one"));
+    EXPECT_EQ(recordings_->client_of("one")->pid, 4711);
+    EXPECT_FALSE(recordings_->client_of("another"));
     const auto work = record("one");
     ASSERT_TRUE(work);
     EXPECT_TRUE(work->output.string().starts_with((root_ / "clients").string())) << "not where the uploader looks";
