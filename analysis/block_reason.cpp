@@ -165,6 +165,10 @@ constexpr auto table = std::to_array<Entry>({
     {"fanotify_read", BlockReason::Events},
     {"signalfd_*", BlockReason::Events},
     {"perf_read", BlockReason::Events},
+    {"do_accept", BlockReason::Events},
+    {"inet_csk_accept*", BlockReason::Events},
+    {"unix_accept", BlockReason::Events},
+    {"vsock_accept", BlockReason::Events},
 
     {"unix_stream_*", BlockReason::LocalSocket},
     {"unix_dgram_*", BlockReason::LocalSocket},
@@ -181,7 +185,7 @@ constexpr auto table = std::to_array<Entry>({
     {"__skb_recv_udp", BlockReason::Network},
     {"packet_recvmsg", BlockReason::Network},
     {"sock_*", BlockReason::Socket},
-    {"__sys_accept*", BlockReason::Socket},
+    {"__sys_accept*", BlockReason::Events},
     {"__sys_recv*", BlockReason::Socket},
     {"__sys_send*", BlockReason::Socket},
 

@@ -90,6 +90,21 @@ TEST(ThreadRuns, that_wait_for_work_come_last) {
     EXPECT_EQ(process.runs.front().delay.begin_tid, 11U);
 }
 
+TEST(ThreadRuns, that_wait_for_a_client_to_connect_wait_for_work) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/shop").thread(10, 10, "shop").thread(10, 11, "local").thread(20, 20, "other");
+    builder.switched(0, 0, 0, 0, 20);
+    builder.off_cpu(0, 10, 10, {"main", "accept", "k:__sys_accept4", "k:do_accept", "k:inet_csk_accept", "k:schedule"});
+    builder.off_cpu(0, 10, 11,
+                    {"clone3", "start_thread", "serve", "accept", "k:do_accept", "k:unix_accept",
+                     "k:__skb_wait_for_more_packets", "k:schedule"});
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_processes(*recording, {10});
+    ASSERT_FALSE(process.runs.empty());
+    for (const ThreadRun& run : process.runs) EXPECT_TRUE(run.waits_for_work) << run.delay.begin_tid;
+}
+
 TEST(ThreadRuns, end_with_their_thread) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "short");

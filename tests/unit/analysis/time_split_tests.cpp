@@ -297,6 +297,7 @@ TEST(BlockReason, reads_kernel_functions) {
     EXPECT_EQ(name_of("futex_wait_queue"), "lock (futex)");
     EXPECT_EQ(name_of("do_nanosleep"), "sleep");
     EXPECT_EQ(name_of("ep_poll"), "events");
+    EXPECT_EQ(name_of("inet_csk_accept"), "events");  // a server without a client
     EXPECT_EQ(name_of("tcp_recvmsg_locked"), "network");
     EXPECT_EQ(name_of("unix_stream_read_generic"), "local socket");
     EXPECT_EQ(name_of("anon_pipe_read"), "pipe");
