@@ -131,7 +131,8 @@ std::uint32_t thread_at_other_end(const Recording& recording, const Interval& wa
 // 0 if unknown. What is certain, or was seen in the program's memory.
 std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKind kind, std::uint32_t own_pid) {
     switch (kind) {
-        case WaitKind::Child: return wait.woken ? 0 : living_child_of(recording, wait.tid);
+        case WaitKind::Child:
+        case WaitKind::UnixSignal: return wait.woken ? 0 : living_child_of(recording, wait.tid);
         case WaitKind::Lock:
         case WaitKind::ReadWriteLock: {
             const auto owner = recording.lock_owners.find(wait.tid);

@@ -130,19 +130,23 @@ TEST(NamedCause, a_child_that_ends_writes_its_core_dump) {
 // Python's waiting function has no name. The thread looks for the lock's holder again every 5 ms.
 TEST(NamedCause, a_child_that_has_not_ended_is_followed) {
     const Stack wait4{"main", "run", "wait4", "k:__do_sys_wait4", "k:do_wait", "k:schedule"};
-    const auto sentence = [&](std::uint32_t children) {
+    const auto sentence = [](std::uint32_t children, const Stack& stack) {
         TraceBuilder builder(200 * ms, 4);
         builder.process(10, "/usr/bin/make").thread(10, 10, "make").thread(10, 11, "make");
         for (std::uint32_t child = 20; child < 20 + children; ++child)
             builder.process(child, "/usr/bin/cc1", 10).thread(child, child, "cc1");
         builder.switched(1 * ms, 0, 0, 0, 11).switched(1 * ms, 1, 0, 0, 20);
-        builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, wait4);
+        builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, stack);
         builder.samples(2 * ms, 200 * ms, 1, 20, 20, {"main", "parse"});
         return first_sentence(builder);
     };
-    EXPECT_THAT(sentence(1), HasSubstr("for a child process in wait4, which had not ended: cc1 (20); meanwhile "
-                                       "cc1 (20) computed for"));
-    EXPECT_THAT(sentence(2), HasSubstr("which was still going on when the recording ended"));
+    EXPECT_THAT(sentence(1, wait4), HasSubstr("for a child process in wait4, which had not ended: cc1 (20); meanwhile "
+                                              "cc1 (20) computed for"));
+    EXPECT_THAT(sentence(2, wait4), HasSubstr("which was still going on when the recording ended"));
+    // As timeout(1) does.
+    EXPECT_THAT(sentence(1, {"main", "sigsuspend", "k:__x64_sys_rt_sigsuspend", "k:sigsuspend", "k:schedule"}),
+                HasSubstr("for a signal (such as SIGCHLD) in sigsuspend, which was still going on when the recording "
+                          "ended; meanwhile cc1 (20) computed for"));
 }
 
 TEST(NamedCause, the_lock_of_an_interpreter_is_no_signal) {
