@@ -341,11 +341,11 @@ class Add {
 
 int add_events(const AddOptions& options, Console& console) {
     const auto time = parse_duration(options.length);
-    if (!time) return console.fail("--for: " + time.error().message);
+    if (!time) return console.fail("--for " + printable(options.length) + ": " + time.error().message);
     if (*time > longest_look) return console.fail("--for: expected 0s to 10min");
     if (!options.threshold.empty())
         if (const auto threshold = parse_duration(options.threshold); !threshold)
-            return console.fail("--threshold: " + threshold.error().message);
+            return console.fail("--threshold " + printable(options.threshold) + ": " + threshold.error().message);
     if (*time > std::chrono::nanoseconds::zero() && ::geteuid() != 0)
         return console.fail("measuring a program needs root; --for 0s proposes presets and probes without measuring");
     const auto reading = ConfinedReading::start();

@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <new>
 #include <set>
@@ -11,6 +12,7 @@
 #include "cli/command_choice.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/trace_arguments.hpp"
+#include "core/text.hpp"
 #include "formats/format_table.hpp"
 
 namespace lagtrap::cli {
@@ -166,7 +168,7 @@ void add_why(CLI::App& app, Choice& choice) {
     why->footer("lagtrap why [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and says where its time went.");
     why->callback([&choice] {
         if (choice.why.target.empty() == choice.why.command.empty())
-            throw CLI::RequiredError("Either a process or unit or, after --, a command");
+            throw CLI::RequiredError("a process or unit or, after --, a command");
         if (choice.why.watch && !choice.why.command.empty())
             throw CLI::ValidationError("--watch", "works with a process or unit, not with a command");
         choice.run = [&choice](Console& console) { return say_why(choice.why, console); };
@@ -370,6 +372,29 @@ void group_commands(CLI::App& app) {
         wrap_words("More commands: " + others + ". See `lagtrap COMMAND --help` and lagtrap(1).", screen_width, 0));
 }
 
+// Says in one line what is wrong with the command line; `first` is its first argument.
+int refuse(const CLI::App& app, const std::string& first, const CLI::ParseError& problem, Console& console) {
+    if (first.empty()) {
+        console.err << app.help();
+        return exit_usage;
+    }
+    std::vector<std::string> commands;
+    for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; }))
+        commands.push_back(command->get_name());
+    const bool has_command = std::find(commands.begin(), commands.end(), first) != commands.end();
+    if (!has_command && !first.starts_with('-')) {
+        const std::string nearest = nearest_name(first, commands);
+        (void)console.fail("there is no command " + printable(first) +
+                           (nearest.empty() ? "; see `lagtrap --help`" : "; did you mean " + nearest + "?"));
+        return exit_usage;
+    }
+    std::string text = printable(problem.what());
+    if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') text[0] = static_cast<char>(std::tolower(text[0]));
+    (void)console.fail((has_command ? first + ": " : "") + text + "; see `lagtrap " + (has_command ? first + " " : "") +
+                       "--help`");
+    return exit_usage;
+}
+
 // Returns the arguments before "--" of "lagtrap why -- COMMAND ..." and of ask; the others belong to
 // the command.
 int own_arguments(int argc, const char* const* argv) {
@@ -408,6 +433,8 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
         choice.ask.command = choice.why.command;
         app.parse(own_argc, argv);
     } catch (const CLI::ParseError& problem) {
+        if (problem.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success))
+            return refuse(app, own_argc > 1 ? argv[1] : "", problem, console);
         return app.exit(problem, console.out, console.err) == 0 ? exit_done : exit_usage;
     }
     try {

@@ -18,10 +18,12 @@
 #include "cli/control/status_fields.hpp"
 #include "cli/daemons/watch_source.hpp"
 #include "cli/reports/report_text.hpp"
+#include "cli/watch/watch_check.hpp"
 #include "cli/watch/watch_event.hpp"
 #include "cli/watch/watch_function.hpp"
 #include "cli/watch/watch_text.hpp"
 #include "core/duration.hpp"
+#include "core/text.hpp"
 
 namespace lagtrap::cli {
 namespace {
@@ -38,7 +40,8 @@ Result<WatchWish> wish_of(const WatchOptions& options) {
         return make_error(ErrorKind::Invalid, "say what to watch: one of --function, --usdt, --syscall and --preset");
     if (!wish.over.empty())
         if (const auto over = parse_duration(wish.over); !over)
-            return make_error(ErrorKind::Invalid, "--over: " + over.error().message);
+            return make_error(ErrorKind::Invalid, "--over " + printable(wish.over) + ": " + over.error().message);
+    TRY(check_names(wish));
     if (options.in.empty()) return wish;
     TRY_ASSIGN(wish.target, find_target(options.in));
     std::uint32_t pid = 0;

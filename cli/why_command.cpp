@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "analysis/command_life.hpp"
 #include "analysis/recording.hpp"
@@ -26,6 +27,7 @@
 #include "cli/why/why_text.hpp"
 #include "core/duration.hpp"
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "core/unique_fd.hpp"
 
 namespace lagtrap::cli {
@@ -44,7 +46,7 @@ constexpr int exit_no_such_command = 127;
 // Parses the length of a recording; `option` is named in errors.
 Result<std::chrono::nanoseconds> length_of(const char* option, const std::string& text) {
     const auto length = parse_duration(text);
-    if (!length) return make_error(ErrorKind::Invalid, std::string(option) + ": " + length.error().message);
+    if (!length) return make_error(ErrorKind::Invalid, fmt::format("{} {}: {}", option, printable(text), length.error().message));
     if (*length < shortest_recording || *length > longest_recording)
         return make_error(ErrorKind::Invalid, std::string(option) + ": expected 10ms to 10min");
     return *length;

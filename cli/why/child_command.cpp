@@ -85,11 +85,12 @@ Result<ChildCommand> ChildCommand::prepare(const std::vector<std::string>& words
         become(words, theirs.get());
     }
     UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    return ChildCommand(child, std::move(ours), std::move(end));
+    return ChildCommand(printable(words.front()), child, std::move(ours), std::move(end));
 }
 
 ChildCommand::ChildCommand(ChildCommand&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
+    : name_(std::move(other.name_)),
+      pid_(std::exchange(other.pid_, -1)),
       link_(std::move(other.link_)),
       end_(std::move(other.end_)),
       status_(other.status_) {}
@@ -102,13 +103,13 @@ ChildCommand::~ChildCommand() {
 Status ChildCommand::go() {
     const char go = 1;
     int failure = 0;
-    if (::send(link_.get(), &go, 1, MSG_NOSIGNAL) != 1) return system_error("running the command");
+    if (::send(link_.get(), &go, 1, MSG_NOSIGNAL) != 1) return system_error("running " + name_);
     ssize_t size = 0;
     while ((size = ::recv(link_.get(), &failure, sizeof failure, MSG_WAITALL)) < 0 && errno == EINTR) {
     }
     link_ = UniqueFd();
     if (size == 0) return success();
-    return system_error("running the command", failure);
+    return system_error("running " + name_, failure);
 }
 
 bool ChildCommand::ends_within(std::chrono::nanoseconds time) {

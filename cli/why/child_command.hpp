@@ -36,8 +36,10 @@ class ChildCommand {
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
-    ChildCommand(pid_t pid, UniqueFd link, UniqueFd end) : pid_(pid), link_(std::move(link)), end_(std::move(end)) {}
+    ChildCommand(std::string name, pid_t pid, UniqueFd link, UniqueFd end)
+        : name_(std::move(name)), pid_(pid), link_(std::move(link)), end_(std::move(end)) {}
 
+    std::string name_;  // for errors
     pid_t pid_;
     UniqueFd link_;  // to the process while it waits; closed when it becomes the command
     UniqueFd end_;   // its pidfd

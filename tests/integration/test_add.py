@@ -194,7 +194,7 @@ def it_is_asked_on_a_terminal():
 def what_is_wrong_is_said():
     check("no process, unit, or program" in add("no-such-thing", code=1).stderr, "a name")
     check("no process 4194303" in add(4194303, code=1).stderr, "a number")
-    check("--for: " in add("sh", "--for", "5", code=1).stderr, "a time")
+    check("--for 5: " in add("sh", "--for", "5", code=1).stderr, "a time")
     idle = subprocess.Popen(["sleep", "60"])
     try:
         check("within 200 ms" in add(idle.pid, "--for", "200ms", code=1).stderr, "an idle program")

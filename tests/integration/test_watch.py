@@ -108,7 +108,7 @@ def what_is_wrong_is_said():
     fails("one of --function", "--over", "1s")
     fails("--in is missing", "--function", "serve_order", "--over", "1s")
     fails("--over is missing", "--function", "serve_order", "--in", program)
-    fails("--over: ", "--function", "serve_order", "--in", program, "--over", "5")
+    fails("--over 5: ", "--function", "serve_order", "--in", program, "--over", "5")
     fails("has no pair of probes", "--usdt", "shop:order", "--in", program, "--over", "1s")
     fails("no_such_function", "--function", "no_such_function", "--in", program, "--over", "1s")
     fails("no_such_call", "--syscall", "no_such_call", "--over", "1s")

@@ -328,7 +328,7 @@ def what_is_wrong_is_said():
     check("no process is named no-such-thing, and the unit no-such-thing.service has no processes" in why("no-such-thing", code=1).stderr, "a name")
     check("the unit no-such.timer has no processes" in why("no-such.timer", code=1).stderr, "a unit")
     check("--for: expected 10ms to 10min" in why(os.getpid(), "--for", "1ms", code=1).stderr, "a time")
-    check("Either a process or unit or, after --, a command" in why(code=2).stderr, "nothing")
+    check("why: a process or unit or, after --, a command is required" in why(code=2).stderr, "nothing")
 
 
 if __name__ == "__main__":

@@ -35,6 +35,28 @@ TEST(CommandLine, tells_usage_from_failure) {
     }
 }
 
+TEST(CommandLine, says_in_one_line_what_is_wrong) {
+    EXPECT_EQ(test::run_lagtrap({"reprot"}).err, "lagtrap: there is no command reprot; did you mean report?\n");
+    EXPECT_EQ(test::run_lagtrap({"nothing-like-it"}).err,
+              "lagtrap: there is no command nothing-like-it; see `lagtrap --help`\n");
+    EXPECT_EQ(test::run_lagtrap({"add"}).err, "lagtrap: add: target is required; see `lagtrap add --help`\n");
+    EXPECT_EQ(test::run_lagtrap({"status", "--nonsense"}).err,
+              "lagtrap: status: the following argument was not expected: --nonsense; see `lagtrap status --help`\n");
+}
+
+TEST(CommandLine, fits_its_help_on_a_screen) {
+    const auto help = test::run_lagtrap({"--help"});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_EQ(test::run_lagtrap({}).err, help.out);
+    std::istringstream lines(help.out);
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80U) << line;
+    EXPECT_LE(count, 40U);
+    // Those that it does not describe, it names.
+    for (const char* const command : {"  why ", "  report ", "  status ", "approve", "symbolize"})
+        EXPECT_THAT(help.out, testing::HasSubstr(command));
+}
+
 TEST(ListMarkers, shows_probes_as_the_settings_want_them) {
     const auto outcome = test::run_lagtrap({"list-markers", postgres});
     ASSERT_EQ(outcome.code, 0) << outcome.err;

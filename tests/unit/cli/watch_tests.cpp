@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/watch/watch_check.hpp"
 #include "cli/watch/watch_event.hpp"
 #include "cli/watch/watch_function.hpp"
 #include "cli/watch/watch_text.hpp"
@@ -53,6 +54,15 @@ TEST(WatchEvent, is_of_a_preset) {
 TEST(WatchEvent, says_what_is_missing) {
     EXPECT_THAT(watch_element({"buy", "", "", "", "", shop(), {}}).error().message, HasSubstr("--over is missing"));
     EXPECT_THAT(watch_element({"buy", "", "", "", "1s", {}, {}}).error().message, HasSubstr("--in is missing"));
+}
+
+TEST(WatchCheck, knows_the_system_calls) {
+    const std::vector<std::string> known{"sys_enter_fsync", "sys_exit_fsync", "sys_enter_fdatasync"};
+    EXPECT_TRUE(cli::check_syscall("fsync", known).ok());
+    EXPECT_TRUE(cli::check_syscall("anything", {}).ok()) << "unknown is no error";
+    EXPECT_THAT(cli::check_syscall("fsnc", known).error().message,
+                HasSubstr("no system call fsnc to watch; did you mean fsync?"));
+    EXPECT_THAT(cli::check_syscall("frobnicate", known).error().message, HasSubstr("list-markers --tracepoints"));
 }
 
 TEST(WatchFunction, is_found_by_a_short_name) {
