@@ -32,6 +32,7 @@ using namespace std::chrono_literals;
 constexpr auto longest_look = std::chrono::minutes(10);
 constexpr std::size_t offers_shown = 8;
 constexpr std::size_t offers_with_stages = 3;
+constexpr std::uint64_t enough_runs = 20;  // for a threshold
 constexpr std::chrono::nanoseconds stage_trial_limit = 3s;
 constexpr std::size_t stage_runs_kept = 1000;
 constexpr auto last_batch_limit = 10s;
@@ -218,6 +219,8 @@ class Add {
                        ? ", which is not running"
                        : fmt::format(", {}", counted(target_.processes.size(), "process", "processes"));
         console_.out << console_.paint(Colour::Bold, heading) << "\n";
+        if (const std::string note = interpreter_note(); !note.empty())
+            console_.out << wrap_words(note, console_.columns, 0);
         for (std::size_t i = 0; i < std::min(offers_.size(), offers_shown); ++i) show_offer(i + 1, offers_[i]);
         if (offers_.size() > offers_shown)
             console_.out << fmt::format("  and {}; --json shows them\n",
@@ -226,6 +229,19 @@ class Add {
         for (const std::string& name : library_presets(target_)) libraries += (libraries.empty() ? "" : ", ") + name;
         if (!libraries.empty())
             console_.out << wrap_words("Presets for libraries that it uses: " + libraries + ".", console_.columns, 0);
+    }
+
+    // A script is not the program that its processes run.
+    [[nodiscard]] std::string interpreter_note() const {
+        const bool by_name = options_.target.find_first_not_of("0123456789") != std::string::npos &&
+                             options_.target.find('/') == std::string::npos && target_.unit.empty();
+        const auto is_named = [&](const std::string& path) {
+            return std::filesystem::path(path).filename() == options_.target;
+        };
+        if (!by_name || is_named(target_.name) || is_named(target_.program)) return {};
+        return fmt::format(
+            "{} runs in {}: the events count all processes of that program. Give a unit to limit them to it.",
+            printable(options_.target), target_.name);
     }
 
     void show_offer(std::size_t number, const Offer& offer) {
@@ -262,6 +278,7 @@ class Add {
             text += fmt::format("; {} of it on a CPU",
                                 percent(static_cast<double>(seen.on_cpu_ns) / static_cast<double>(seen.sum_ns)));
         if (seen.too_often) text += "; called too often to fit the budget";
+        if (seen.runs < enough_runs) text += "; few runs: a longer --for proposes a better threshold";
         return text;
     }
 
