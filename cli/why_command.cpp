@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -46,7 +47,9 @@ constexpr int exit_no_such_command = 127;
 // Parses the length of a recording; `option` is named in errors.
 Result<std::chrono::nanoseconds> length_of(const char* option, const std::string& text) {
     const auto length = parse_duration(text);
-    if (!length) return make_error(ErrorKind::Invalid, fmt::format("{} {}: {}", option, printable(text), length.error().message));
+    if (!length)
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("{} {}: {}", option, printable(text), length.error().message));
     if (*length < shortest_recording || *length > longest_recording)
         return make_error(ErrorKind::Invalid, std::string(option) + ": expected 10ms to 10min");
     return *length;
@@ -54,6 +57,12 @@ Result<std::chrono::nanoseconds> length_of(const char* option, const std::string
 
 void tell(const WhyOptions& options, const Console& console, const std::string& text) {
     if (!options.json) console.err << wrap_words(text, console.columns, 0) << std::flush;
+}
+
+// A temporary daemon takes some seconds to start. Without a person who waits, standard error is the
+// command's alone.
+void tell_of_preparation(const WhyOptions& options, const Console& console) {
+    if (::isatty(STDERR_FILENO) == 1) tell(options, console, "Preparing to record ...");
 }
 
 Result<std::string> text_of_processes(const analysis::Recording& recording, const WhyTarget& target,
@@ -120,6 +129,7 @@ class Look {
         TRY_ASSIGN(length_, length_of("--for", options_.length));
         TRY_ASSIGN(target_, find_why_target(options_.target));
         note_interrupts_while_waiting();
+        tell_of_preparation(options_, console_);
         // A command that repeats would keep the running daemon's recorder from its events.
         TRY_ASSIGN(source_, RecordingSource::find(options_.watch ? "" : options_.socket, interrupted));
         tell(
@@ -229,6 +239,7 @@ class Command {
         TRY_ASSIGN(const auto limit, length_of("--limit", options_.limit));
         TRY(output_.open(options_.output));
         note_interrupts_while_waiting();
+        tell_of_preparation(options_, console_);
         TRY_ASSIGN(const auto source, RecordingSource::find(options_.socket, interrupted));
         TRY_ASSIGN(auto child, ChildCommand::prepare(options_.command));
         TRY(source->begin(limit));

@@ -133,7 +133,7 @@ std::string idle_part(const std::vector<const ThreadRun*>& idle, const WhyLook& 
     std::string list;
     for (std::size_t i = 0; i < kinds.size() && (i < idle_shown || look.all); ++i)
         list += (i == 0 ? "" : ", ") + idle_words(kinds[i]);
-    if (kinds.size() > idle_shown && !look.all) list += ", ...";
+    if (kinds.size() > idle_shown && !look.all) list += ", and others";
     return "\n" +
            wrap_words(
                fmt::format("{} for work: {}.",
@@ -185,7 +185,11 @@ std::string why_text(const Recording& recording, const WhyTarget& target, const 
         }
     }
     if (left_out > 0) text += "\n" + counted(left_out, "more thread", "more threads") + "; --all shows all.\n";
-    return text + idle_part(idle, look) + losses_part(recording, look.columns);
+    text += idle_part(idle, look);
+    if (!process.runs.empty() && process.runs.front().waits_for_work)
+        text += "\n" + wrap_words("No thread works: there was nothing to do, or one of these waits is for an answer.",
+                                  look.columns, 0);
+    return text + losses_part(recording, look.columns);
 }
 
 }  // namespace lagtrap::cli

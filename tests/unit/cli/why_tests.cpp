@@ -77,6 +77,8 @@ TEST(Why, shows_a_process_without_work_in_full) {
     const std::string text = text_of(builder);
     EXPECT_THAT(text, HasSubstr("for events in serve"));
     EXPECT_THAT(text, Not(HasSubstr("more thread")));
+    EXPECT_THAT(text, HasSubstr("\nNo thread works: there was nothing to do"));
+    EXPECT_THAT(text_of(shop(1, 1)), Not(HasSubstr("No thread works")));
 }
 
 TEST(Why, says_since_when) {
