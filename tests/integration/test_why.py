@@ -15,7 +15,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
 from control_groups import command_in, hierarchy  # noqa: E402
-from lagtrap_test import (LAGTRAP, PLANTED, PROGRAMS, Daemon, Watched, check, library_event, report,  # noqa: E402
+from lagtrap_test import (LAGTRAP, PLANTED, PROGRAMS, SOURCE_DIR, Daemon, Watched, check, library_event, report,  # noqa: E402
                           require_bpf, run, wait_for)
 
 
@@ -118,6 +118,26 @@ def why_that_records(daemon):
     finally:
         asked.kill()
         asked.communicate()
+
+
+def as_its_unit_confines_it(folder):
+    """A command that becomes the daemon: with the capabilities of the unit, and read-only files except in `folder`."""
+    unit = (SOURCE_DIR / "packaging" / "systemd" / "lagtrapd.service").read_text()
+    names = re.search(r"^CapabilityBoundingSet=(.*)$", unit, re.M).group(1).split()
+    kept = ",".join("+" + name.removeprefix("CAP_").lower() for name in names)
+    script = (f"mount --bind {folder} {folder} && mount -o remount,bind,ro / && umask 0077 && "
+              f'exec setpriv --bounding-set=-all,{kept} --no-new-privs "$@"')
+    return ("unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh")
+
+
+def a_confined_daemon_records():
+    daemon = Daemon(NEVER)
+    daemon.prefix = as_its_unit_confines_it(daemon.folder)
+    with daemon:
+        told = json.loads(why(os.getpid(), "--for", "100ms", "--json", socket=str(daemon.socket_path)).stdout)
+        check(told["pid"] == os.getpid() and "for a client" in daemon.log(), daemon.log())
+        wait_for(lambda: clients_folder_is_empty(daemon), "the recording to go")
+        check("Permission denied" not in daemon.log() and "Read-only" not in daemon.log(), daemon.log())
 
 
 def the_status_names_the_client():
@@ -336,5 +356,6 @@ if __name__ == "__main__":
     run(a_hang_is_explained, a_busy_process_is_explained, a_crowd_fits_on_a_screen, a_unit_is_explained,
         several_processes_of_a_name_are_explained, it_repeats_until_interrupted, the_daemon_that_runs_records,
         it_takes_nothing_from_events, a_delay_in_it_is_kept, a_killed_client_leaves_nothing_with_the_daemon,
-        nothing_is_left_behind, the_status_names_the_client, the_report_goes_into_a_file, a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
+        nothing_is_left_behind, the_status_names_the_client, a_confined_daemon_records, the_report_goes_into_a_file,
+        a_command_is_explained, a_command_beyond_the_limit, a_command_is_of_the_user_who_calls,
         commands_that_do_not_run, what_is_wrong_is_said)

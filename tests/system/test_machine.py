@@ -148,6 +148,8 @@ def begin(machine, packages_folder, watch):
     watch.lap("settings edited, switched on, a delay recorded and found on the server of the same machine")
     check_doctor(machine.name, machine.run("doctor"), "ok")
     watch.lap("examined beside the daemon")
+    machine.run("why")
+    watch.lap("a command explained by the daemon as its unit confines it")
     check_exposure(machine.run("security"))
     watch.lap("exposure of the services")
 
