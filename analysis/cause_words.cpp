@@ -279,6 +279,11 @@ class Sentence {
                                      : text + ", which " + process_words(files.holder, files.holder_pid) + " held";
     }
 
+    static std::string clause_of_missed_lock(const ThreadDoing& doing) {
+        if (doing.wait != WaitKind::FileLock || doing.files.holder_pid == 0) return "";
+        return "; " + process_words(doing.files.holder, doing.files.holder_pid) + " held it";
+    }
+
     // How a wait ended that is not followed to a thread.
     std::string end_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
         switch (doing.end) {
@@ -304,7 +309,9 @@ class Sentence {
                 if (doing.interrupt == WakeCause::DelayedAck)
                     return ", until TCP's delayed ACK let the other side send what it had held back (without "
                            "TCP_NODELAY)";
-                return ends_by_device(doing) ? "" : ", until " + words_of(doing.interrupt) + " ended the wait";
+                return ends_by_device(doing)
+                           ? ""
+                           : ", until " + words_of(doing.interrupt) + " ended the wait" + clause_of_missed_lock(doing);
             case WaitEnd::Unknown: return ends_by_device(doing) ? "" : "; what ended the wait is unknown";
             case WaitEnd::Thread: break;
         }

@@ -182,6 +182,18 @@ TEST(DelayCause, a_file_lock_that_nobody_releases_names_its_holder) {
                 AllOf(HasSubstr("for a lock on /var/lib/app/lock in flock"), HasSubstr("; backup (30) holds it")));
 }
 
+// An alarm interrupts the wait, as in a mail server.
+TEST(DelayCause, a_file_lock_that_a_timer_gave_up_names_its_holder) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/usr/bin/backup").thread(30, 30, "backup");
+    builder.switched(1 * ms, 0, 0, 0, 10).wait_file(20 * ms, 0, 10, 3, "/var/mail/joe", "vda", 0, 30);
+    builder.off_cpu(20 * ms, 10, 10, {"main", "lock", "fcntl", "k:fcntl_setlk", "k:schedule"});
+    builder.switched(20 * ms, 0, 10, 1, 0).caused_waking(220 * ms, 0, 0, 10, 3).switched(220 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0), AllOf(HasSubstr("for a lock on /var/mail/joe in fcntl"),
+                                                   HasSubstr(", until a timer ended the wait; backup (30) held it")));
+}
+
 TEST(DelayCause, a_sleep_after_a_refused_lock_names_who_had_it) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/usr/bin/writer").thread(30, 30, "writer");
