@@ -91,13 +91,14 @@ int report_missing_reader(const lagtrap::Error& error) {
     return not_executable ? exit_usage : exit_failure;
 }
 
-// What a child of the service must not inherit from it: its priority, and its supervisor. If memory
+// What a child of the service must not inherit from it: its priority, supervisor and log. If memory
 // is short, the child ends before the service does.
 void leave_the_service() {
     (void)::prctl(PR_SET_NAME, "lagtrapd");  // not that of /proc/self/exe
     lagtrap::become_first_oom_victim();
     (void)::setpriority(PRIO_PROCESS, 0, 0);
-    for (const char* const name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) ::unsetenv(name);
+    for (const char* const name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM"})
+        ::unsetenv(name);
     using lagtrap::daemon::ClientLink;
     for (const int fd : {ClientLink::client_fd, ClientLink::service_fd}) (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }

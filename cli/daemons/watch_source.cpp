@@ -43,6 +43,7 @@ Result<std::unique_ptr<WatchSource>> WatchSource::start(const std::string& eleme
         const Status started = source->start_with_daemon(element, socket);
         if (started || stop != 0)
             return started ? Result<std::unique_ptr<WatchSource>>(std::move(source)) : started.error();
+        if (::geteuid() != 0 && source->is_accepted_) return started.error();
         if (started.error().kind != ErrorKind::NotFound) source->why_temporary_ = started.error().message;
         source->link_.reset();
     }
@@ -60,6 +61,7 @@ Status WatchSource::start_with_daemon(const std::string& element, const std::fil
     link_.emplace(std::move(link));
     const auto end = std::chrono::steady_clock::now() + arming_limit;
     TRY(link_->ask({{"command", "watch"}, {"event", element}}, status_limit, stop_));
+    is_accepted_ = true;
     for (;; std::this_thread::sleep_for(arming_pause)) {
         TRY_ASSIGN(const auto answer, link_->ask({{"command", "status"}}, arming_limit, stop_));
         if (is_armed(answer.object)) return success();

@@ -42,6 +42,7 @@ class WatchSource {
     const volatile std::sig_atomic_t& stop_;
     std::string why_temporary_;
     std::optional<DaemonLink> link_;
+    bool is_accepted_ = false;  // by the running daemon, which may fail later
     std::unique_ptr<TemporaryDaemon> own_;
     UniqueFd bundle_;
 };

@@ -20,10 +20,10 @@
 
 #include "core/child_process.hpp"
 #include "core/files.hpp"
-#include "core/text.hpp"
 #include "daemon/control/client_link.hpp"
 #include "daemon/control/control_server.hpp"
 #include "daemon/temporary/temporary_limits.hpp"
+#include "daemon/temporary/temporary_log.hpp"
 #include "daemon/temporary/temporary_settings.hpp"
 
 namespace lagtrap::daemon {
@@ -36,7 +36,6 @@ using namespace std::chrono_literals;
 constexpr auto look_interval = 100ms;
 constexpr auto end_grace = 5s;  // for a child that was asked to end
 constexpr std::uint64_t log_limit_bytes = 1 << 20;
-constexpr std::size_t shown_log_bytes = 2000;
 
 void remove_folder(const fs::path& folder) {
     std::error_code ignored;
@@ -58,13 +57,6 @@ void tell(int client, const boost::json::object& answer) {
 bool is_gone(int client) {
     pollfd waiting{client, POLLRDHUP, 0};
     return ::poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
-// The end of what a child logged.
-std::string last_words(const fs::path& folder) {
-    const auto log = read_file(folder / "log", log_limit_bytes);
-    if (!log || log->empty()) return "lagtrapd ended without a message";
-    return log->substr(log->size() - std::min(log->size(), shown_log_bytes));
 }
 
 Result<fs::path> make_folder(const fs::path& in) {
@@ -170,9 +162,9 @@ void TemporaryEvents::settle(const Watch& watch, int wait_status) {
     const bool failed = watch.kill_at == Clock::time_point::max() &&
                         !(WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) && !is_gone(watch.client.get());
     if (failed) {
-        const std::string why = last_words(watch.folder);
-        options_.warn(
-            fmt::format("the temporary event {} of user {} failed: {}", watch.event, watch.owner.uid, printable(why)));
+        const auto log = read_file(watch.folder / "log", log_limit_bytes);
+        const std::string why = reason_in_log(log ? *log : std::string(), watch.folder);
+        options_.warn(fmt::format("the temporary event {} of user {} failed: {}", watch.event, watch.owner.uid, why));
         tell(watch.client.get(), refusal(why));
     } else {
         options_.inform(fmt::format("the temporary event {} of user {} has ended", watch.event, watch.owner.uid));

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "core/text.hpp"
 #include "settings/diagnostics.hpp"
 #include "settings/document.hpp"
 #include "settings/element_text.hpp"
@@ -24,6 +25,11 @@ constexpr std::uint64_t table_limit_bytes = 32ULL << 20;
 constexpr std::array<const char*, 3> traces{"calls", "functions", "object"};
 
 Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, "a temporary event " + what); }
+
+Error error_of(const settings::Diagnostic& first) {
+    return make_error(ErrorKind::Invalid, fmt::format("event:{}:{}: {}; {}", first.line, first.column,
+                                                      printable(first.found), printable(first.allowed)));
+}
 
 std::string size_text(std::uint64_t bytes) { return fmt::format("{}B", bytes); }
 std::string time_text(std::chrono::nanoseconds time) {
@@ -71,8 +77,8 @@ Result<std::string> name_of_temporary_event(std::string_view text) {
     const settings::LineIndex index(text);
     settings::Diagnostics diagnostics;
     const auto event = settings::read_document(index, diagnostics, settings::event_element);
-    if (const auto errors = diagnostics.take(); !event || !errors.empty())
-        return make_error(ErrorKind::Invalid, settings::format_diagnostics("event", text, errors));
+    if (const auto errors = diagnostics.take(); !errors.empty()) return error_of(errors.front());
+    if (!event) return wrong("is one <event> element");
     for (const char* const trace : traces)
         if (event->child(trace) != nullptr) return wrong(fmt::format("has no <{}>", trace));
     if (event->text_of("record") == "runs") return wrong("records delays only, not runs");

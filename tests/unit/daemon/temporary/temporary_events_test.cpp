@@ -98,7 +98,7 @@ TEST_F(TemporaryEventsTest, AClientLearnsWhyItsEventFailed) {
     child_does("echo no such tracepoint >&2; exit 3");
     const UniqueFd client = begin(1000);
     EXPECT_TRUE(all_end());
-    EXPECT_THAT(read(client), HasSubstr("\n{\"ok\":false,\"error\":\"no such tracepoint\\n\"}\n"));
+    EXPECT_THAT(read(client), HasSubstr("\n{\"ok\":false,\"error\":\"no such tracepoint\"}\n"));
     EXPECT_THAT(said_, HasSubstr("the temporary event sync of user 1000 failed: no such tracepoint"));
 }
 
