@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint64_t spool_limit_bytes = 512ULL << 20;
 constexpr std::uint64_t capture_limit_bytes = 256ULL << 20;
 constexpr std::uint64_t table_limit_bytes = 32ULL << 20;
+constexpr std::uint64_t most_open_runs = 7168;
 
 constexpr std::array<const char*, 3> traces{"calls", "functions", "object"};
 
@@ -68,6 +69,15 @@ std::string history_text(const settings::History& history) {
                        share_text(history.early_share_ppm), history.times ? "yes" : "no");
 }
 
+std::string budget_text(const settings::Budget& budget, std::uint64_t share_ppm) {
+    // The default grows with the machine's memory, which is too much for one event.
+    const std::uint64_t open_runs = budget.open_runs == 0 ? most_open_runs : std::min(budget.open_runs, most_open_runs);
+    return fmt::format(
+        "<budget share=\"{}\" recording-share=\"{}\" interval=\"{}\" shed=\"{}\" pause=\"{}\" open-runs=\"{}\"/>\n",
+        share_text(share_ppm), share_text(budget.recording_share_ppm), time_text(budget.interval),
+        shed_text(budget.shed), time_text(budget.pause), open_runs);
+}
+
 }  // namespace
 
 Result<std::string> name_of_temporary_event(std::string_view text) {
@@ -91,9 +101,7 @@ std::string temporary_settings(std::string_view text, const std::filesystem::pat
     const settings::Unwinding& unwinding = service.unwinding;
     return fmt::format("<lagtrap version=\"1\">\n{}{}", recording_text(service.recording),
                        history_text(service.history)) +
-           fmt::format("<budget share=\"{}\" recording-share=\"{}\" interval=\"{}\" shed=\"{}\"/>\n",
-                       share_text(share_ppm), share_text(service.budget.recording_share_ppm),
-                       time_text(service.budget.interval), shed_text(service.budget.shed)) +
+           budget_text(service.budget, share_ppm) +
            fmt::format("<privacy command-lines=\"{}\"/>\n", command_lines_text(service.privacy.command_lines)) +
            fmt::format("<unwinding memory=\"{}\" cache=\"{}\" cache-limit=\"{}\"/>\n",
                        size_text(std::min(unwinding.memory_bytes, table_limit_bytes)),

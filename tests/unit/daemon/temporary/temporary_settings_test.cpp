@@ -79,6 +79,7 @@ TEST(TemporarySettings, FollowTheServiceAndStayInTheFolder) {
     EXPECT_EQ(own.budget.share_ppm, 12'340U) << "three digits after the point";
     EXPECT_EQ(own.budget.recording_share_ppm, 150'000U);
     EXPECT_EQ(own.budget.shed, service.budget.shed);
+    EXPECT_EQ(own.budget.open_runs, 7168U) << "not a share of the machine's memory";
     EXPECT_EQ(own.history.length, 0s);
     EXPECT_EQ(own.unwinding.memory_bytes, 16U << 20);
     EXPECT_EQ(own.unwinding.cache_path, "/var/cache/a&b");
