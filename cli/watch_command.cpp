@@ -5,7 +5,6 @@
 #include <chrono>
 #include <memory>
 #include <thread>
-#include <utility>
 
 #include <boost/json.hpp>
 
@@ -66,18 +65,16 @@ class Watch {
                 "The running lagtrapd cannot watch this, so a temporary one does: " + source_->why_temporary(),
                 console_.columns, 0);
         began_ = WatchClock::now();
-        TRY_ASSIGN(auto status, source_->status());
+        TRY_ASSIGN(const auto status, source_->status());
         watched_ = watched_in(status);
         if (!watched_.problem.empty()) return make_error(ErrorKind::Invalid, watched_.problem);
         console_.err << "Watching; Ctrl-C ends it.\n" << std::flush;
         while (shown_ < options_.count && interrupted == 0) {
             std::this_thread::sleep_for(time_between_looks);
-            auto next = source_->status();
-            if (!next && interrupted != 0) break;
-            TRY_ASSIGN(status, std::move(next));
-            watched_ = watched_in(status);
-            show_progress(status);
-            TRY(show_new_report(status));
+            if (const Status looked = look(); !looked) {
+                if (interrupted != 0) break;
+                return looked;
+            }
         }
         clear_progress();
         console_.err << wrap_words(summary_text(watched_, WatchClock::now() - began_, shown_), console_.columns, 0)
@@ -86,6 +83,13 @@ class Watch {
     }
 
   private:
+    Status look() {
+        TRY_ASSIGN(const auto status, source_->status());
+        watched_ = watched_in(status);
+        show_progress(status);
+        return show_new_report(status);
+    }
+
     Status show_new_report(const boost::json::object& status) {
         const std::string path = text(part(status, "last_bundle"), "path");
         if (path.empty() || path == last_bundle_) return success();
