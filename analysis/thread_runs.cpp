@@ -16,10 +16,17 @@ namespace {
 
 constexpr std::size_t stacks_limit = 3;
 
+// A name server was asked, or a connection is being made: nobody waits for work like that.
+bool waits_for_answer(const ThreadDoing& doing) {
+    const FileWaits& peer = doing.files;
+    const bool is_asked = peer.kind == WaitFileKind::DatagramPeer || peer.kind == WaitFileKind::Connecting;
+    return is_asked && peer.time_ns * 2 >= peer.asked_ns;
+}
+
 // How well this kind of time explains why a process makes no progress.
 double weight_of(const ThreadDoing& doing) {
     if (doing.kind == TimeKind::Unknown) return 0.1;
-    if (doing.kind != TimeKind::Blocked) return 1;
+    if (doing.kind != TimeKind::Blocked || waits_for_answer(doing)) return 1;
     switch (doing.wait) {
         case WaitKind::Events:
         case WaitKind::Client:

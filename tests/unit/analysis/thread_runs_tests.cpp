@@ -105,6 +105,20 @@ TEST(ThreadRuns, that_wait_for_a_client_to_connect_wait_for_work) {
     for (const ThreadRun& run : process.runs) EXPECT_TRUE(run.waits_for_work) << run.delay.begin_tid;
 }
 
+// As sshd that looks up the name of its client.
+TEST(ThreadRuns, that_have_asked_a_name_server_do_not_wait_for_work) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/sbin/sshd").thread(10, 10, "sshd");
+    const TraceBuilder::Stack asking{"main", "!/usr/lib/libc.so.6!getnameinfo", "!/usr/lib/libc.so.6!poll",
+                                     "k:do_sys_poll", "k:schedule"};
+    builder.off_cpu(0, 10, 10, asking).wait_file(0, 0, 10, 7, "127.0.0.9:53");
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_processes(*recording, {10});
+    ASSERT_NE(run_of(process, 10), nullptr);
+    EXPECT_FALSE(run_of(process, 10)->waits_for_work);
+}
+
 TEST(ThreadRuns, end_with_their_thread) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "short");
