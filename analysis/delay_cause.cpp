@@ -17,6 +17,7 @@
 #include "analysis/sightings.hpp"
 #include "analysis/spinning.hpp"
 #include "analysis/wait_chain.hpp"
+#include "analysis/wait_groups.hpp"
 
 namespace lagtrap::analysis {
 
@@ -27,137 +28,7 @@ constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t reported_limit = 3;
 constexpr std::size_t waker_limit = 3;
 
-// Intervals of one kind, for one reason.
-struct Group {
-    TimeKind kind = TimeKind::Unknown;
-    WaitKind wait = WaitKind::Other;
-    SpinKind spin = SpinKind::None;
-    UnknownTime unknown = UnknownTime::NotRecorded;
-    bool throttled = false;
-    BlockReason block = BlockReason::Unknown;
-    std::string reason;
-    std::uint64_t time_ns = 0;
-    std::vector<Interval> intervals;
-};
-
-UnknownTime unknown_because(const Recording& recording, const Interval& interval) {
-    if (interval.state == ThreadState::Exited) return UnknownTime::ThreadEnded;
-    switch (interval.gap) {
-        case Interval::Gap::Outside:
-            return interval.begin_ns < recording.begin_ns ? UnknownTime::BeforeRecording : UnknownTime::AfterRecording;
-        case Interval::Gap::BetweenThreads: return UnknownTime::BetweenThreads;
-        case Interval::Gap::InGoroutine: return UnknownTime::InGoroutine;
-        default: return UnknownTime::NotRecorded;
-    }
-}
-
-std::string words_of(UnknownTime unknown, const Interval& interval) {
-    switch (unknown) {
-        case UnknownTime::BeforeRecording: return "before the recording";
-        case UnknownTime::AfterRecording: return "after the recording";
-        default: return std::string(words_of(interval));
-    }
-}
-
-class Grouping {
-  public:
-    Grouping(const Recording& recording, std::vector<Interval> intervals) : recording_(recording) {
-        mark_spinning(recording, intervals);
-        for (const Interval& interval : intervals) take(interval);
-    }
-
-    // Longest first.
-    std::vector<Group> sorted() {
-        std::vector<Group> list;
-        for (auto& [key, group] : groups_) {
-            forget_needless_guesses(group.intervals);
-            list.push_back(std::move(group));
-        }
-        std::stable_sort(list.begin(), list.end(),
-                         [](const Group& a, const Group& b) { return a.time_ns > b.time_ns; });
-        return list;
-    }
-
-  private:
-    struct Reason {
-        std::string text;
-        WaitKind wait = WaitKind::Other;
-        BlockReason block = BlockReason::Unknown;
-        UnknownTime unknown = UnknownTime::NotRecorded;
-    };
-    // The text counts only where no reason is known: the function, or the class of a wait before the
-    // recording.
-    using Key = std::tuple<TimeKind, UnknownTime, bool, SpinKind, WaitKind, BlockReason, std::string>;
-
-    void take(const Interval& interval) {
-        if (interval.spin != SpinKind::None) {
-            add(TimeKind::OnCpu, {std::string(words_of(interval.spin))}, interval, interval.length_ns());
-            return;
-        }
-        switch (interval.state) {
-            case ThreadState::Running: add(TimeKind::OnCpu, {}, interval, interval.length_ns()); break;
-            case ThreadState::Runnable:
-                add(TimeKind::Runnable, {interval.throttled ? "CPU quota" : ""}, interval, interval.length_ns());
-                break;
-            case ThreadState::Blocked:
-                add(TimeKind::Blocked, reason_of(interval), interval, interval.length_ns());
-                break;
-            case ThreadState::NotRecorded:
-            case ThreadState::Exited: take_unknown(interval); break;
-        }
-    }
-
-    // Where switches were lost, samples show that the thread ran.
-    void take_unknown(const Interval& interval) {
-        const std::uint64_t on_cpu_ns = split_time(recording_, {interval}).on_cpu_ns;
-        if (on_cpu_ns > 0) add(TimeKind::OnCpu, {}, interval, on_cpu_ns);
-        if (on_cpu_ns == interval.length_ns()) return;
-        const UnknownTime unknown = unknown_because(recording_, interval);
-        add(TimeKind::Unknown, {words_of(unknown, interval), WaitKind::Other, BlockReason::Unknown, unknown}, interval,
-            interval.length_ns() - on_cpu_ns);
-    }
-
-    // From the stack or, for waits before the recording, from the wait class.
-    Reason reason_of(const Interval& interval) {
-        if (interval.tid != 0 && !interval.queue.empty()) {
-            const BlockReason block = find_block_reason(interval.queue);
-            return {std::string(interval.queue), facts_of(block).kind, block};
-        }
-        return reason_of(interval.stack);
-    }
-
-    const Reason& reason_of(StackId stack) {
-        const auto [known, added] = reasons_.try_emplace(stack);
-        if (added) {
-            known->second.text = reason_of_stack(recording_, stack);
-            known->second.wait = wait_kind_of(recording_, stack);
-            known->second.block = block_reason_of(recording_, stack);
-        }
-        return known->second;
-    }
-
-    void add(TimeKind kind, const Reason& reason, const Interval& interval, std::uint64_t time_ns) {
-        const bool throttled = kind == TimeKind::Runnable && interval.throttled;
-        const bool by_text = kind == TimeKind::Blocked && reason.block == BlockReason::Unknown;
-        Group& group = groups_[{kind, reason.unknown, throttled, interval.spin, reason.wait, reason.block,
-                                by_text ? reason.text : std::string()}];
-        group.kind = kind;
-        group.unknown = reason.unknown;
-        group.throttled = throttled;
-        group.wait = reason.wait;
-        group.spin = interval.spin;
-        group.block = reason.block;
-        group.reason = reason.text;
-        group.time_ns += time_ns;
-        group.intervals.push_back(interval);
-    }
-
-    const Recording& recording_;
-    std::map<StackId, Reason> reasons_;
-    std::map<Key, Group> groups_;
-};
-
-bool is_wait(const Group& group) { return group.kind == TimeKind::Blocked || group.spin != SpinKind::None; }
+bool is_wait(const IntervalGroup& group) { return group.kind == TimeKind::Blocked || group.spin != SpinKind::None; }
 
 Window span_of(const std::vector<Interval>& intervals) { return {intervals.front().begin_ns, intervals.back().end_ns}; }
 
@@ -187,17 +58,17 @@ class CauseSearch {
   public:
     CauseSearch(const Recording& recording, const trace::Delay& delay) : recording_(recording), delay_(delay) {}
 
-    DelayCause cause_of(const Group& group) {
+    DelayCause cause_of(const IntervalGroup& group) {
         DelayCause cause;
         cause.doing = doing_of(group);
         std::set<std::uint32_t> known;
         for (const Interval& interval : group.intervals) known.insert(interval.tid);
-        Group waits = group;
+        IntervalGroup waits = group;
         ThreadDoing doing = cause.doing;
         bool is_likely = false;
         while (const Thread* next = followed(doing, known)) {
             known.insert(next->tid);
-            std::vector<Group> groups = Grouping(recording_, meanwhile(waits, next->tid)).sorted();
+            std::vector<IntervalGroup> groups = groups_of(recording_, meanwhile(waits, next->tid));
             cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
             cause.chain.back().alike = doing.alike;
             cause.chain.back().likely = is_likely = is_likely || doing.likely;
@@ -213,15 +84,15 @@ class CauseSearch {
         return cause;
     }
 
-    void add_hand_overs(const Group& group, DelayCause& cause) const {
+    void add_hand_overs(const IntervalGroup& group, DelayCause& cause) const {
         for (const Interval& gap : group.intervals)
             cause.hand_overs.push_back({name_of(gap.from_tid), name_of(gap.to_tid), gap.begin_ns - delay_.begin_ns,
                                         gap.end_ns - delay_.begin_ns});
     }
 
     // The goroutine's own work, and that of those it may wait for.
-    void add_work_of_process(const Group& group, DelayCause& cause) {
-        Group work;
+    void add_work_of_process(const IntervalGroup& group, DelayCause& cause) {
+        IntervalGroup work;
         work.kind = TimeKind::OnCpu;
         for (const Thread& thread : recording_.threads) {
             if (thread.pid != delay_.begin_pid) continue;
@@ -243,7 +114,7 @@ class CauseSearch {
 
     // For a run handed over at an unknown time: what the thread that ended it did, if that was
     // work.
-    void add_receiver(const Group& group, std::uint32_t tid, DelayCause& cause) {
+    void add_receiver(const IntervalGroup& group, std::uint32_t tid, DelayCause& cause) {
         const Thread* thread = recording_.find_thread(tid);
         if (thread == nullptr) return;
         std::vector<Interval> intervals;
@@ -251,7 +122,7 @@ class CauseSearch {
             for (Interval& interval : intervals_of_thread(recording_, tid, {gap.begin_ns, gap.end_ns}))
                 intervals.push_back(interval);
         }
-        const std::vector<Group> groups = Grouping(recording_, intervals).sorted();
+        const std::vector<IntervalGroup> groups = groups_of(recording_, intervals);
         if (groups.empty() || groups.front().kind == TimeKind::Unknown) return;
         cause.chain.push_back(link_of(*thread, group.time_ns, groups));
     }
@@ -263,7 +134,7 @@ class CauseSearch {
     }
 
   private:
-    ThreadDoing doing_of(const Group& group) {
+    ThreadDoing doing_of(const IntervalGroup& group) {
         ThreadDoing doing;
         doing.kind = group.kind;
         doing.wait = group.wait;
@@ -292,7 +163,7 @@ class CauseSearch {
 
     // A program that was refused a connection waits before it retries. What it then waits for is
     // not the reason.
-    void find_refusals(const Group& group, ThreadDoing& doing) const {
+    void find_refusals(const IntervalGroup& group, ThreadDoing& doing) const {
         constexpr std::uint64_t just_before_ns = 100'000'000;
         const Window window = span_of(group.intervals);
         std::map<NameId, std::uint32_t> peers;
@@ -332,7 +203,7 @@ class CauseSearch {
         return callers_outside(recording_, intervals.front().tid, window);
     }
 
-    void find_place(const Group& group, ThreadDoing& doing) const {
+    void find_place(const IntervalGroup& group, ThreadDoing& doing) const {
         const auto times = StackTimes::of(recording_, group.intervals, split_time(recording_, group.intervals));
         CallTree tree(recording_);
         tree.add(times);
@@ -385,7 +256,7 @@ class CauseSearch {
         });
     }
 
-    void find_spin_holder(const Group& group, ThreadDoing& doing) const {
+    void find_spin_holder(const IntervalGroup& group, ThreadDoing& doing) const {
         doing.yields = static_cast<std::uint64_t>(std::count_if(group.intervals.begin(), group.intervals.end(),
                                                                 [](const Interval& one) { return one.yielded; }));
         const std::uint32_t holder = likely_spin_holder(recording_, group.intervals);
@@ -395,7 +266,7 @@ class CauseSearch {
         doing.alike_ns = group.time_ns;
     }
 
-    void find_wakers(const Group& group, ThreadDoing& doing) const {
+    void find_wakers(const IntervalGroup& group, ThreadDoing& doing) const {
         std::map<WaitEnd, std::uint64_t> ends;
         std::map<WakeCause, std::uint64_t> interrupts;
         std::map<std::uint32_t, std::uint64_t> wakers;
@@ -454,7 +325,7 @@ class CauseSearch {
         return recording_.find_thread(most.who.tid);
     }
 
-    std::vector<Interval> meanwhile(const Group& waits, std::uint32_t waker) {
+    std::vector<Interval> meanwhile(const IntervalGroup& waits, std::uint32_t waker) {
         std::vector<Interval> intervals;
         for (const Interval& wait : waits.intervals) {
             const bool for_waker =
@@ -503,11 +374,11 @@ class CauseSearch {
         return started_ns > std::max(at_ns, recording_.begin_ns) ? started_ns - at_ns : 0;
     }
 
-    CauseLink link_of(const Thread& thread, std::uint64_t whole_ns, const std::vector<Group>& groups) {
+    CauseLink link_of(const Thread& thread, std::uint64_t whole_ns, const std::vector<IntervalGroup>& groups) {
         CauseLink link;
         link.who = name_of(thread.tid);
         link.whole_ns = whole_ns;
-        for (const Group& group : groups) {
+        for (const IntervalGroup& group : groups) {
             const bool is_long = group.time_ns * 6 >= whole_ns;
             const bool is_work_of_waiter =
                 group.kind == TimeKind::OnCpu && !link.doings.empty() && link.doings.front().kind == TimeKind::Runnable;
@@ -564,7 +435,7 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     find_awaited(recording, intervals, delay.run_id != 0);
     intervals = by_holder(recording, intervals);
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
-    for (const Group& group : Grouping(recording, intervals).sorted()) {
+    for (const IntervalGroup& group : split_by_place(recording, groups_of(recording, intervals))) {
         result.causes.push_back(search.cause_of(group));
         const bool handed_over = group.kind == TimeKind::Unknown && group.unknown == UnknownTime::BetweenThreads;
         const bool in_goroutine = group.kind == TimeKind::Unknown && group.unknown == UnknownTime::InGoroutine;

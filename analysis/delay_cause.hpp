@@ -30,16 +30,6 @@ enum class WaitEnd : std::uint8_t {
     NotYet,     // still waiting when the recording ended
 };
 
-// Why it is unknown what a thread did.
-enum class UnknownTime : std::uint8_t {
-    NotRecorded,
-    BeforeRecording,
-    AfterRecording,
-    BetweenThreads,  // a run passed from one thread to another
-    InGoroutine,
-    ThreadEnded,
-};
-
 struct ThreadTime {
     ThreadName who;
     std::uint64_t time_ns = 0;

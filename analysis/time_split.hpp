@@ -28,6 +28,16 @@ enum class SpinKind : std::uint8_t {
     KernelLock,  // the kernel's spinlocks, and its mutexes while their holder runs
 };
 
+// Why it is unknown what a thread did.
+enum class UnknownTime : std::uint8_t {
+    NotRecorded,
+    BeforeRecording,
+    AfterRecording,
+    BetweenThreads,  // a run passed from one thread to another
+    InGoroutine,
+    ThreadEnded,
+};
+
 // A period in which one thread was in one state.
 struct Interval {
     enum class Gap : std::uint8_t {
