@@ -297,7 +297,8 @@ class Sentence {
                                                      : "");
             case WaitEnd::NotYet: {
                 const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::ReadWriteLock ||
-                                  doing.wait == WaitKind::PythonLock || doing.wait == WaitKind::FileLock;
+                                  doing.wait == WaitKind::PythonLock || doing.wait == WaitKind::FileLock ||
+                                  doing.wait == WaitKind::DatabaseLock || doing.wait == WaitKind::RowLock;
                 const std::string text = ", which was still going on when the recording ended";
                 if (!held) return text;
                 if (doing.files.holder_pid != 0)

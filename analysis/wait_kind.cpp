@@ -70,8 +70,8 @@ constexpr auto runtime_functions = std::to_array<Entry>({{"rb_mutex_lock*", Wait
 // 3, which retries until it gets a lock.
 constexpr auto server_functions = std::to_array<Entry>({{"ProcSleep", WaitKind::DatabaseLock},
                                                         {"MDL_wait::timed_wait*", WaitKind::DatabaseLock},
-                                                        {"lock_wait(que_thr_t*", WaitKind::DatabaseLock},
-                                                        {"lock_wait_suspend_thread*", WaitKind::DatabaseLock},
+                                                        {"lock_wait(que_thr_t*", WaitKind::RowLock},
+                                                        {"lock_wait_suspend_thread*", WaitKind::RowLock},
                                                         {"sqlite3InvokeBusyHandler", WaitKind::DatabaseLock},
                                                         {"sqliteDefaultBusyCallback", WaitKind::DatabaseLock},
                                                         {"LWLockAcquire*", WaitKind::ReadWriteLock},
@@ -143,7 +143,7 @@ bool is_row_lock(std::span<const std::string_view> functions) {
 }
 
 std::optional<WaitKind> server_wait_of(std::span<const std::string_view> functions) {
-    if (is_row_lock(functions)) return WaitKind::DatabaseLock;
+    if (is_row_lock(functions)) return WaitKind::RowLock;
     for (const std::string_view function : functions)
         if (const Entry* wait = find(plain_function(function), server_functions); wait != nullptr) return wait->kind;
     return std::nullopt;
@@ -250,6 +250,7 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::FrozenMapping: return "in a page fault, to write to a mapped file of a frozen file system";
         case WaitKind::FileLock: return "for a file lock";
         case WaitKind::DatabaseLock: return "for a lock of the database";
+        case WaitKind::RowLock: return "for a row lock of the database";
         case WaitKind::Client: return "for its client";
         case WaitKind::UnixSignal: return "for a signal (such as SIGCHLD)";
         case WaitKind::Pipe: return "on a pipe";
@@ -272,7 +273,7 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
 
 bool is_held(WaitKind kind) {
     return kind == WaitKind::Lock || kind == WaitKind::FileLock || kind == WaitKind::InterpreterLock ||
-           kind == WaitKind::DatabaseLock || kind == WaitKind::MemoryMap;
+           kind == WaitKind::DatabaseLock || kind == WaitKind::RowLock || kind == WaitKind::MemoryMap;
 }
 
 std::string_view words_of_waker(WaitKind kind) {
@@ -284,6 +285,7 @@ std::string_view words_of_waker(WaitKind kind) {
         case WaitKind::KernelLock:
         case WaitKind::MemoryMap:
         case WaitKind::DatabaseLock:
+        case WaitKind::RowLock:
         case WaitKind::FileLock: return "released it";
         case WaitKind::FrozenFiles:
         case WaitKind::FrozenMapping: return "thawed it";

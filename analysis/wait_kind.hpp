@@ -24,6 +24,7 @@ enum class WaitKind : std::uint8_t {
     FrozenMapping,  // as FrozenFiles, for a write to a mapped file
     FileLock,
     DatabaseLock,  // of a table or row
+    RowLock,       // of InnoDB
     Pipe,
     LocalSocket,
     Network,

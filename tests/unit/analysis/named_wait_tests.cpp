@@ -234,7 +234,7 @@ TEST(NamedWait, a_lock_of_a_database_is_held_by_a_transaction_whose_client_does_
 }
 
 // InnoDB's functions have no names; the timeout is innodb_lock_wait_timeout.
-TEST(NamedWait, a_lock_of_a_row_in_mariadb_is_one_of_the_database) {
+TEST(NamedWait, a_lock_of_a_row_in_mariadb_has_a_holder) {
     const std::string mariadbd = "!/usr/sbin/mariadbd!", unnamed = "?:/usr/sbin/mariadbd";
     const Stack handler{mariadbd + "do_command(THD*, bool)", mariadbd + "handler::ha_rnd_next(unsigned char*)", unnamed,
                         unnamed};
@@ -243,9 +243,35 @@ TEST(NamedWait, a_lock_of_a_row_in_mariadb_is_one_of_the_database) {
         stack.insert(stack.end(), {libc + function, "k:futex_wait", "k:schedule"});
         return sentence_of_wait(stack);
     };
-    EXPECT_THAT(waits_in("pthread_cond_timedwait"),
-                AllOf(HasSubstr("for a lock of the database in handler::ha_rnd_next"), HasSubstr("other (20) held")));
+    EXPECT_THAT(
+        waits_in("pthread_cond_timedwait"),
+        AllOf(HasSubstr("for a row lock of the database in handler::ha_rnd_next"), HasSubstr("other (20) held")));
     EXPECT_THAT(waits_in("pthread_cond_wait"), HasSubstr("for a signal from another thread"));
+}
+
+// Thread 12 of the same process computes; only that it is busy is known.
+TEST(NamedWait, a_lock_of_a_database_that_nobody_released_has_an_unknown_holder) {
+    const auto sentence = [&](const Stack& stack, bool busy) {
+        TraceBuilder builder = two_programs();
+        builder.thread(10, 12, "connection");
+        if (busy) builder.switched(2 * ms, 2, 0, 0, 12).samples(3 * ms, 400 * ms, 2, 10, 12, {"main", "sort_rows"});
+        builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, stack);
+        builder.run(TraceBuilder::delay(1, "work", 9 * ms, 391 * ms, 10 * ms, 10, 11));
+        const auto recording = builder.decode();
+        EXPECT_TRUE(recording);
+        return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0))).at(0);
+    };
+    const std::string mariadbd = "!/usr/sbin/mariadbd!";
+    const Stack row{mariadbd + "do_command(THD*, bool)", mariadbd + "handler::ha_rnd_next(unsigned char*)",
+                    libc + "pthread_cond_timedwait", "k:futex_wait", "k:schedule"};
+    EXPECT_THAT(sentence(row, false), AllOf(HasSubstr("for a row lock of the database in handler::ha_rnd_next"),
+                                            HasSubstr("when the recording ended; its holder is unknown.")));
+    EXPECT_THAT(sentence(row, true),
+                AllOf(HasSubstr("its holder is unknown; the only other busy thread of its process"),
+                      HasSubstr("was connection (12): it computed for"), HasSubstr("in sort_rows")));
+    EXPECT_THAT(sentence({"main", "ProcSleep", "WaitLatch", libc + "epoll_wait", "k:ep_poll", "k:schedule"}, false),
+                HasSubstr("for a lock of the database in ProcSleep (WaitLatch), which was still going on when the "
+                          "recording ended; its holder is unknown."));
 }
 
 TEST(NamedWait, a_thread_for_signals_waits_for_no_other_thread) {
