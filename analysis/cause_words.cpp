@@ -134,8 +134,10 @@ class Sentence {
             case TimeKind::Blocked: break;
         }
         // Interpreter functions that wait for its locks are not informative.
+        const bool nameless =
+            doing.focus.place.function.starts_with('[') && is_language_runtime(doing.focus.place.module);
         const bool in_interpreter =
-            (doing.wait == WaitKind::InterpreterLock && doing.focus.place.function.starts_with('[')) ||
+            (nameless && (doing.wait == WaitKind::InterpreterLock || doing.wait == WaitKind::Sleep)) ||
             doing.wait == WaitKind::PythonLock;
         const bool with_place = with_work && !in_interpreter;
         const bool frees_memory = doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;

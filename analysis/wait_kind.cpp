@@ -104,7 +104,8 @@ constexpr auto interpreter_lock_functions = std::to_array<std::string_view>(
     {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyEval_AcquireLock", "PyGILState_Ensure",
      "_PyThreadState_Attach", "PyThreadState_Attach", "eval_frame_handle_pending", "_Py_HandlePending",
      "_PyEval_EvalFrameDefault", "gvl_acquire", "gvl_acquire_common", "thread_sched_to_running",
-     "thread_sched_to_running_common", "thread_sched_wait_running_turn"});
+     "thread_sched_to_running_common", "thread_sched_wait_running_turn", "rb_threadptr_execute_interrupts",
+     "rb_thread_schedule", "rb_nogvl"});
 
 bool is_interpreter_lock(const Recording& recording, StackId stack) {
     const auto frames = recording.stacks[stack];
@@ -119,6 +120,27 @@ bool is_interpreter_lock(const Recording& recording, StackId stack) {
         nameless_in = frame.module;
     }
     return false;
+}
+
+// One of Ruby's waiting threads watches for signals, and sleeps or waits for a Mutex in ppoll(). The
+// functions that do so have no names (native_ppoll_sleep in thread_pthread.c, Ruby 2.7 to 3.2).
+std::optional<WaitKind> wait_of_ruby(const Recording& recording, StackId stack) {
+    const Frame* caller = nullptr;  // Ruby's innermost function with a name
+    bool nameless = false, polls = false;
+    for (const std::uint32_t place : recording.stacks[stack]) {
+        const Frame& frame = recording.frames[place];
+        if (frame.kernel) break;
+        const std::string_view module = module_name(recording.name(frame.module));
+        const bool of_ruby = module.starts_with("ruby") || module.starts_with("libruby");
+        polls = !of_ruby && frame.named && plain_function(recording.name(frame.label)) == "ppoll";
+        if (of_ruby && frame.named) caller = &frame;
+        if (of_ruby) nameless = !frame.named;
+    }
+    if (caller == nullptr || !nameless || !polls) return std::nullopt;
+    const std::string_view function = recording.name(caller->label);
+    if (function.starts_with("rb_mutex_lock") || function == "rb_mutex_synchronize") return WaitKind::Lock;
+    const bool by_script = role_of(recording, *caller) == FrameRole::Interpreter && function != "rb_ensure";
+    return by_script ? std::optional(WaitKind::Sleep) : std::nullopt;
 }
 
 bool may_be_of_server(WaitKind kind) {
@@ -210,6 +232,7 @@ WaitKind wait_kind_of(const Recording& recording, StackId stack) {
     if (!may_be_of_server(kind)) return kind;
     const std::vector<std::string_view> functions = functions_of(recording, stack);
     if (const auto of_server = server_wait_of(functions)) return *of_server;
+    if (kind == WaitKind::Events) return wait_of_ruby(recording, stack).value_or(kind);
     if (kind != WaitKind::Futex) return kind;
     if (is_interpreter_lock(recording, stack)) return WaitKind::InterpreterLock;
     // The innermost counts: pthread_cond_wait, for example, waits for the mutex at its end.

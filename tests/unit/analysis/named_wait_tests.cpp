@@ -274,6 +274,25 @@ TEST(NamedWait, a_lock_of_a_database_that_nobody_released_has_an_unknown_holder)
                           "recording ended; its holder is unknown."));
 }
 
+TEST(NamedWait, a_poll_of_ruby_is_a_sleep_or_a_wait_for_a_mutex) {
+    const std::string ruby = "!/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2!";
+    const std::string unnamed = "?:/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2";
+    const auto sentence_in = [&](const Stack& functions) {
+        Stack stack{ruby + "ruby_run_node", ruby + "rb_vm_exec", unnamed};
+        stack.insert(stack.end(), functions.begin(), functions.end());
+        stack.insert(stack.end(), {unnamed, libc + "ppoll", "k:do_sys_poll", "k:schedule"});
+        return sentence_of_wait(stack);
+    };
+    EXPECT_THAT(
+        sentence_in({ruby + "rb_mutex_synchronize"}),
+        AllOf(HasSubstr("for a lock in rb_mutex_synchronize (libruby-3.1)"), HasSubstr("which other (20) held")));
+    EXPECT_THAT(
+        sentence_in({ruby + "rb_mutex_synchronize", ruby + "rb_ensure", ruby + "rb_yield", ruby + "rb_vm_exec"}),
+        StartsWith("Slept 200 ms (99 %) in "));
+    EXPECT_THAT(sentence_in({ruby + "rb_ensure"}), HasSubstr("for events"));
+    EXPECT_THAT(sentence_in({ruby + "rb_io_wait"}), HasSubstr("for events in rb_io_wait"));
+}
+
 TEST(NamedWait, a_thread_for_signals_waits_for_no_other_thread) {
     EXPECT_THAT(sentence_of_wait({"main", "handle_signals", libc + "sigwait", "k:do_sigtimedwait", "k:schedule"}),
                 HasSubstr("for a signal (such as SIGCHLD) in handle_signals (sigwait)"));
