@@ -238,6 +238,7 @@ class CauseSearch {
     // Without user-space stacks: a kernel function such as futex_do_wait. For disks and kernel locks, it
     // says more than the reason.
     static bool says_what_the_reason_says(const ThreadDoing& doing) {
+        if (doing.wait == WaitKind::NoGoroutine) return true;
         const CallPlace& place = doing.focus.place;
         if (place.module != kernel_path || doing.wait == WaitKind::Disk) return false;
         if (doing.wait == WaitKind::KernelLock)

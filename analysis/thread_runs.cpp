@@ -31,6 +31,7 @@ double weight_of(const ThreadDoing& doing) {
         case WaitKind::Events:
         case WaitKind::Client:
         case WaitKind::UnixSignal:
+        case WaitKind::NoGoroutine:
         case WaitKind::Sleep: return 0.2;
         case WaitKind::Signal: return 0.3;
         case WaitKind::PythonLock:  // some are queues

@@ -66,7 +66,7 @@ constexpr auto runtime_functions = std::to_array<Entry>({{"rb_mutex_lock*", Wait
                                                          {"JavaThread::sleep*", WaitKind::Sleep},
                                                          {"os::sleep*", WaitKind::Sleep}});
 
-// Functions of databases, whatever they wait with. PostgreSQL 11 to 18, MariaDB 10.5 to 11.8, SQLite
+// Functions of databases and of Go, whatever they wait with. PostgreSQL 11 to 18, MariaDB 10.5 to 11.8, SQLite
 // 3, which retries until it gets a lock.
 constexpr auto server_functions = std::to_array<Entry>({{"ProcSleep", WaitKind::DatabaseLock},
                                                         {"MDL_wait::timed_wait*", WaitKind::DatabaseLock},
@@ -76,7 +76,12 @@ constexpr auto server_functions = std::to_array<Entry>({{"ProcSleep", WaitKind::
                                                         {"sqliteDefaultBusyCallback", WaitKind::DatabaseLock},
                                                         {"LWLockAcquire*", WaitKind::ReadWriteLock},
                                                         {"secure_read", WaitKind::Client},
-                                                        {"vio_io_wait", WaitKind::Client}});
+                                                        {"vio_io_wait", WaitKind::Client},
+                                                        // Go 1.12 to 1.25 (runtime/proc.go)
+                                                        {"runtime.findRunnable*", WaitKind::NoGoroutine},
+                                                        {"runtime.findrunnable*", WaitKind::NoGoroutine},
+                                                        {"runtime.stopm*", WaitKind::NoGoroutine},
+                                                        {"runtime.sysmon*", WaitKind::NoGoroutine}});
 
 // '*' matches anything, anywhere.
 bool matches(std::string_view text, std::string_view pattern) {
@@ -274,6 +279,7 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::FileLock: return "for a file lock";
         case WaitKind::DatabaseLock: return "for a lock of the database";
         case WaitKind::RowLock: return "for a row lock of the database";
+        case WaitKind::NoGoroutine: return "for a goroutine that can run";
         case WaitKind::Client: return "for its client";
         case WaitKind::UnixSignal: return "for a signal (such as SIGCHLD)";
         case WaitKind::Pipe: return "on a pipe";

@@ -25,6 +25,7 @@ enum class WaitKind : std::uint8_t {
     FileLock,
     DatabaseLock,  // of a table or row
     RowLock,       // of InnoDB
+    NoGoroutine,   // a thread of Go's runtime, for a goroutine to run
     Pipe,
     LocalSocket,
     Network,

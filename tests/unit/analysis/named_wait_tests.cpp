@@ -293,6 +293,18 @@ TEST(NamedWait, a_poll_of_ruby_is_a_sleep_or_a_wait_for_a_mutex) {
     EXPECT_THAT(sentence_in({ruby + "rb_io_wait"}), HasSubstr("for events in rb_io_wait"));
 }
 
+// Whoever wakes a thread of Go gives it a goroutine, and held nothing up.
+TEST(NamedWait, a_thread_of_go_without_a_goroutine_waits_for_nobody) {
+    for (const std::string& wait : {"k:futex_wait", "k:ep_poll", "k:do_nanosleep"})
+        EXPECT_THAT(sentence_of_wait({"runtime.newproc", "runtime.mcall", "runtime.findRunnable", "runtime.stopm", wait,
+                                      "k:schedule"}),
+                    AllOf(StartsWith("Waited 200 ms (99 %) for a goroutine that can run"), Not(HasSubstr("newproc")),
+                          Not(HasSubstr("meanwhile"))))
+            << wait;
+    EXPECT_THAT(sentence_of_wait({"runtime.schedule", "runtime.lock2", "k:futex_wait", "k:schedule"}),
+                HasSubstr("for a lock in runtime.schedule"));
+}
+
 TEST(NamedWait, a_thread_for_signals_waits_for_no_other_thread) {
     EXPECT_THAT(sentence_of_wait({"main", "handle_signals", libc + "sigwait", "k:do_sigtimedwait", "k:schedule"}),
                 HasSubstr("for a signal (such as SIGCHLD) in handle_signals (sigwait)"));
