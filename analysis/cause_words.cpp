@@ -123,7 +123,9 @@ class Sentence {
         switch (doing.kind) {
             case TimeKind::OnCpu:
                 if (doing.spin != SpinKind::None) return spin_words(doing, time, followed);
-                if (!with_work) return "computed for " + time + " in the kernel";
+                if (!with_work)
+                    return "computed for " + time + " in the kernel" +
+                           (is_of_program(doing.work) ? caller_of_kernel(doing.focus) : "");
                 return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns) +
                        (wall_ns > 0 ? faulted_file(doing) : "") + work_clause(doing, who_did);
             case TimeKind::Runnable:
@@ -188,6 +190,10 @@ class Sentence {
                                                            (doing.yields == 1 ? " time)" : " times)");
         return "spun for " + time + place + ", " + std::string(analysis::words_of(doing.spin)) + yields +
                (followed ? "" : "; who held what it waited for is unknown");
+    }
+
+    static std::string caller_of_kernel(const CallFocus& focus) {
+        return focus.has_place() && focus.place.module != kernel_path ? ", called by " + place_words(focus) : "";
     }
 
     // The functions of the delay's own threads are listed elsewhere. Other threads get only this.

@@ -210,8 +210,11 @@ class CauseSearch {
         doing.focus = find_focus(tree, usual_callers(group.intervals));
         if (group.kind == TimeKind::Blocked && says_what_the_reason_says(doing)) doing.focus = {};
         KernelWorkTimes works;
-        for (const auto& [stack, time] : times.by_stack())
-            works.add(kernel_work_of(recording_, stack), time.total_ns());
+        for (const auto& [stack, time] : times.by_stack()) {
+            const KernelWork work = kernel_work_of(recording_, stack);
+            const bool is_done = group.kind == TimeKind::OnCpu || !is_of_program(work);
+            works.add(is_done ? work : KernelWork::None, time.total_ns());
+        }
         std::tie(doing.work, doing.work_ns) = works.longest(tree.total_ns());
         if (group.kind != TimeKind::OnCpu || group.spin != SpinKind::None) return;
         std::uint64_t kernel_ns = 0, faults_ns = 0;
@@ -229,6 +232,8 @@ class CauseSearch {
         std::string most;
         for (const auto& [label, time_ns] : functions)
             if (is_most(time_ns, kernel_ns)) most = recording_.name(label);
+        // The work says it in words.
+        if (doing.work != KernelWork::None && is_most(doing.work_ns, group.time_ns)) most.clear();
         if (doing.in_page_faults)
             doing.kernel = "page faults of the kernel" + (most.empty() ? "" : " (" + most + ")");
         else

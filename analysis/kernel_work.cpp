@@ -34,6 +34,24 @@ constexpr auto kernel_tasks = std::to_array<KernelTask>({
     {"copy_page_range", KernelWork::Fork},
     {"exit_mmap", KernelWork::ProcessEnd},
     {"exit_mm", KernelWork::ProcessEnd},
+    {"wp_page_copy", KernelWork::CopyOnWrite},
+    {"do_huge_pmd_wp_page", KernelWork::CopyOnWrite},
+    {"do_huge_pmd_anonymous_page", KernelWork::LargePages},
+    {"clear_huge_page", KernelWork::LargePages},
+    {"mprotect_fixup", KernelWork::Protecting},
+    {"change_protection", KernelWork::Protecting},
+    {"do_vmi_munmap", KernelWork::Unmapping},
+    {"do_vmi_align_munmap", KernelWork::Unmapping},
+    {"__do_munmap", KernelWork::Unmapping},
+    {"do_mas_align_munmap", KernelWork::Unmapping},
+    {"unmap_region", KernelWork::Unmapping},
+    {"zap_page_range", KernelWork::Unmapping},
+    {"zap_page_range_single", KernelWork::Unmapping},
+    {"madvise_dontneed_free", KernelWork::Unmapping},
+    {"truncate_inode_pages_range", KernelWork::FreeingFile},
+    {"ext4_evict_inode", KernelWork::FreeingFile},
+    {"evict", KernelWork::FreeingFile},
+    {"iterate_dir", KernelWork::ReadingFolder},
 });
 
 // Functions of kernel modules are written "function [module]", compilers' copies "function.isra.0".
@@ -53,6 +71,8 @@ KernelWork kernel_work_of(const Recording& recording, StackId stack) {
     return best != kernel_tasks.end() ? best->work : KernelWork::None;
 }
 
+bool is_of_program(KernelWork work) { return work >= KernelWork::CopyOnWrite; }
+
 std::string_view words_of(KernelWork work) {
     switch (work) {
         case KernelWork::CoreDump: return "writing its core dump";
@@ -62,6 +82,12 @@ std::string_view words_of(KernelWork work) {
         case KernelWork::MemoryStatistics: return "reading a process's memory statistics (such as /proc/PID/smaps)";
         case KernelWork::Fork: return "copying the memory map for a fork";
         case KernelWork::ProcessEnd: return "freeing all of its memory";
+        case KernelWork::CopyOnWrite: return "copying pages that it had shared (copy on write)";
+        case KernelWork::LargePages: return "clearing transparent huge pages";
+        case KernelWork::Protecting: return "changing the protection of memory (mprotect)";
+        case KernelWork::Unmapping: return "giving memory back (such as munmap)";
+        case KernelWork::FreeingFile: return "freeing the data of a deleted or truncated file";
+        case KernelWork::ReadingFolder: return "reading a folder";
         case KernelWork::None: break;
     }
     return "";

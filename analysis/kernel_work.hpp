@@ -19,10 +19,20 @@ enum class KernelWork : std::uint8_t {
     MemoryStatistics,  // /proc/PID/smaps and the like
     Fork,              // copies the memory map
     ProcessEnd,        // releases the memory map
+    // Only while it computes, because a thread that waits there does not do it yet.
+    CopyOnWrite,
+    LargePages,  // clears transparent huge pages
+    Protecting,  // mprotect
+    Unmapping,   // munmap, madvise
+    FreeingFile,
+    ReadingFolder,
 };
 
 // From a table of kernel function names (6.1 to 6.18).
 [[nodiscard]] KernelWork kernel_work_of(const Recording& recording, StackId stack);
+
+// True if whoever asked the kernel for it has to be known as well.
+[[nodiscard]] bool is_of_program(KernelWork work);
 
 // "writing its core dump", to follow "was" or a comma. Empty for None.
 [[nodiscard]] std::string_view words_of(KernelWork work);

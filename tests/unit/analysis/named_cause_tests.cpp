@@ -194,6 +194,27 @@ TEST(NamedCause, a_connection_has_the_address_of_its_other_end) {
                 HasSubstr("on a connection to 10.0.0.7:5432 in recv, until postgres (20) woke it"));
 }
 
+// What asked the kernel for such work counts; functions of the kernel do not.
+TEST(NamedCause, work_of_the_kernel_has_words_and_a_caller) {
+    const auto sentence = [](const Stack& stack) {
+        TraceBuilder builder = two_programs();
+        builder.samples(2 * ms, 300 * ms, 0, 10, 11, stack);
+        return first_sentence(builder);
+    };
+    EXPECT_THAT(
+        sentence({"main", "count", "k:asm_exc_page_fault", "k:exc_page_fault", "k:wp_page_copy", "k:copy_page"}),
+        HasSubstr("in page faults of the kernel, called by count, copying pages that it had shared (copy on "
+                  "write)."));
+    EXPECT_THAT(sentence({"main", "free_cache", "k:__x64_sys_munmap", "k:do_vmi_munmap", "k:zap_pte_range"}),
+                HasSubstr("in the kernel, called by free_cache, giving memory back (such as munmap)."));
+    TraceBuilder builder = two_programs();
+    builder.samples(2 * ms, 300 * ms, 1, 20, 20, {"main", "list", "k:iterate_dir", "k:ext4_readdir"});
+    waits(builder, {"main", "create", "k:path_openat", "k:down_write", "k:rwsem_down_write_slowpath", "k:schedule"});
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("meanwhile other (20) was reading a folder: it computed for 200 ms in "
+                          "the kernel, called by list."));
+}
+
 TEST(NamedCause, a_local_socket_has_the_path_of_its_other_end) {
     TraceBuilder builder = two_programs();
     waits(builder, {"main", "call", "recvmsg", "k:unix_stream_read_generic", "k:schedule"});
