@@ -227,6 +227,23 @@ void blame_interpreter(const Recording& recording, std::vector<Interval>& interv
     }
 }
 
+// The kernel's timers and packets only tell a writer that the other end has read.
+void blame_readers(const Recording& recording, std::vector<Interval>& intervals) {
+    std::size_t searches = 0;
+    for (Interval& wait : intervals) {
+        if (wait.state != ThreadState::Blocked || !wait.by_interrupt || wait.wake_cause == WakeCause::Timeout) continue;
+        if (wait.file == 0 || room_of(recording, wait.stack) != Room::Data) continue;
+        const Thread* const waiting = recording.find_thread(wait.tid);
+        if (waiting == nullptr || ++searches > searches_limit) return;
+        const std::uint32_t reader = thread_at_other_end(recording, wait, waiting->pid);
+        if (reader == 0) continue;
+        wait.waker_tid = reader;
+        wait.by_interrupt = false;
+        wait.wake_cause = WakeCause::Thread;
+        wait.wake_device = 0;
+    }
+}
+
 }  // namespace
 
 void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals) {
@@ -249,6 +266,7 @@ void join_repeated_waits(const Recording& recording, std::vector<Interval>& inte
 void find_awaited(const Recording& recording, std::vector<Interval>& intervals, bool in_run) {
     blame_givers_of_work(recording, intervals);
     blame_full_listeners(recording, intervals);
+    blame_readers(recording, intervals);
     blame_owners(recording, intervals, in_run);
     blame_interpreter(recording, intervals);
 }

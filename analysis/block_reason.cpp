@@ -379,6 +379,17 @@ constexpr auto writers_of_files = std::to_array<std::string_view>({
     "btrfs_start_transaction*",
 });
 
+constexpr auto writers_to_full = std::to_array<std::string_view>({
+    "pipe_write",
+    "anon_pipe_write",
+    "fifo_pipe_write",
+    "wait_for_space",
+    "opipe_prep*",
+    "sk_stream_wait_memory",
+    "sock_alloc_send_pskb",
+    "unix_wait_for_peer",
+});
+
 constexpr auto plumbing = std::to_array<std::string_view>({
     "schedule*",
     "rt_mutex_schedule",
@@ -523,6 +534,18 @@ bool is_for_own_memory_map(const Recording& recording, StackId stack) {
         const Frame& frame = recording.frames[place];
         return frame.kernel && matches_one_of(without_module(recording.name(frame.label)), takers_of_other_memory_maps);
     });
+}
+
+Room room_of(const Recording& recording, StackId stack) {
+    Room room = Room::None;
+    for (const std::uint32_t place : recording.stacks[stack]) {
+        const Frame& frame = recording.frames[place];
+        if (!frame.kernel) continue;
+        const std::string_view function = without_module(recording.name(frame.label));
+        if (matches(function, "unix_stream_connect")) return Room::Connection;
+        if (matches_one_of(function, writers_to_full)) room = Room::Data;
+    }
+    return room;
 }
 
 std::string reason_of_stack(const Recording& recording, StackId stack) {

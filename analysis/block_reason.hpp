@@ -82,6 +82,14 @@ struct BlockReasonFacts {
 // True for waits for the mmap_lock of the thread's own process.
 [[nodiscard]] bool is_for_own_memory_map(const Recording& recording, StackId stack);
 
+// What a thread needs room for at the other end of a pipe or socket.
+enum class Room : std::uint8_t {
+    None,
+    Data,        // a write to a full pipe or socket, until the other end reads
+    Connection,  // a connect() to a local socket whose accept queue is full
+};
+[[nodiscard]] Room room_of(const Recording& recording, StackId stack);
+
 // Kind of wait, from the reason and, for a futex, the stack's user functions.
 [[nodiscard]] WaitKind wait_kind_of(const Recording& recording, StackId stack);
 

@@ -233,7 +233,8 @@ class Sentence {
         if (doing.wait == WaitKind::GroupMemory) return "for memory of its control group" + group_name(who_waited);
         if (doing.wait == WaitKind::InterpreterLock) return interpreter_lock_words(doing.focus.place.module);
         if (has_other_end(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
-            return peer_words(doing.files, names_owner(doing, who_waited));
+            return peer_words(doing.files, names_owner(doing, who_waited), doing.room);
+        if (doing.room != Room::None) return words_of_room(doing.room, doing.wait);
         const bool one_lock = doing.wait == WaitKind::FileLock && doing.files.files == 1;
         return one_lock ? "for a lock on " + doing.files.path : words_of_wait(doing.wait, doing.reason);
     }
@@ -314,6 +315,7 @@ class Sentence {
                 return text + "; its holder is unknown";
             }
             case WaitEnd::Interrupt:
+                if (doing.room == Room::Data) return "";
                 if (doing.interrupt == WakeCause::DelayedAck)
                     return ", until TCP's delayed ACK let the other side send what it had held back (without "
                            "TCP_NODELAY)";
@@ -381,6 +383,8 @@ class Sentence {
 
     // Of a process that "ended" more than once, most were stops for a debugger.
     static std::string_view words_of_waker(const ThreadDoing& waited) {
+        if (waited.room == Room::Data) return "read from it";
+        if (waited.room == Room::Connection) return "accepted another connection";
         const bool may_be_end = waited.wait != WaitKind::Child || waited.waker_count >= waited.count;
         return may_be_end ? analysis::words_of_waker(waited.wait) : "woke it";
     }

@@ -149,6 +149,7 @@ class CauseSearch {
         if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked) find_place(group, doing);
         if (group.kind == TimeKind::Blocked) {
             find_wakers(group, doing);
+            doing.room = room_of_most(group);
             doing.files = file_waits_of(recording_, group.intervals, group.wait);
             if (group.wait == WaitKind::Disk)
                 doing.written = written_in(recording_, span_of(group.intervals), doing.files.disk);
@@ -159,6 +160,14 @@ class CauseSearch {
         doing.cpu = cpu_waits_of(recording_, group.intervals);
         if (!doing.cpu.holders.empty()) find_place_of_holder(group.intervals, doing.cpu.holders.front());
         return doing;
+    }
+
+    [[nodiscard]] Room room_of_most(const IntervalGroup& group) const {
+        std::map<Room, std::uint64_t> times;
+        for (const Interval& wait : group.intervals) times[room_of(recording_, wait.stack)] += wait.length_ns();
+        for (const auto& [room, time_ns] : times)
+            if (is_most(time_ns, group.time_ns)) return room;
+        return Room::None;
     }
 
     // A program that was refused a connection waits before it retries. What it then waits for is
@@ -322,6 +331,7 @@ class CauseSearch {
     // the chain.
     [[nodiscard]] const Thread* followed(const ThreadDoing& doing, const std::set<std::uint32_t>& known) const {
         if (doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
+        if (doing.wait == WaitKind::NoGoroutine) return nullptr;
         const ThreadTime& most = doing.wakers.front();
         // If one thread alone ended any of the waits, the others timed out, such as the first part of a
         // wait for an answer.

@@ -47,6 +47,7 @@ struct ThreadDoing {
     std::uint32_t turns = 0;    // Blocked: number of wakers that held it in turn before the thread got it
     CallFocus focus;            // the place in its program
     BlockReason block = BlockReason::Unknown;  // Blocked
+    Room room = Room::None;                    // Blocked: what most of the time was for
     std::string reason;                        // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
     bool throttled = false;                    // Runnable: by its control group's CPU quota
     UnknownTime unknown = UnknownTime::NotRecorded;  // TimeKind::Unknown

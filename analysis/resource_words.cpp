@@ -14,7 +14,26 @@ std::string others_of_that_name(std::uint32_t others) {
                : " and " + std::to_string(others) + (others == 1 ? " other of that name" : " others of that name");
 }
 
+// "on a pipe", "to write to the full pipe /run/log", "to connect to the local socket /run/app".
+std::string thing_words(Room room, const std::string& what, const std::string& path) {
+    const std::string action = room == Room::Data         ? "to write to "
+                               : room == Room::Connection ? "to connect to "
+                                                          : "on ";
+    const std::string name = (room == Room::Data ? "full " : "") + what;
+    return path.empty() ? action + "a " + name : action + "the " + name + " " + path;
+}
+
+std::string queue_words(Room room) { return room == Room::Connection ? ", whose accept queue was full," : ""; }
+
 }  // namespace
+
+std::string words_of_room(Room room, WaitKind kind) {
+    switch (kind) {
+        case WaitKind::Pipe: return thing_words(room, "pipe", "");
+        case WaitKind::LocalSocket: return thing_words(room, "local socket", "") + queue_words(room);
+        default: return "to send to a network connection, whose other end had not read what was sent before,";
+    }
+}
 
 std::string process_words(const std::string& name, std::uint32_t pid) {
     return name.empty() ? "process " + std::to_string(pid) : name + " (" + std::to_string(pid) + ")";
@@ -29,7 +48,7 @@ bool is_of_full_listener(const FileWaits& socket) {
            socket.owner_pid != 0 && socket.time_ns * 2 >= socket.asked_ns;
 }
 
-std::string peer_words(const FileWaits& socket, bool named) {
+std::string peer_words(const FileWaits& socket, bool named, Room room) {
     const std::string others = socket.files == 2  ? " and another"
                                : socket.files > 2 ? " and " + std::to_string(socket.files - 1) + " others"
                                                   : "";
@@ -38,14 +57,17 @@ std::string peer_words(const FileWaits& socket, bool named) {
     switch (socket.kind) {
         case WaitFileKind::Connecting:
             return "to connect to " + at + (unanswered ? ", which did not answer, so the SYN was sent again," : "");
-        case WaitFileKind::DatagramPeer: return "for an answer from " + at;
+        case WaitFileKind::DatagramPeer:
+            return (room == Room::Data ? "for room in a send buffer, to send to " : "for an answer from ") + at;
         case WaitFileKind::Pipe:
-            return (socket.path.empty() ? "on a pipe" : "on the pipe " + socket.path) +
-                   (named ? " shared with " + owner_words(socket) : "") + others;
+            return thing_words(room, "pipe", socket.path) + (named ? " shared with " + owner_words(socket) : "") +
+                   others;
         case WaitFileKind::LocalPeer:
-            return (socket.path.empty() ? "on a local socket" : "on the local socket " + socket.path) +
-                   (named ? " of " + owner_words(socket) : "") + others;
-        default: return (named ? "for an answer from " : "on a connection to ") + at;
+            return thing_words(room, "local socket", socket.path) + (named ? " of " + owner_words(socket) : "") +
+                   others + queue_words(room);
+        default:
+            if (room == Room::Data) return "to send to " + at + ", which had not read what was sent before,";
+            return (named ? "for an answer from " : "on a connection to ") + at;
     }
 }
 

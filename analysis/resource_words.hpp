@@ -19,8 +19,11 @@ namespace lagtrap::analysis {
 [[nodiscard]] bool is_of_full_listener(const FileWaits& socket);
 
 // "for an answer from 127.0.0.1:53 (UDP)", "on the local socket /run/app". If `named`, includes the
-// process at the other end.
-[[nodiscard]] std::string peer_words(const FileWaits& socket, bool named);
+// process at the other end. With `room`: "to write to a full pipe".
+[[nodiscard]] std::string peer_words(const FileWaits& socket, bool named, Room room);
+
+// The same for a wait of which nothing more is known.
+[[nodiscard]] std::string words_of_room(Room room, WaitKind kind);
 
 // Clauses to append to a sentence, or empty. `pid` is the process that waited.
 [[nodiscard]] std::string full_listener_clause(const FileWaits& socket);

@@ -91,8 +91,9 @@ TEST(NamedCause, a_child_that_began_before_the_wait_for_it_is_not_late_because_o
     }();
     ASSERT_TRUE(recording);
     const auto sentences = cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0)));
-    EXPECT_THAT(sentences,
-                testing::Contains(HasSubstr("until reader (30) woke it; meanwhile reader (30) slept 90.0 ms")));
+    EXPECT_THAT(sentences, testing::Contains(
+                               HasSubstr("to write to a full pipe in write, until reader (30) read from it; meanwhile "
+                                         "reader (30) slept 90.0 ms")));
 }
 
 TEST(NamedCause, a_fork_that_waits_for_control_groups_waits_for_no_frozen_files) {
@@ -213,6 +214,30 @@ TEST(NamedCause, work_of_the_kernel_has_words_and_a_caller) {
     EXPECT_THAT(first_sentence(builder),
                 HasSubstr("meanwhile other (20) was reading a folder: it computed for 200 ms in "
                           "the kernel, called by list."));
+}
+
+TEST(NamedCause, a_local_socket_with_a_full_accept_queue_is_said_to_have_one) {
+    TraceBuilder builder = two_programs();
+    waits(builder, {"main", "call", "connect", "k:unix_stream_connect", "k:unix_wait_for_peer", "k:schedule"});
+    builder.wait_file(10 * ms, 0, 11, 8, "/run/app");
+    EXPECT_THAT(first_sentence(builder),
+                HasSubstr("to connect to the local socket /run/app, whose accept queue was full, in connect, until "
+                          "other (20) accepted another"));
+}
+
+// The window is opened by a packet that a timer of the other side has sent.
+TEST(NamedCause, whoever_does_not_read_holds_up_the_sender) {
+    TraceBuilder builder = two_programs("/usr/bin/reader");
+    builder.samples(2 * ms, 300 * ms, 1, 20, 20, {"main", "sort_rows"});
+    builder.switched(10 * ms, 0, 11, 1, 0);
+    builder.off_cpu(10 * ms, 10, 11, {"main", "answer", "send", "k:sk_stream_wait_memory", "k:schedule"});
+    builder.wait_file(10 * ms, 0, 11, 5, "10.0.0.7:5432", "", 0, 0, 77);
+    builder.wait_file(390 * ms, 1, 0, 11, "10.0.0.7:5432", "", 0, 20, 77);
+    builder.caused_waking(210 * ms, 0, 0, 11, 8, "lo").switched(210 * ms, 0, 0, 0, 11);
+    EXPECT_THAT(first_sentence(builder),
+                AllOf(HasSubstr("to send to 10.0.0.7:5432, which had not read what was sent before, in send, until "
+                                "reader (20) read from it; meanwhile reader (20) computed for"),
+                      HasSubstr("in sort_rows")));
 }
 
 TEST(NamedCause, a_local_socket_has_the_path_of_its_other_end) {
