@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/interruptions.hpp"
 #include "analysis/kernel_workers.hpp"
 #include "analysis/socket_owners.hpp"
 #include "analysis/wait_chain.hpp"
@@ -132,7 +133,8 @@ std::uint32_t thread_at_other_end(const Recording& recording, const Interval& wa
 std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKind kind, std::uint32_t own_pid) {
     switch (kind) {
         case WaitKind::Child:
-        case WaitKind::UnixSignal: return wait.woken ? 0 : living_child_of(recording, wait.tid);
+        case WaitKind::UnixSignal:
+            return wait.woken && wait.wake_cause != WakeCause::Killed ? 0 : living_child_of(recording, wait.tid);
         case WaitKind::Lock:
         case WaitKind::ReadWriteLock: {
             const auto owner = recording.lock_owners.find(wait.tid);
@@ -177,7 +179,10 @@ void blame_owners(const Recording& recording, std::vector<Interval>& intervals, 
         if (wait.state != ThreadState::Blocked || wait.stack == 0) continue;
         const bool outlasts = !wait.woken && wait.end_ns >= recording.end_ns;
         const bool timed_out = wait.woken && wait.wake_cause == WakeCause::Timeout;
-        if (!outlasts && (!timed_out || wait.length_ns() < searched_wait_ns || ++searches > searches_limit)) continue;
+        const bool by_signal =
+            wait.wake_cause == WakeCause::Killed || interruption_of(recording, wait) == Interruption::Signal;
+        const bool in_vain = timed_out || by_signal;
+        if (!outlasts && (!in_vain || wait.length_ns() < searched_wait_ns || ++searches > searches_limit)) continue;
         const Thread* const waiting = recording.find_thread(wait.tid);
         if (waiting == nullptr) continue;
         const WaitKind kind = wait_kind_of(recording, wait.stack);
@@ -185,6 +190,8 @@ void blame_owners(const Recording& recording, std::vector<Interval>& intervals, 
         const bool likely = owner == 0 && in_run;
         if (likely) owner = likely_owner_of(recording, wait, kind, waiting->pid);
         if (owner == 0) continue;
+        if (by_signal) wait.signaller_tid = wait.waker_tid;
+        wait.killed = wait.wake_cause == WakeCause::Killed;
         wait.waker_tid = owner;
         wait.woken = true;
         wait.by_interrupt = false;
@@ -194,20 +201,6 @@ void blame_owners(const Recording& recording, std::vector<Interval>& intervals, 
         wait.timed_out = timed_out;
         wait.likely = likely;
     }
-}
-
-// Whether the program called the kernel at the same place. Kernel functions may differ: the stack of
-// a wait that began before the recording lacks some.
-bool is_same_call(const Recording& recording, StackId a, StackId b) {
-    if (a == b) return true;
-    const auto of_program = [&](StackId stack) {
-        const auto frames = recording.stacks[stack];
-        const auto kernel =
-            std::find_if(frames.begin(), frames.end(), [&](auto place) { return recording.frames[place].kernel; });
-        return frames.first(static_cast<std::size_t>(kernel - frames.begin()));
-    };
-    const auto first = of_program(a), second = of_program(b);
-    return !first.empty() && std::equal(first.begin(), first.end(), second.begin(), second.end());
 }
 
 // Whoever waits for an interpreter's lock asks for it every few milliseconds and waits again, so most
@@ -246,23 +239,6 @@ void blame_readers(const Recording& recording, std::vector<Interval>& intervals)
 
 }  // namespace
 
-void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals) {
-    constexpr std::uint64_t longest_gap_ns = 50'000'000;
-    std::map<std::uint32_t, const Interval*> later;  // the following wait, by thread
-    for (auto wait = intervals.rbegin(); wait != intervals.rend(); ++wait) {
-        if (wait->state != ThreadState::Blocked || wait->tid == 0) continue;
-        const Interval* const next = std::exchange(later[wait->tid], &*wait);
-        const bool in_vain = wait->wake_cause == WakeCause::Timeout || wait->wake_cause == WakeCause::Timer;
-        if (next == nullptr || !in_vain || !is_same_call(recording, next->stack, wait->stack)) continue;
-        if (next->begin_ns > wait->end_ns + longest_gap_ns || !next->woken || ended_by_nobody(recording, *next))
-            continue;
-        wait->waker_tid = next->waker_tid;
-        wait->by_interrupt = next->by_interrupt;
-        wait->wake_cause = next->wake_cause;
-        wait->wake_device = next->wake_device;
-    }
-}
-
 void find_awaited(const Recording& recording, std::vector<Interval>& intervals, bool in_run) {
     blame_givers_of_work(recording, intervals);
     blame_full_listeners(recording, intervals);
@@ -278,10 +254,14 @@ void forget_needless_guesses(std::vector<Interval>& waits) {
     if (!is_known) return;
     for (Interval& wait : waits) {
         if (!wait.likely) continue;
-        wait.woken = wait.timed_out;
-        wait.wake_cause = wait.timed_out ? WakeCause::Timeout : WakeCause::Unknown;
-        wait.waker_tid = 0;
-        wait.outlasting = wait.timed_out = wait.likely = false;
+        const bool by_signal = wait.signaller_tid != 0;
+        wait.woken = wait.timed_out || by_signal;
+        wait.wake_cause = wait.timed_out ? WakeCause::Timeout
+                          : wait.killed  ? WakeCause::Killed
+                          : by_signal    ? WakeCause::Signal
+                                         : WakeCause::Unknown;
+        wait.waker_tid = std::exchange(wait.signaller_tid, 0);
+        wait.outlasting = wait.timed_out = wait.likely = wait.killed = false;
     }
 }
 

@@ -21,10 +21,6 @@ namespace lagtrap::analysis {
 // only one worked meanwhile, it counts (Interval::likely).
 void find_awaited(const Recording& recording, std::vector<Interval>& intervals, bool in_run);
 
-// A wait that timed out, or that a timer's signal interrupted, and was restarted at the same place
-// counts as one wait, ended by whatever ended its last part.
-void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals);
-
 // For waits of one kind: if it is known for whom any of them was, nobody is guessed for the others.
 void forget_needless_guesses(std::vector<Interval>& waits);
 

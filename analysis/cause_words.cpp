@@ -161,12 +161,23 @@ class Sentence {
         switch (doing.wait) {
             case WaitKind::Sleep:
                 return "slept " + time + (doing.count > 1 ? " in " + std::to_string(doing.count) + " sleeps" : "");
-            case WaitKind::Stopped: return "was " + doing.reason + " for " + time;
+            case WaitKind::Stopped: return "was " + doing.reason + stopper_words(doing, " of ") + " for " + time;
             default:
+                if (doing.block == BlockReason::Frozen)
+                    return "was frozen" + stopper_words(doing, " by ") + " for " + time;
                 return "waited " + time +
                        (doing.count >= many_waits ? " in " + std::to_string(doing.count) + " waits " : " ") +
                        wait_words(doing, who_did);
         }
+    }
+
+    // Empty if whoever resumed the thread had also stopped it.
+    std::string stopper_words(const ThreadDoing& doing, const char* preposition) const {
+        return doing.stopper.tid == 0 || has_resumed_what_it_stopped(doing) ? "" : preposition + who(doing.stopper);
+    }
+
+    static bool has_resumed_what_it_stopped(const ThreadDoing& doing) {
+        return doing.stopper.tid != 0 && !doing.wakers.empty() && doing.wakers.front().who.tid == doing.stopper.tid;
     }
 
     std::string reclaim_clause(const ThreadName& who_did) const {
@@ -331,9 +342,15 @@ class Sentence {
             return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " + who(most.who) +
                    " for the longest time (" + percent(most.time_ns, doing.time_ns) + ")";
         }
-        if (doing.outlasts && is_held(doing.wait) && !doing.timed_out && !doing.likely)
-            return owner_clause(most.who, who_did);
+        const bool is_open = !doing.timed_out && doing.interruption == Interruption::None;
+        if (doing.outlasts && is_held(doing.wait) && is_open && !doing.likely) return owner_clause(most.who, who_did);
         if (doing.outlasts) return open_clause(doing, most.who);
+        if (doing.interruption != Interruption::None)
+            return ", until " + who(most.who) +
+                   (!has_resumed_what_it_stopped(doing)  ? " "
+                    : doing.block == BlockReason::Frozen ? ", which had frozen it, "
+                                                         : ", which had stopped it, ") +
+                   words_of(doing.interruption);
         if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing));
         return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
                percent(most.time_ns, doing.time_ns) + ")";
@@ -341,14 +358,17 @@ class Sentence {
 
     // Nobody ended the wait; `should` is the one who should have.
     std::string open_clause(const ThreadDoing& doing, const ThreadName& should) const {
-        const std::string end =
-            doing.timed_out ? ", until it timed out" : ", which was still going on when the recording ended";
+        const bool by_signal = doing.interruption != Interruption::None;
+        const std::string end = by_signal ? ", until " + who(doing.interrupter) + " " + words_of(doing.interruption)
+                                : doing.timed_out ? ", until it timed out"
+                                                  : ", which was still going on when the recording ended";
         const bool is_end = doing.wait == WaitKind::Child || doing.wait == WaitKind::ThreadEnd;
+        if (is_end && by_signal) return end + "; " + who(should) + " had not ended";
         if (is_end) return ", which had not ended" + std::string(doing.timed_out ? " in time: " : ": ") + who(should);
         const bool held = is_held(doing.wait) || doing.wait == WaitKind::ReadWriteLock;
         if (doing.likely) return end + (held ? "; its holder is unknown" : "");
         if (!held) return end;
-        return ", which " + who(should) + (doing.timed_out ? " held," + end.substr(1) : " holds");
+        return ", which " + who(should) + (doing.timed_out || by_signal ? " held," + end.substr(1) : " holds");
     }
 
     // Whoever is waited for and waits for the delay's own thread will do so forever.
@@ -379,6 +399,15 @@ class Sentence {
         return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
                wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::GroupMemory ||
                wait == WaitKind::CpuLimit || doing.block == BlockReason::RcuGracePeriod;
+    }
+
+    static std::string words_of(Interruption interruption) {
+        switch (interruption) {
+            case Interruption::Killed: return "killed it";
+            case Interruption::Resumed: return "resumed it";
+            case Interruption::Thawed: return "thawed it";
+            default: return "sent it a signal";
+        }
     }
 
     // Of a process that "ended" more than once, most were stops for a debugger.

@@ -12,6 +12,7 @@
 #include "analysis/awaited_threads.hpp"
 #include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
+#include "analysis/interruptions.hpp"
 #include "analysis/lock_turns.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/sightings.hpp"
@@ -149,6 +150,7 @@ class CauseSearch {
         if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked) find_place(group, doing);
         if (group.kind == TimeKind::Blocked) {
             find_wakers(group, doing);
+            find_stopper(group, doing);
             doing.room = room_of_most(group);
             doing.files = file_waits_of(recording_, group.intervals, group.wait);
             if (group.wait == WaitKind::Disk)
@@ -160,6 +162,15 @@ class CauseSearch {
         doing.cpu = cpu_waits_of(recording_, group.intervals);
         if (!doing.cpu.holders.empty()) find_place_of_holder(group.intervals, doing.cpu.holders.front());
         return doing;
+    }
+
+    void find_stopper(const IntervalGroup& group, ThreadDoing& doing) const {
+        if (group.block != BlockReason::StoppedBySignal && group.block != BlockReason::Frozen) return;
+        const auto longest =
+            std::max_element(group.intervals.begin(), group.intervals.end(),
+                             [](const Interval& a, const Interval& b) { return a.length_ns() < b.length_ns(); });
+        if (const std::uint32_t stopper = stopper_of(recording_, *longest); stopper != 0)
+            doing.stopper = name_of(stopper);
     }
 
     [[nodiscard]] Room room_of_most(const IntervalGroup& group) const {
@@ -285,11 +296,13 @@ class CauseSearch {
         std::map<WaitEnd, std::uint64_t> ends;
         std::map<WakeCause, std::uint64_t> interrupts;
         std::map<std::uint32_t, std::uint64_t> wakers;
+        std::map<Interruption, std::uint64_t> interruptions;
         for (const Interval& wait : group.intervals) {
             const WaitEnd end = end_of_wait(recording_, wait, group.wait);
             doing.likely = doing.likely || wait.likely;
             ends[end] += wait.length_ns();
             if (end == WaitEnd::Thread) wakers[wait.waker_tid] += wait.length_ns();
+            if (end == WaitEnd::Thread) interruptions[interruption_of(recording_, wait)] += wait.length_ns();
             if (end == WaitEnd::Interrupt) interrupts[wait.wake_cause] += wait.length_ns();
         }
         std::uint64_t max_ns = 0;
@@ -299,6 +312,8 @@ class CauseSearch {
         }
         for (const auto& [cause, time_ns] : interrupts)
             if (time_ns * 2 > ends[WaitEnd::Interrupt]) doing.interrupt = cause;
+        for (const auto& [interruption, time_ns] : interruptions)
+            if (time_ns * 2 > ends[WaitEnd::Thread]) doing.interruption = interruption;
         for (const auto& [tid, time_ns] : wakers) doing.wakers.push_back({name_of(tid), time_ns});
         doing.waker_count = static_cast<std::uint32_t>(wakers.size());
         std::stable_sort(doing.wakers.begin(), doing.wakers.end(),
@@ -309,6 +324,9 @@ class CauseSearch {
             if (wait.waker_tid != doing.wakers.front().who.tid) continue;
             doing.outlasts = wait.outlasting;
             doing.timed_out = wait.timed_out;
+            if (wait.signaller_tid == 0) continue;
+            doing.interruption = wait.killed ? Interruption::Killed : Interruption::Signal;
+            doing.interrupter = name_of(wait.signaller_tid);
         }
         const auto is_turn = [](const Interval& wait) { return wait.handed_on; };
         doing.object_known = std::all_of(group.intervals.begin(), group.intervals.end(), is_known);
@@ -331,6 +349,7 @@ class CauseSearch {
     // the chain.
     [[nodiscard]] const Thread* followed(const ThreadDoing& doing, const std::set<std::uint32_t>& known) const {
         if (doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
+        if (doing.interruption != Interruption::None && !doing.outlasts) return nullptr;
         if (doing.wait == WaitKind::NoGoroutine) return nullptr;
         const ThreadTime& most = doing.wakers.front();
         // If one thread alone ended any of the waits, the others timed out, such as the first part of a

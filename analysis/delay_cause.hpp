@@ -11,6 +11,7 @@
 #include "analysis/call_focus.hpp"
 #include "analysis/cpu_holders.hpp"
 #include "analysis/file_waits.hpp"
+#include "analysis/interruptions.hpp"
 #include "analysis/kernel_work.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/run_profile.hpp"
@@ -39,9 +40,14 @@ struct ThreadTime {
 struct ThreadDoing {
     TimeKind kind = TimeKind::Unknown;
     std::uint64_t time_ns = 0;
-    std::uint64_t count = 0;    // number of intervals
-    bool outlasts = false;      // Blocked: the first of `wakers` should have ended its last wait, and did not
-    bool timed_out = false;     // Blocked, outlasts: its own timer ended it
+    std::uint64_t count = 0;  // number of intervals
+    bool outlasts = false;    // Blocked: the first of `wakers` should have ended its last wait, and did not
+    bool timed_out = false;   // Blocked, outlasts: its own timer ended it
+    // Blocked: whoever ended most of it did so from outside. If it outlasts, that is `interrupter`,
+    // otherwise the first of `wakers`.
+    Interruption interruption = Interruption::None;
+    ThreadName interrupter;
+    ThreadName stopper;         // Blocked, in a stop or freeze: who began it; tid 0 if unknown
     bool likely = false;        // Blocked, outlasts: nothing shows that any of `wakers` was waited for
     bool object_known = false;  // Blocked: the lock is identified, and so is its holder
     std::uint32_t turns = 0;    // Blocked: number of wakers that held it in turn before the thread got it

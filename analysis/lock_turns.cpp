@@ -195,7 +195,8 @@ std::vector<Interval> by_holder(const Recording& recording, const std::vector<In
     pieces.reserve(intervals.size());
     JavaMonitors monitors(recording);
     for (const Interval& wait : intervals) {
-        const bool by_thread = wait.woken && !wait.by_interrupt && wait.waker_tid != 0;
+        const bool by_signal = wait.wake_cause == WakeCause::Signal || wait.wake_cause == WakeCause::Killed;
+        const bool by_thread = wait.woken && !wait.by_interrupt && wait.waker_tid != 0 && !by_signal;
         if (wait.state == ThreadState::Blocked && by_thread && monitors.is_wait(wait.stack)) {
             monitors.add_holders(wait, Pieces(wait, pieces));
             continue;

@@ -56,6 +56,8 @@ enum class WakeCause : std::uint8_t {
     Device = 6,      // interrupt of another device
     Interrupt = 7,   // any other interrupt
     DelayedAck = 8,  // packet that this machine held back until a delayed ACK came
+    Signal = 9,      // sent by the waker; the wait was interrupted
+    Killed = 10,     // the waker ended the thread's process, or the thread
 };
 
 // Why a file belongs to a wait. Values are those of lagtrap_wait_file_kind (bpf/records.h).

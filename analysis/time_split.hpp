@@ -69,6 +69,8 @@ struct Interval {
     bool outlasting = false;                    // Blocked: `waker_tid` should have ended it, and did not
     bool timed_out = false;                     // Blocked, outlasting: the thread's own timer ended it
     bool likely = false;                        // Blocked, outlasting: it only likely should have
+    std::uint32_t signaller_tid = 0;            // Blocked, outlasting: ended it with a signal; 0: nobody
+    bool killed = false;                        // Blocked, outlasting: that signal ended the thread
     bool throttled = false;                     // Runnable: held back by its control group's CPU quota
     bool yielded = false;                       // Runnable: it called sched_yield
     bool counted = false;                       // before the recording: from the kernel's counters, without a stack

@@ -267,10 +267,11 @@ void TraceDecoder::take_wake_cause(data_view message, RawWaking& event) {
         }
     }
     // A cause from a later version: as far as known here, not a thread.
-    const bool known = cause <= static_cast<std::uint64_t>(WakeCause::DelayedAck);
+    const bool known = cause <= static_cast<std::uint64_t>(WakeCause::Killed);
     event.cause = known ? static_cast<WakeCause>(cause) : WakeCause::Interrupt;
-    const bool by_thread =
-        event.cause == WakeCause::Unknown || event.cause == WakeCause::Thread || event.cause == WakeCause::Packet;
+    const bool by_thread = event.cause == WakeCause::Unknown || event.cause == WakeCause::Thread ||
+                           event.cause == WakeCause::Packet || event.cause == WakeCause::Signal ||
+                           event.cause == WakeCause::Killed;
     if (!by_thread) event.by_interrupt = true;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/interruptions.hpp"
 #include "analysis/kernel_workers.hpp"
 #include "analysis/lock_turns.hpp"
 #include "analysis/socket_owners.hpp"
@@ -89,6 +90,7 @@ void ChainWalk::add_unknown(const Interval& interval, Sum& sum) {
 
 bool ChainWalk::is_followed(std::uint32_t position, const Interval& wait) const {
     if (wait.waker_tid == wait.tid || ended_by_nobody(recording_, wait)) return false;
+    if (interruption_of(recording_, wait) != Interruption::None) return false;
     if (recording_.find_thread(wait.waker_tid) == nullptr) return false;
     // For the waker of a wait before the recording, only its place is known.
     if (wait.end_ns <= recording_.begin_ns) return false;

@@ -35,8 +35,8 @@ std::string subject(const WakerReport& waker) {
 }  // namespace
 
 std::string_view name_of(WakeCause cause) {
-    constexpr std::array<std::string_view, 9> names{"unknown", "thread", "timeout",   "timer",      "packet",
-                                                    "disk",    "device", "interrupt", "delayed-ack"};
+    constexpr std::array<std::string_view, 11> names{"unknown", "thread",    "timeout",     "timer",  "packet", "disk",
+                                                     "device",  "interrupt", "delayed-ack", "signal", "killed"};
     const auto place = static_cast<std::size_t>(cause);
     return place < names.size() ? names[place] : names[0];
 }

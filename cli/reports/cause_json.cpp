@@ -46,6 +46,7 @@ object focus_json(const CallFocus& focus) {
 }
 
 const char* end_word(const ThreadDoing& doing) {
+    if (doing.interruption != analysis::Interruption::None) return "thread";
     if (doing.outlasts) return doing.timed_out ? "timeout" : "not yet";
     switch (doing.end) {
         case WaitEnd::Thread: return "thread";
