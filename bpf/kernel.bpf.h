@@ -362,8 +362,18 @@ struct task_io_accounting {
     __u64 cancelled_write_bytes;
 } KERNEL_TYPE;
 
+typedef struct {
+    unsigned long sig[1];
+} KERNEL_TYPE sigset_t;
+
+struct sigpending {
+    sigset_t signal;
+} KERNEL_TYPE;
+
 struct signal_struct {
     struct task_io_accounting ioac; /* of threads that have ended */
+    struct sigpending shared_pending;
+    unsigned int flags;
 } KERNEL_TYPE;
 
 struct task_struct {
@@ -380,6 +390,8 @@ struct task_struct {
     struct mm_struct* mm;
     struct files_struct* files;
     struct signal_struct* signal;
+    sigset_t blocked;
+    struct sigpending pending;
     struct task_io_accounting ioac;
     unsigned in_iowait : 1;
     unsigned frozen : 1; /* by its control group; its state looks like that of an ordinary wait */

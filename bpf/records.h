@@ -309,13 +309,15 @@ enum lagtrap_wake_cause {
     LAGTRAP_WAKE_DEVICE = 6,      /* interrupt `number` of a device, called `device` */
     LAGTRAP_WAKE_INTERRUPT = 7,   /* another interrupt, or a deferred one (softirq) of kind `number` */
     LAGTRAP_WAKE_DELAYED_ACK = 8, /* a packet of this machine, sent after a delayed ACK of the wakee's side */
+    LAGTRAP_WAKE_SIGNAL = 9,      /* a signal of the waker interrupted the wait */
+    LAGTRAP_WAKE_KILLED = 10,     /* the waker ended the wakee's process or thread */
 };
 
 /* The kind of interrupt that ran on the CPU; values of lagtrap_waking.in_interrupt. */
 enum lagtrap_interrupt { LAGTRAP_INTERRUPT_NONE = 0, LAGTRAP_INTERRUPT_HARD = 1, LAGTRAP_INTERRUPT_SOFT = 2 };
 
-/* A thread was made runnable while the waker ran on header.cpu. With cause THREAD, the record
- * ends before `sender_pid`. */
+/* A thread was made runnable while the waker ran on header.cpu. With causes THREAD, SIGNAL and
+ * KILLED, the record ends before `sender_pid`. */
 struct lagtrap_waking {
     struct lagtrap_record header;
     __u32 waker_pid; /* the thread on the CPU: the cause, or only interrupted by it */

@@ -239,6 +239,22 @@ static __always_inline bool delivers_packets(const struct level_now* now, __u64 
     return now->cause == LAGTRAP_WAKE_PACKET && now->pid_tid == pid_tid;
 }
 
+#define WAITS_UNTIL_SIGNAL 1         /* TASK_INTERRUPTIBLE, include/linux/sched.h */
+#define WAITS_UNTIL_KILLED 0x100     /* TASK_WAKEKILL */
+#define PROCESS_ENDS 4               /* SIGNAL_GROUP_EXIT, include/linux/sched/signal.h */
+#define KILL_SIGNAL (1UL << (9 - 1)) /* SIGKILL; also what ends the other threads of a process */
+
+/* The kernel makes a signal pending before it wakes the thread. */
+static __always_inline __u32 cause_by_thread(struct task_struct* wakee) {
+    unsigned int state = wakee->__state;
+    if (!(state & (WAITS_UNTIL_SIGNAL | WAITS_UNTIL_KILLED))) return LAGTRAP_WAKE_THREAD;
+    const struct signal_struct* process = FOR_POINTERS(wakee)->signal;
+    unsigned long pending = wakee->pending.signal.sig[0];
+    if (pending & KILL_SIGNAL || (process->flags & PROCESS_ENDS)) return LAGTRAP_WAKE_KILLED;
+    pending = (pending | process->shared_pending.signal.sig[0]) & ~wakee->blocked.sig[0];
+    return pending && (state & WAITS_UNTIL_SIGNAL) ? LAGTRAP_WAKE_SIGNAL : LAGTRAP_WAKE_THREAD;
+}
+
 /* Sets what ended the wait. Returns the record's size in bytes. */
 static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct task_struct* wakee) {
     int preempt_count = preempt_count_now();
@@ -246,7 +262,7 @@ static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct ta
     __u64 pid_tid = bpf_get_current_pid_tgid();
     bool by_thread = level == LEVEL_THREAD && (__u32)pid_tid != 0;
     if (by_thread && !(preempt_count & SOFTIRQ_COUNT)) {
-        record->cause = LAGTRAP_WAKE_THREAD;
+        record->cause = cause_by_thread(wakee);
         return LAGTRAP_WAKING_LEAST_BYTES;
     }
     struct level_now* now = level_now(level);
@@ -255,7 +271,7 @@ static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct ta
         return LAGTRAP_WAKING_LEAST_BYTES;
     }
     if (by_thread && !delivers_packets(now, pid_tid)) {
-        record->cause = LAGTRAP_WAKE_THREAD;
+        record->cause = cause_by_thread(wakee);
         return LAGTRAP_WAKING_LEAST_BYTES;
     }
     record->in_interrupt = level == LEVEL_HARDIRQ   ? LAGTRAP_INTERRUPT_HARD

@@ -82,6 +82,22 @@ def threads():
             check(not named, f"{kind}: named {named}")
 
 
+def kills():
+    """Whoever kills a waiting program ends its wait, but did not hold it up."""
+    with Daemon(library_event("work", WAITS, "50ms", "1200ms")) as daemon:
+        with Watched(WAITS, "pipe", 60000) as program:
+            program.go()
+            wait_for(lambda: daemon.status()["state"] == "recording", "the recording to begin")
+            program.process.kill()
+            daemon.wait_until_recorded()
+        bundle, = daemon.wait_for_bundles(1)
+        check_trace(bundle)
+        text = " ".join(subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True,
+                                       check=True).stdout.split())
+        check(re.search(rf"on a pipe in [^.]*, until \S+ \({os.getpid()}\b[^)]*\) killed it\.", text),
+              f"the report does not say so:\n{text}")
+
+
 @contextlib.contextmanager
 def quota_group(quota_us, period_us):
     """A control group with a CPU quota: returns a function that moves a process into it, and one
@@ -132,4 +148,4 @@ def quota():
 
 
 if __name__ == "__main__":
-    run(timeouts, timers, threads, quota)
+    run(timeouts, timers, threads, kills, quota)
