@@ -44,7 +44,7 @@ Result<BundlePage> BundleStore::list_filtered(const Filter& filter, std::uint32_
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
     BundlePage page;
     const bool by_delay = filter.event || !filter.user.empty() || !filter.build.empty() || !filter.process.empty() ||
-                          !filter.unit.empty() || filter.start;
+                          !filter.unit.empty() || filter.start || has_pattern(filter.host);
     // Bad bundles have no delays and are found by their own columns.
     const auto list = [&](Connection& connection, const NumberedFilter* numbered) -> Status {
         page = {};

@@ -10,8 +10,8 @@
 
 namespace lagtrap::server {
 
-// Members that are unset or empty do not limit. Texts must be equal; a list matches if any of its
-// texts does.
+// Members that are unset or empty do not limit. The event must be equal; a list matches if any of its
+// names does. In a name, '*' stands for any text: "fra-*".
 struct Filter {
     std::optional<std::string> event;
     // Begin of the run or delay: from_ns <= begin < to_ns, nanoseconds since 1970.

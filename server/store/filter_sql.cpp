@@ -32,7 +32,31 @@ Result<std::vector<std::uint64_t>> labels_that(Connection& connection, LabelKind
     }
 }
 
+bool is_pattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
+
+Status add_labels_of(Connection& connection, Labels& labels, LabelKind kind, const std::vector<std::string>& names,
+                     std::vector<std::uint32_t>& numbers) {
+    std::vector<std::string> patterns;
+    for (const std::string& name : names) {
+        if (is_pattern(name)) {
+            patterns.push_back(name);
+            continue;
+        }
+        TRY_ASSIGN(const auto number, labels.find(connection, kind, name));
+        if (number) numbers.push_back(*number);
+    }
+    if (patterns.empty()) return success();
+    TRY_ASSIGN(const auto matching, labels_that(connection, kind, [&](std::string_view text) {
+                   return std::any_of(patterns.begin(), patterns.end(),
+                                      [&](const std::string& pattern) { return fits_pattern(pattern, text); });
+               }));
+    for (const std::uint64_t number : matching) numbers.push_back(static_cast<std::uint32_t>(number));
+    return success();
+}
+
 }  // namespace
+
+bool has_pattern(const std::vector<std::string>& names) { return std::any_of(names.begin(), names.end(), is_pattern); }
 
 std::string id_list(const std::vector<std::uint64_t>& ids) {
     std::string text;
@@ -92,10 +116,7 @@ Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labe
           Names{LabelKind::Build, filter.build, numbered.build},
           Names{LabelKind::Process, filter.process, numbered.process},
           Names{LabelKind::Unit, filter.unit, numbered.unit}}) {
-        for (const std::string& text : names.texts) {
-            TRY_ASSIGN(const auto number, labels.find(connection, names.kind, text));
-            if (number) names.numbers.push_back(*number);
-        }
+        TRY(add_labels_of(connection, labels, names.kind, names.texts, names.numbers));
         if (!names.texts.empty() && names.numbers.empty()) return std::optional<NumberedFilter>();
     }
     const Sight* sight = visibility.sight();
@@ -132,6 +153,13 @@ void Where::add_any_value_of(std::string_view column, const Values& values) {
     std::string list;
     for (const Value& value : values) list += (list.empty() ? "" : ", ") + parameter(value);
     add(std::string(column) + " IN (" + list + ")");
+}
+
+void Where::add_any_of(std::string_view column, const std::vector<std::uint32_t>& numbers) {
+    // Databases allow some ten thousand parameters, and a pattern can match more names.
+    constexpr std::size_t parameters_limit = 100;
+    if (numbers.size() <= parameters_limit) return add_any_value_of(column, Values(numbers.begin(), numbers.end()));
+    add(std::string(column) + " IN (" + id_list({numbers.begin(), numbers.end()}) + ")");
 }
 
 std::string Where::parameter(const Value& value) {

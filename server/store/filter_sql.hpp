@@ -49,6 +49,9 @@ struct NumberedFilter {
 [[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
                                                                   const Filter& filter, const Visibility& visibility);
 
+// Whether one of a filter's names is a pattern.
+[[nodiscard]] bool has_pattern(const std::vector<std::string>& names);
+
 [[nodiscard]] Result<NumberedSight> number_sight(Connection& connection, const Sight& sight);
 // "1,2,3" for an IN list.
 [[nodiscard]] std::string id_list(const std::vector<std::uint64_t>& ids);
@@ -64,9 +67,9 @@ class Where {
     void add(std::string_view condition, const Value& value);
     void add(std::string_view condition);
     // `column` must be one of the values; without values, anything matches.
-    template <typename T>
-    void add_any_of(std::string_view column, const std::vector<T>& values) {
-        add_any_value_of(column, Values(values.begin(), values.end()));
+    void add_any_of(std::string_view column, const std::vector<std::uint32_t>& numbers);
+    void add_any_of(std::string_view column, const std::vector<std::string>& texts) {
+        add_any_value_of(column, Values(texts.begin(), texts.end()));
     }
     // "$N" of a new parameter.
     [[nodiscard]] std::string parameter(const Value& value);

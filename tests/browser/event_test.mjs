@@ -116,6 +116,27 @@ test("any of several hosts: searched for, ticked, in the address, and in the pic
   await done();
 });
 
+test("a pattern in a filter stands for all hosts that match", async () => {
+  const { page, go, done } = await openPage();
+  await go(eventPath(world.event.name));
+  const pattern = `${world.event.host.slice(0, 3)}*`;
+  const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
+  await runs.waitFor();
+  await page.getByRole("button", { name: "Host: any" }).click();
+  const panel = page.getByRole("dialog", { name: "Host" });
+  await page.getByRole("searchbox", { name: "Search in hosts" }).fill(pattern);
+  await panel.getByRole("checkbox", { name: world.event.host, exact: true }).waitFor();
+  await panel.getByRole("checkbox", { name: `${pattern} all that match`, exact: true }).click();
+  await page.waitForURL((url) => url.searchParams.get("host") === pattern);
+  await panel.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: `Host: ${pattern}` }).waitFor();
+  const summary = async (host) => (await (await page.request.get(`${world.url}/api/v1/events/${encodeURIComponent(world.event.name)}/summary?host=${encodeURIComponent(host)}`)).json()).runs;
+  const expected = await summary(pattern);
+  assert.equal(expected, await summary(world.event.host));
+  await page.waitForFunction((count) => document.querySelector(".figure dd").innerText === count, expected.toLocaleString("en"));
+  await done();
+});
+
 test("an event's runs are narrowed to a unit, and a run says which it is of", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));

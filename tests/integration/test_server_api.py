@@ -278,6 +278,13 @@ class Api(ServerCase):
         self.assertEqual(change["change"], lasting)
         self.assertEqual([part["name"] for part in change["builds"]["parts"]][0], "bbbb2222bbbb2222")
         self.assertEqual(change["causes"], [])
+        at = lasting["from_ns"]
+        _, compared = checker.ask("GET", f"/api/v1/events/checkout/compare?a=to%3D{at}&b=from%3D{at}")
+        self.assertTrue({figure["name"]: figure for figure in compared["quantiles"]}[compared["measure"]]["evidence"])
+        [host] = compared["hosts"]["parts"]
+        self.assertGreater(host["after"]["share"], 3 * host["before"]["share"])
+        for stage in compared["stages"]["stages"]:
+            self.assertAlmostEqual(stage["quantiles"][0]["b"] / stage["quantiles"][0]["a"], 4, delta=0.5)
         self.assertEqual(checker.ask("GET", "/api/v1/events/steady/change")[1], {"change": None})
         # A week has too few days to compare, but hours enough.
         now_ns = int(time.time()) * 10**9
@@ -309,6 +316,14 @@ class Api(ServerCase):
         _, compared = checker.ask("GET", f"/api/v1/events/query/compare?a={quoted}&b=unit%3D{units[0]}")
         self.assertEqual((compared["a"]["runs"], compared["b"]["runs"]), (118, 88))
         for wrong in ("from=1&from=2", "start=cold&start=warm", "&".join(["host=x"] * 101)):
+        self.assertEqual([(part["name"], part["before"]["runs"], part["after"]["runs"]) for part in compared["hosts"]["parts"]], [("host-<1>", 118, 88)])
+        self.assertIn(compared["measure"], ("p50", "p90", "p99"))
+        self.assertEqual({tuple(figure["name"] for figure in stage["quantiles"]) for stage in compared["stages"]["stages"]}, {("p50", "p90", "p99")})
+        # "*" stands for any text.
+        self.assertEqual(runs("host=host-*"), runs("host=host-%3C1%3E"))
+        self.assertEqual(runs("unit=app.*&unit=*shop*"), runs(f"unit={units[0]}&unit={units[1]}"))
+        self.assertEqual(runs("host=none-*"), 0)
+        self.assertEqual(len(checker.ask("GET", "/api/v1/bundles?host=o*r&host=host-*")[1]["bundles"]), 2)
             checker.ask("GET", f"/api/v1/events/query/summary?{wrong}", expect=400)
         self.assertEqual(checker.ask("GET", "/api/v1/choices?event=query&search=SHOP")[1]["units"], ["container <shop>"])
         self.assertEqual(checker.ask("GET", "/api/v1/choices?event=query&search=none%20of%20them")[1]["hosts"], [])

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount, shortId } from "./format";
 import { useGet } from "./load";
-import { shortenMiddle } from "./names";
+import { fitsPattern, longestPart, shortenMiddle } from "./names";
 import type { Choices } from "./types";
 
 export type NameKind = "host" | "user" | "build" | "process" | "unit";
@@ -80,19 +80,20 @@ function Panel({ kind, label, chosen, choices, event, nameOf, onChange, onClose 
     return () => clearTimeout(timer);
   }, [text]);
   const known = choices?.[lists[kind]] ?? [];
-  const query = new URLSearchParams({ ...(event !== undefined && { event }), search: asked });
+  const query = new URLSearchParams({ ...(event !== undefined && { event }), search: longestPart(asked) });
   const found = useGet<Choices>(known.length >= known_most && asked !== "" ? `/api/v1/choices?${query}` : null);
   const all = [...new Set([...first, ...chosen, ...known, ...(found.data?.[lists[kind]] ?? [])])];
   const part = text.toLowerCase();
-  const fitting = all.filter((value) => nameOf(value).toLowerCase().includes(part));
+  const is_pattern = /[^*]/.test(text) && text.includes("*");
+  const fitting = is_pattern ? [text, ...all.filter((value) => value !== text && fitsPattern(text, value))] : all.filter((value) => nameOf(value).toLowerCase().includes(part));
   const shown = fitting.slice(0, shown_most);
   const toggle = (value: string) => onChange(chosen.includes(value) ? chosen.filter((other) => other !== value) : [...chosen, value]);
   return (
     <div class="picker-panel" role="dialog" aria-label={`${label}: any of these`}>
-      <input ref={search} type="search" aria-label={`Search in ${lists[kind]}`} placeholder="part of a name" value={text} onInput={(typed) => setText(typed.currentTarget.value)} />
+      <input ref={search} type="search" aria-label={`Search in ${lists[kind]}`} placeholder="part of a name, or fra-*" maxLength={256} value={text} onInput={(typed) => setText(typed.currentTarget.value)} />
       <ul>
         {shown.map((value) => (
-          <li key={value}><label class="check"><input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} /> <span>{nameOf(value)}</span></label></li>
+          <li key={value}><label class="check"><input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} /> <span>{nameOf(value)}{is_pattern && value === text && <span class="muted"> all that match</span>}</span></label></li>
         ))}
       </ul>
       {shown.length === 0 && <p class="muted" role="status">{found.loading ? "Searching…" : `No ${lists[kind]} match.`}</p>}

@@ -119,3 +119,21 @@ export function fitName(name: string, most: number): string {
   text = text.replace(/([\w$])<[^<>…]*>/g, "$1<…>");
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }
+
+// As the server matches: each "*" stands for any text.
+export function fitsPattern(pattern: string, name: string): boolean {
+  const [first, ...others] = pattern.split("*");
+  const last = others.pop() ?? "";
+  let at = first.length;
+  for (const part of others) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return name.startsWith(first) && name.endsWith(last) && name.length - last.length >= at;
+}
+
+// The longest text that every name has that the pattern matches.
+export function longestPart(pattern: string): string {
+  return pattern.split("*").reduce((longest, part) => (part.length > longest.length ? part : longest));
+}

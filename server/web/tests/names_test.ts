@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitName, foldName, isState, shortenMiddle, stateName } from "../src/names";
+import { fitName, fitsPattern, foldName, isState, longestPart, shortenMiddle, stateName } from "../src/names";
 
 test("arguments of templates are folded, whatever they hold", () => {
   for (const [name, folded] of [
@@ -56,4 +56,17 @@ test("control groups keep both ends", () => {
   assert.equal(shortenMiddle("/kubepods/pod1234/abcdef.scope", 16), "/kubep…def.scope");
   assert.equal(shortenMiddle("nginx.service", 16), "nginx.service");
   assert.equal(shortenMiddle("x".repeat(100), 20).length, 20);
+});
+
+test("a pattern matches as the server does", () => {
+  for (const [pattern, names] of [
+    ["fra-*", ["fra-", "fra-web-01"]],
+    ["*.example.org", ["a.example.org", "a.b.example.org"]],
+    ["a*b*a", ["aba", "acbca"]],
+    ["*", ["", "fra-"]],
+  ] as const) {
+    for (const name of names) assert.ok(fitsPattern(pattern, name), `${pattern} ${name}`);
+  }
+  for (const [pattern, name] of [["fra-*", "xfra-1"], ["*.example.org", "example.org"], ["a*b*a", "ab"], ["a*a", "a"], ["a.c*", "abc"]] as const) assert.ok(!fitsPattern(pattern, name), `${pattern} ${name}`);
+  assert.equal(longestPart("fra-*-db*"), "fra-");
 });

@@ -207,12 +207,31 @@ TEST_F(RunsContract, OfSeveralNamesInAFilterAnyOneFits) {
                 }),
                 ElementsAre(1, 3, 11, 13, 21, 23));
     EXPECT_THAT(found([](Filter& f) { f.build = {"nobody's", "no one's"}; }), IsEmpty());
+    // A pattern stands for all names that it matches.
+    EXPECT_THAT(found([](Filter& f) { f.host = {"*a"}; }), SizeIs(9));
+    EXPECT_THAT(found([](Filter& f) {
+                    f.host = {"al*", "gamma"};
+                    f.unit = {"unit-*.service"};
+                }),
+                ElementsAre(1, 2, 3, 21, 22, 23));
+    EXPECT_THAT(found([](Filter& f) { f.build = {"*d3*"}; }), ElementsAre(2, 12, 22));
+    EXPECT_THAT(found([](Filter& f) { f.host = {"x*"}; }), IsEmpty());
     Filter two;
     two.host = {"alpha", "beta"};
     const auto events = must(everything().events().list(two, "", 10, {})).events;
     ASSERT_THAT(events, SizeIs(1));
     EXPECT_EQ(events[0].runs, 6U);
     EXPECT_EQ(events[0].hosts, 2U);
+}
+
+TEST_F(RunsContract, APatternMatchesMoreNamesThanAStatementHasParameters) {
+    BatchMaker maker;
+    for (std::uint64_t unit = 0; unit < 150; ++unit)
+        maker.add(monday + unit * second, ms).unit = "job-" + std::to_string(unit) + ".service";
+    add(1, maker.batch);
+    Filter filter = event_filter();
+    filter.unit = {"job-*"};
+    EXPECT_EQ(must(summaries().count_runs(filter)).records, 150U);
 }
 
 TEST_F(RunsContract, RunsAreToldApartByHostBuildAndUnit) {

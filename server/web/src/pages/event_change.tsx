@@ -72,7 +72,7 @@ function Parts({ change, by, filters }: { change: FullChange; by: By; filters: F
   const where = partsText(split, `${by}s`);
   return (
     <>
-      <p data-testid="where">{where ?? `It changed on ${split.total === 1 ? `the only ${by}` : `all ${formatCount(split.total)} ${by}s alike`}`}, {formatMoment(change.before_ns)} to {formatMoment(change.change.from_ns)} compared with the time from then to {formatMoment(change.to_ns)}.</p>
+      <p data-testid="where">{where ?? `It changed on ${split.total === 1 ? `the only ${by}` : `all ${formatCount(split.total)} ${by}s alike`}`}, {formatMoment(change.before_ns)} to {formatMoment(change.change.from_ns)} compared with the time from then to {formatMoment(change.to_ns)}.{split.pattern !== null && <> <a href={addressQuery({ ...filters, [by]: [split.pattern] })}>Show only {split.pattern}</a></>}</p>
       <PartsTable
         split={split} by={by} slow={change.change.measure === "delays" ? "Delays" : `Over the ${change.change.measure} before`} runs={change.runs_recorded ? "Runs after" : null}
         addressOf={(name) => addressQuery({ ...filters, [by]: [name] })}
