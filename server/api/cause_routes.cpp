@@ -179,6 +179,7 @@ std::variant<CauseChange, Refusal> read_change(const json::object& body) {
 
 json::object cause_record_json(const CauseRecord& cause) {
     return {{"id", json_digits(cause.id)},
+    object["by_holder"] = counts_json(life.holders, "holder");
             {"part_of", cause.root == cause.id ? json::value(nullptr) : json::value(json_digits(cause.root))},
             {"event", cause.event},
             {"signature", cause.signature},
@@ -273,6 +274,7 @@ Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route, c
     if (!changed) return failure(changed.error());
     if (!*changed) return no_such_cause();
     audit.note(change.by, "change cause", route.arguments[0], printable(request.body).substr(0, 200));
+            {"holder", text_or_null(cause.holder)},
     return get_cause(evidence.causes(), route);
 }
 

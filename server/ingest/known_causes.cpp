@@ -18,13 +18,14 @@ std::string frames_json(const reports::Cause& cause) {
 }
 
 SightedCause sighted(const reports::Cause& cause) {
-    SightedCause found{cause.signature, cause.title, std::string(words_of(cause.state)), cause.reason, {}, {}};
+    SightedCause found{cause.signature, cause.title, std::string(words_of(cause.state)), cause.reason, {}, {},
+                       cause.holder};
     constexpr std::size_t frames_limit_bytes = 64 * 1024;
     found.frames = frames_json(cause);
     if (found.frames.size() > frames_limit_bytes) found.frames = "[]";
     for (const reports::CauseDelay& delay : cause.delays)
-        found.delays.push_back(
-            {delay.bundle, delay.delay, delay.host, delay.build, delay.begin_realtime_ns, delay.excess_ns});
+        found.delays.push_back({delay.bundle, delay.delay, delay.host, delay.build, delay.begin_realtime_ns,
+                                delay.excess_ns, delay.holder});
     return found;
 }
 

@@ -92,4 +92,10 @@ std::optional<std::string> title_of(const CauseParts& parts) {
     return parts.awaited ? awaited_words(parts) : own_words(parts);
 }
 
+std::string holder_of(const CauseParts& parts) {
+    // A thread of the kernel is never to blame.
+    const bool is_named = parts.state == TimeKind::Blocked && !(parts.awaited && parts.of_kernel);
+    return is_named ? parts.thread : std::string();
+}
+
 }  // namespace lagtrap::server::reports

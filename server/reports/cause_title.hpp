@@ -29,4 +29,7 @@ struct CauseParts {
 // nullopt for a wait of which neither the reason nor the place is known.
 [[nodiscard]] std::optional<std::string> title_of(const CauseParts& parts);
 
+// The thread that the title names as holding what the run waits for, or as waited for; empty if none.
+[[nodiscard]] std::string holder_of(const CauseParts& parts);
+
 }  // namespace lagtrap::server::reports

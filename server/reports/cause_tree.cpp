@@ -14,8 +14,9 @@ namespace {
 constexpr std::uint32_t part_of_caller = UINT32_MAX;
 constexpr std::uint32_t not_yet = UINT32_MAX;
 constexpr std::size_t max_name_bytes = 64 << 20;
-constexpr std::size_t max_filled = 64;            // longest entries of a profile to examine
-constexpr std::uint64_t longest_ns = 1ULL << 60;  // of a run: 36 years; sums of such times do not overflow
+constexpr std::size_t max_awaited_bytes = 16 << 20;  // of names of threads waited for
+constexpr std::size_t max_filled = 64;               // longest entries of a profile to examine
+constexpr std::uint64_t longest_ns = 1ULL << 60;     // of a run: 36 years; sums of such times do not overflow
 
 // The time before a run's recording began, or in a gap of it, is missing data and not part of the
 // run's behaviour.
@@ -97,6 +98,15 @@ std::uint32_t CauseTree::text_of(const std::string& text) {
     const auto [known, added] = text_ids_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
     if (added) texts_.push_back(text);
     return known->second;
+}
+
+std::uint32_t CauseTree::awaited_by(const analysis::RunProfile& profile, const analysis::ProfileEntry& entry) {
+    if (entry.links.size() < 2) return 0;
+    const std::string& name = profile.texts[entry.links[1].thread];
+    if (const auto known = text_ids_.find(name); known != text_ids_.end()) return known->second;
+    if (awaited_bytes_ + name.size() > max_awaited_bytes) return 0;
+    awaited_bytes_ += name.size();
+    return text_of(name);
 }
 
 std::uint32_t CauseTree::name_of(std::string function, std::string module, NameKind kind) {
@@ -251,12 +261,15 @@ void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile)
     const std::vector<std::uint64_t> times = times_of(profile);
     for (std::size_t i = 0; i < times.size(); ++i) {
         if (times[i] == 0 || was_not_recorded(profile, profile.entries[i])) continue;
-        entries.push_back({end_of(mapping, profile.entries[i], run.delayed ? times[i] : 0), times[i]});
+        const std::uint32_t awaited = run.delayed ? awaited_by(profile, profile.entries[i]) : 0;
+        entries.push_back({end_of(mapping, profile.entries[i], run.delayed ? times[i] : 0), awaited, times[i]});
         added.recorded_ns += times[i];
     }
     if (added.recorded_ns == 0) return;
     added.cut = added.recorded_ns < profile.duration_ns;
-    std::sort(entries.begin(), entries.end(), [](const TreeEntry& a, const TreeEntry& b) { return a.node < b.node; });
+    std::sort(entries.begin(), entries.end(), [](const TreeEntry& a, const TreeEntry& b) {
+        return a.node != b.node ? a.node < b.node : a.time_ns > b.time_ns;
+    });
     added.entries_begin = entries_.size();
     for (const TreeEntry& entry : entries) {
         if (entries_.size() > added.entries_begin && entries_.back().node == entry.node) {

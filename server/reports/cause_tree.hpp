@@ -34,7 +34,8 @@ struct TreeNode {
 };
 
 struct TreeEntry {
-    std::uint32_t node = 0;  // end of the path
+    std::uint32_t node = 0;     // end of the path
+    std::uint32_t awaited = 0;  // thread that the run's own thread waits for, the one with most time; into texts()
     std::uint64_t time_ns = 0;
 };
 
@@ -67,6 +68,8 @@ class CauseTree {
   private:
     struct Mapping;
     std::uint32_t text_of(const std::string& text);
+    // 0 beyond a number of names, because threads of untrusted machines may have any number.
+    std::uint32_t awaited_by(const analysis::RunProfile& profile, const analysis::ProfileEntry& entry);
     std::uint32_t name_of(std::string function, std::string module, NameKind kind);
     std::uint32_t name_of(const analysis::ProfileFrame& frame);
     std::uint32_t child_of(std::uint32_t node, std::uint32_t name);
@@ -93,6 +96,7 @@ class CauseTree {
     std::vector<std::string> texts_{std::string()};
     std::unordered_map<std::string, std::uint32_t> text_ids_;
     std::size_t name_bytes_ = 0;
+    std::size_t awaited_bytes_ = 0;
     std::uint64_t runs_left_out_ = 0;
     std::uint64_t paths_cut_ = 0;
 };

@@ -43,7 +43,9 @@ using analysis::TimeKind;
 struct Candidate {
     Cause cause;
     std::vector<std::uint32_t> suspects;
-    std::vector<double> values;  // by run
+    std::vector<double> values;             // by run
+    std::vector<std::uint32_t> awaited;     // by run: the thread waited for in its longest entry, into texts()
+    std::vector<std::uint64_t> awaited_ns;  // of that entry
     bool by_share = false;
     std::vector<double> below;        // by run, including everything below it and other suspects
     std::vector<double> rest_growth;  // by run: growth of the rest of the run; empty if there is almost no rest
@@ -53,6 +55,13 @@ struct Candidate {
     double excess = 0;                        // of its suspects
     std::map<std::uint32_t, double> callers;  // the part under each caller, by its name; 0: several callers or none
     double rank = 0;
+
+    void add(std::size_t run, const TreeEntry& entry) {
+        values[run] += static_cast<double>(entry.time_ns);
+        if (entry.awaited == 0 || entry.time_ns <= awaited_ns[run]) return;
+        awaited[run] = entry.awaited;
+        awaited_ns[run] = entry.time_ns;
+    }
 };
 
 class CauseJudge {
@@ -82,7 +91,7 @@ class CauseJudge {
     void measure_extra();
     void share_out(std::vector<Candidate>& candidates, CauseReport& report) const;
     void count_runs(Candidate& candidate) const;
-    void list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Cause& cause) const;
+    void list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Candidate& candidate) const;
     void count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected, Cause& cause) const;
 
     const CauseTree& tree_;
@@ -128,6 +137,7 @@ void CauseJudge::write_title(Candidate& candidate) const {
         break;
     }
     candidate.cause.title = title_of(candidate.parts).value_or("");
+    candidate.cause.holder = holder_of(candidate.parts);
 }
 
 std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
@@ -160,6 +170,8 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
         if (added) {
             candidate.values.assign(tree_.runs().size(), 0);
             candidate.below.assign(tree_.runs().size(), 0);
+            candidate.awaited.assign(tree_.runs().size(), 0);
+            candidate.awaited_ns.assign(tree_.runs().size(), 0);
             candidates.push_back(std::move(candidate));
         } else if (search.suspects[i].excess > most[place->second]) {
             candidates[place->second].cause.frames = candidate.cause.frames;
@@ -187,7 +199,7 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
             const TreeEntry& entry = tree_.entries()[at];
             const std::uint32_t suspect = search.suspect_of_node[entry.node];
             if (suspect == no_suspect) continue;
-            candidates[candidate_of[suspect]].values[i] += static_cast<double>(entry.time_ns);
+            candidates[candidate_of[suspect]].add(i, entry);
             for (const std::size_t whole : around[suspect]) {
                 candidates[whole].below[i] += static_cast<double>(entry.time_ns);
             }
@@ -359,12 +371,14 @@ void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint3
     for (std::size_t i = first; i < ordered.size(); ++i) cause.builds.push_back(std::move(ordered[i].shown));
 }
 
-void CauseJudge::list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Cause& cause) const {
+void CauseJudge::list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Candidate& candidate) const {
+    Cause& cause = candidate.cause;
     std::ranges::sort(runs, std::greater(), [&](std::uint32_t run) { return tree_.runs()[run].begin_realtime_ns; });
     for (const std::uint32_t number : std::span(runs).first(std::min(runs.size(), max_delays))) {
         const TreeRun& run = tree_.runs()[number];
         cause.delays.push_back({tree_.texts()[run.bundle], run.delay, tree_.texts()[run.host], tree_.texts()[run.build],
-                                run.begin_realtime_ns, static_cast<std::uint64_t>(std::max(excess.of(number), 0.0))});
+                                run.begin_realtime_ns, static_cast<std::uint64_t>(std::max(excess.of(number), 0.0)),
+                                cause.holder.empty() ? std::string() : tree_.texts()[candidate.awaited[number]]});
     }
 }
 
@@ -406,7 +420,7 @@ void CauseJudge::count_runs(Candidate& candidate) const {
         if (tree_.runs()[run].bundle != 0) shown.push_back(run);
     }
     if (shown.empty()) return;
-    list_delays(excess, shown, cause);
+    list_delays(excess, shown, candidate);
     const auto middle = shown.begin() + static_cast<std::ptrdiff_t>(shown.size() / 2);
     std::nth_element(shown.begin(), middle, shown.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(excess.of(a), a) < std::pair(excess.of(b), b);

@@ -50,6 +50,7 @@ struct CauseDelay {
     std::string host, build;
     std::uint64_t begin_realtime_ns = 0;
     std::uint64_t excess_ns = 0;
+    std::string holder;  // thread that this run waited for most; empty if the cause has no holder
 };
 
 struct Cause {
@@ -57,6 +58,7 @@ struct Cause {
     std::string title;
     analysis::TimeKind state = analysis::TimeKind::OnCpu;  // of the run's own thread; never Unknown
     std::string reason;                                    // of a wait; otherwise empty
+    std::string holder;  // thread that the title names as waited for, "worker-*" for several; otherwise empty
     std::vector<CauseFrame> frames;  // innermost first, at most 64; above a wait is what the other thread did meanwhile
     std::uint64_t excess_ns = 0;     // mean extra time of an affected run
     std::uint64_t normal_ns = 0;     // mean time of normal runs of the same hosts in the same place

@@ -63,7 +63,7 @@ Result<std::vector<CauseRecord>> CauseStore::select_causes(Connection& connectio
         const auto rows,
         connection.query("SELECT c.id, c.root, c.event, c.signature, c.title, c.state, c.reason, c.frames, c.first_ns,"
                          " c.last_ns, c.noticed_ns, c.status, c.resolved_ns, c.resolved_build, c.regressed_ns, c.owner,"
-                         " c.note, c.link, c.author, c.changed_ns,"
+                         " c.note, c.link, c.author, c.changed_ns, c.holder,"
                          " (SELECT count(*) FROM cause_delay d WHERE d.cause = c.id" +
                              seen +
                              "),"
@@ -96,8 +96,9 @@ Result<std::vector<CauseRecord>> CauseStore::select_causes(Connection& connectio
         cause.link = rows->text(17);
         cause.changed_by = rows->text(18);
         cause.changed_realtime_ns = rows->natural(19);
-        cause.delays = rows->natural(20);
-        cause.hosts = rows->natural(21);
+        cause.holder = rows->text(20);
+        cause.delays = rows->natural(21);
+        cause.hosts = rows->natural(22);
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
         TRY_ASSIGN(found[i].event, session_->labels().text_of(connection, events[i]));
@@ -201,12 +202,12 @@ Status CauseStore::read_sightings(Connection& connection, CauseLife& life, const
     // A delay counts once, even if several parts have it.
     TRY_ASSIGN(const auto rows,
                connection.query("SELECT d.bundle, d.number, max(d.host), max(d.build), max(d.begin_ns),"
-                                " max(d.excess_ns), max(b.digest) FROM cause_delay d"
+                                " max(d.excess_ns), max(b.digest), max(d.holder) FROM cause_delay d"
                                 " JOIN cause c ON c.id = d.cause LEFT JOIN bundle b ON b.number = d.bundle"
                                 " WHERE c.root = $1" +
                                     seen_delays(sight) + " GROUP BY d.bundle, d.number ORDER BY 5 DESC, 1, 2",
                                 {life.cause.root}));
-    std::map<std::uint32_t, CauseCount> hosts, builds;
+    std::map<std::uint32_t, CauseCount> hosts, builds, holders;
     std::map<std::uint64_t, std::uint64_t> days;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> names;
     for (;;) {
@@ -215,12 +216,15 @@ Status CauseStore::read_sightings(Connection& connection, CauseLife& life, const
         ++life.delays;
         const std::uint64_t begin_ns = rows->natural(4);
         ++days[begin_ns / day_ns];
-        for (CauseCount* count : {&hosts[rows->small(2)], &builds[rows->small(3)]}) {
+        const std::uint32_t holder = rows->small(7);
+        for (CauseCount* count :
+             {&hosts[rows->small(2)], &builds[rows->small(3)], holder == 0 ? nullptr : &holders[holder]}) {
+            if (count == nullptr) continue;
             if (++count->delays == 1) count->last_realtime_ns = begin_ns;
             count->first_realtime_ns = begin_ns;
         }
         if (life.sightings.size() == sightings_limit) continue;
-        life.sightings.push_back({rows->text(6), rows->small(1), {}, {}, begin_ns, rows->natural(5)});
+        life.sightings.push_back({rows->text(6), rows->small(1), {}, {}, begin_ns, rows->natural(5), {}});
         names.emplace_back(rows->small(2), rows->small(3));
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -228,17 +232,19 @@ Status CauseStore::read_sightings(Connection& connection, CauseLife& life, const
         TRY_ASSIGN(life.sightings[i].build, session_->labels().text_of(connection, names[i].second));
     }
     for (const auto& [day, delays] : days) life.days.push_back({day * day_ns, delays});
-    for (auto [counts, list] : {std::pair(&hosts, &life.hosts), std::pair(&builds, &life.builds)})
+    for (auto [counts, list] :
+         {std::pair(&hosts, &life.hosts), std::pair(&builds, &life.builds), std::pair(&holders, &life.holders)})
         for (auto& [label, count] : *counts) {
             TRY_ASSIGN(count.name, session_->labels().text_of(connection, label));
             list->push_back(count);
         }
-    std::stable_sort(life.hosts.begin(), life.hosts.end(),
-                     [](const CauseCount& a, const CauseCount& b) { return a.delays > b.delays; });
+    for (auto* list : {&life.hosts, &life.holders})
+        std::stable_sort(list->begin(), list->end(),
+                         [](const CauseCount& a, const CauseCount& b) { return a.delays > b.delays; });
     std::stable_sort(life.builds.begin(), life.builds.end(), [](const CauseCount& a, const CauseCount& b) {
         return a.first_realtime_ns > b.first_realtime_ns;
     });
-    for (auto* list : {&life.hosts, &life.builds})
+    for (auto* list : {&life.hosts, &life.builds, &life.holders})
         if (list->size() > counts_limit) list->resize(counts_limit);
     return success();
 }

@@ -26,12 +26,14 @@ struct CauseSighting {
     std::string host, build;
     std::uint64_t begin_realtime_ns = 0;
     std::uint64_t excess_ns = 0;
+    std::string holder;  // thread that it waited for; empty if there is none
 };
 
 struct CauseRecord {
     std::uint64_t id = 0;
     std::uint64_t root = 0;  // the cause it was merged into; its own id if none
     std::string event, signature, title, state, reason, frames;
+    std::string holder;  // thread that its delays wait for, such as a lock's holder; empty if there is none
     std::uint64_t first_realtime_ns = 0,
                   last_realtime_ns = 0;  // begins of the first and last delay, without its parts'
     std::uint64_t noticed_realtime_ns = 0;
@@ -62,6 +64,7 @@ struct CauseLife {
     std::vector<CauseRecord> parts;
     std::uint64_t delays = 0;
     std::vector<CauseCount> hosts, builds;  // most delays first, builds newest first; at most 1,000
+    std::vector<CauseCount> holders;        // of the delays that have one, most delays first; at most 1,000
     std::vector<CauseDay> days;             // those with delays, in order
     std::vector<CauseSighting> sightings;   // the newest 200
 };

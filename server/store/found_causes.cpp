@@ -26,6 +26,7 @@ struct NumberedSighting {
     std::uint64_t bundle = 0;
     std::uint32_t number = 0, host = 0, build = 0;
     std::uint64_t begin_ns = 0, excess_ns = 0;
+    std::uint32_t holder = 0;  // label; 0 if there is none
     std::string build_id;
 };
 
@@ -54,10 +55,11 @@ Result<std::vector<NumberedSighting>> number_sightings(Connection& connection, c
             bundles[sighting.bundle] = static_cast<std::uint64_t>(number.value_or(0));
         }
         if (bundles[sighting.bundle] == 0) continue;
-        numbered.push_back({bundles[sighting.bundle], sighting.delay,
-                            labels.at({LabelKind::Host, stored_text(sighting.host)}),
-                            labels.at({LabelKind::Build, stored_text(sighting.build)}), sighting.begin_realtime_ns,
-                            sighting.excess_ns, stored_text(sighting.build)});
+        const std::string holder = stored_text(sighting.holder);
+        numbered.push_back(
+            {bundles[sighting.bundle], sighting.delay, labels.at({LabelKind::Host, stored_text(sighting.host)}),
+             labels.at({LabelKind::Build, stored_text(sighting.build)}), sighting.begin_realtime_ns, sighting.excess_ns,
+             holder.empty() ? 0 : labels.at({LabelKind::Thread, holder}), stored_text(sighting.build)});
     }
     return numbered;
 }
@@ -147,19 +149,19 @@ Status keep_sightings(Connection& connection, const KnownCause& known, const Sig
     for (const NumberedSighting& sighting : sightings) {
         first_ns = std::min(first_ns, sighting.begin_ns);
         last_ns = std::max(last_ns, sighting.begin_ns);
-        TRY(
-            connection.execute("INSERT INTO cause_delay(cause, bundle, number, host, build, begin_ns, excess_ns)"
-                               " VALUES($1,$2,$3,$4,$5,$6,$7) ON CONFLICT(cause, bundle, number) DO UPDATE SET"
-                               " excess_ns = excluded.excess_ns",
-                               {known.id, sighting.bundle, sighting.number, sighting.host, sighting.build,
-                                sighting.begin_ns, sighting.excess_ns}));
+        TRY(connection.execute(
+            "INSERT INTO cause_delay(cause, bundle, number, host, build, begin_ns, excess_ns, holder)"
+            " VALUES($1,$2,$3,$4,$5,$6,$7,$8) ON CONFLICT(cause, bundle, number) DO UPDATE SET"
+            " excess_ns = excluded.excess_ns, holder = excluded.holder",
+            {known.id, sighting.bundle, sighting.number, sighting.host, sighting.build, sighting.begin_ns,
+             sighting.excess_ns, sighting.holder}));
     }
-    const std::string title = stored_text(cause.title);
+    const std::string title = stored_text(cause.title), holder = stored_text(cause.holder);
     TRY(
-        connection.execute("UPDATE cause SET title = $2, frames = $3,"
+        connection.execute("UPDATE cause SET title = $2, frames = $3, holder = $6,"
                            " first_ns = CASE WHEN first_ns < $4 THEN first_ns ELSE $4 END,"
                            " last_ns = CASE WHEN last_ns > $5 THEN last_ns ELSE $5 END WHERE id = $1",
-                           {known.id, title, cause.frames, first_ns, last_ns}));
+                           {known.id, title, cause.frames, first_ns, last_ns, holder}));
     return success();
 }
 
@@ -183,6 +185,7 @@ Result<std::vector<CauseNews>> FoundCauses::note_causes(const std::string& event
         for (const CauseSighting& sighting : cause.delays) {
             labels[{LabelKind::Host, stored_text(sighting.host)}] = 0;
             labels[{LabelKind::Build, stored_text(sighting.build)}] = 0;
+            if (!sighting.holder.empty()) labels[{LabelKind::Thread, stored_text(sighting.holder)}] = 0;
         }
     }
     TRY(session_->labels().resolve(labels, {}, now_realtime_ns / day_ns));

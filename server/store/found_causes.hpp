@@ -18,6 +18,7 @@ struct SightedCause {
     std::string title, state, reason;
     std::string frames;  // opaque to the store, at most 64 KiB
     std::vector<CauseSighting> delays;
+    std::string holder;  // as in CauseRecord
 };
 
 // A new or returned cause found by note_causes().

@@ -124,7 +124,8 @@ Status Labels::remove_unused(Connection& connection, std::uint64_t day) {
     TRY(connection.execute(
         "DELETE FROM label WHERE last_day < $1 AND id NOT IN (SELECT label FROM seen UNION SELECT event FROM rollup"
         " UNION SELECT build FROM rollup UNION SELECT host FROM batch UNION SELECT event FROM cause"
-        " UNION SELECT host FROM cause_delay UNION SELECT build FROM cause_delay UNION SELECT event FROM delay"
+        " UNION SELECT host FROM cause_delay UNION SELECT build FROM cause_delay UNION SELECT holder FROM cause_delay"
+        " UNION SELECT event FROM delay"
         " UNION SELECT host FROM delay UNION SELECT process FROM delay UNION SELECT thread FROM delay"
         " UNION SELECT account FROM delay UNION SELECT build FROM delay UNION SELECT unit FROM delay)",
         {day - days_kept_longer}));

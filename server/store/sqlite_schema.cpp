@@ -171,13 +171,24 @@ ALTER TABLE delay ADD COLUMN trace_id TEXT NOT NULL DEFAULT '';
 CREATE INDEX delay_by_trace ON delay(trace_id) WHERE trace_id <> '';
 )";
 
+// The thread that delays of a cause wait for; 0 if there is none. The causes are searched again, because
+// those of older versions have none.
+constexpr const char* cause_holders = R"(
+ALTER TABLE cause ADD COLUMN holder TEXT NOT NULL DEFAULT '';
+ALTER TABLE cause_delay ADD COLUMN holder INTEGER NOT NULL DEFAULT 0;
+INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns, lease, reason)
+  SELECT 'causes', text, 0, 0, 0, 0, '', '' FROM label WHERE kind = 1 ON CONFLICT DO NOTHING;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
-    static const std::vector<Migration> steps = {
-        {1, bundles},  {2, runs_and_accounts}, {3, losses},         {4, outliers},     {5, build_labels}, {6, causes},
-        {7, rules},    {8, unit_columns},      {9, subjects},       {10, team_tables}, {11, quotas},      {12, views},
-        {13, objects}, {14, object_figures},   {15, label_senders}, {16, label_days},  {17, trace_ids}};
+    static const std::vector<Migration> steps = {{1, bundles},      {2, runs_and_accounts}, {3, losses},
+                                                 {4, outliers},     {5, build_labels},      {6, causes},
+                                                 {7, rules},        {8, unit_columns},      {9, subjects},
+                                                 {10, team_tables}, {11, quotas},           {12, views},
+                                                 {13, objects},     {14, object_figures},   {15, label_senders},
+                                                 {16, label_days},  {17, trace_ids},        {18, cause_holders}};
     return steps;
 }
 

@@ -28,7 +28,7 @@ test("causes are filtered by words and status", async () => {
   await done();
 });
 
-test("causes are ordered by a column and grouped by event", async () => {
+test("causes are ordered by a column, and grouped by event or by the thread waited for", async () => {
   const { page, go, done } = await openPage();
   const causes = await listed(page);
   await go("/causes");
@@ -37,11 +37,22 @@ test("causes are ordered by a column and grouped by event", async () => {
   await table(page).getByRole("columnheader", { name: "Delays" }).and(page.locator("[aria-sort=descending]")).waitFor();
   const delays = await rows(page).evaluateAll((all) => all.map((row) => Number(row.cells[5].textContent.replaceAll(",", ""))));
   assert.deepEqual(delays, causes.map((cause) => cause.delays).sort((a, b) => b - a));
-  await page.getByRole("checkbox", { name: "by event" }).check();
+  await page.getByLabel("Group by").selectOption("event");
   const events = new Set(causes.map((cause) => cause.event));
   await page.waitForFunction((count) => document.querySelectorAll("[data-testid=known-causes] tbody").length === count, events.size);
   assert.equal(parameter(page, "group"), "event");
   await checkAxe(page);
+  await page.route(/\/api\/v1\/causes\?/, async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    answer.causes.forEach((cause, place) => (cause.holder = place % 2 === 0 ? null : "price-refresher"));
+    await route.fulfill({ response, json: answer });
+  });
+  await go("/causes?group=holder");
+  await table(page).waitFor();
+  assert.equal(await page.getByLabel("Group by").inputValue(), "holder");
+  assert.deepEqual(await table(page).locator("th[scope=rowgroup] strong").allInnerTexts(), ["price-refresher", "no other thread"]);
+  assert.equal(await rows(page).count(), causes.length);
   await keep(page, "causes-grouped");
   await done();
 });

@@ -127,7 +127,8 @@ class FolderAndFile(RestoreCase):
         old = sqlite3.connect(server.data / "lagtrap.sqlite")
         for index in ("label_of_sender", "delay_by_trace"):
             old.execute(f"DROP INDEX {index}")
-        for table, column in (("run", "unit"), ("delay", "unit"), ("delay", "trace_id"), ("account", "subject"), ("label", "sender"), ("label", "last_day")):
+        for table, column in (("run", "unit"), ("delay", "unit"), ("delay", "trace_id"), ("account", "subject"), ("label", "sender"), ("label", "last_day"),
+                              ("cause", "holder"), ("cause_delay", "holder")):
             old.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         for table in ("team", "team_account", "quota", "objects_watch", "objects_part"):
             old.execute(f"DROP TABLE {table}")

@@ -229,11 +229,15 @@ TEST(Causes, say_how_they_are_meant) {
     EXPECT_EQ(disk.frames[1].function, "planted_save");
     EXPECT_EQ(disk.frames[1].module, "app-2.1");
     EXPECT_EQ(disk.frames.back().function, "main");
+    EXPECT_EQ(disk.holder, "");
 
     const Cause lock = causes_of(simulate(small(Plant::Lock))).causes.at(0);
     EXPECT_EQ(lock.title, "Waits for a lock held by worker-* in planted_compaction, called by run_worker");
     EXPECT_EQ(lock.state, TimeKind::Blocked);
     EXPECT_EQ(lock.reason, "lock (futex)");
+    EXPECT_EQ(lock.holder, "worker-*");
+    ASSERT_FALSE(lock.delays.empty());
+    for (const CauseDelay& delay : lock.delays) EXPECT_THAT(delay.holder, StartsWith("worker-"));
     std::vector<std::string> functions;
     for (const CauseFrame& frame : lock.frames) functions.push_back(frame.function);
     EXPECT_THAT(functions, testing::IsSupersetOf({"run_worker", "[lock (futex)]", "take_lock", "main"}));

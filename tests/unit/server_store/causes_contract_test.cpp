@@ -27,13 +27,13 @@ class CausesContract : public StoreTest {
             delays[i].begin_realtime_ns = begin_ns + i * second;
             delays[i].build = build;
             delays[i].profile = "profile";
-            sightings.push_back({bundle.digest, i + 1, host, build, begin_ns + i * second, 40 * ms});
+            sightings.push_back({bundle.digest, i + 1, host, build, begin_ns + i * second, 40 * ms, {}});
         }
         EXPECT_TRUE(must(store_->inventory().set_contents(bundle.digest, facts, {}, delays)));
         return sightings;
     }
     static SightedCause sighted(const std::string& signature, std::vector<CauseSighting> delays) {
-        return {signature, signature + " waits", "blocked", "disk", "[]", std::move(delays)};
+        return {signature, signature + " waits", "blocked", "disk", "[]", std::move(delays), {}};
     }
     std::vector<CauseNews> note(const std::vector<SightedCause>& causes, std::uint64_t now_ns = monday) {
         return must(store_->found_causes().note_causes("open", causes, now_ns));
@@ -133,6 +133,32 @@ TEST_F(CausesContract, IsNewOnceAndCountsEachDelayOnce) {
     ASSERT_TRUE(store_->inventory().remove(receipt_of(1).digest).ok());
     EXPECT_EQ(must(everything().causes().find_cause(news[0].id))->delays, 8U);
     EXPECT_FALSE(must(everything().causes().find_cause(12345)).has_value());
+}
+
+TEST_F(CausesContract, SaysWhichThreadsItsDelaysWaitedFor) {
+    auto delays = add_bundle(1, "v1", monday);
+    delays[0].holder = "price-refresher";
+    delays[1].holder = delays[2].holder = "worker-1";
+    SightedCause locked = sighted("a", delays);
+    locked.holder = "worker-*";
+    const std::uint64_t id = note({locked})[0].id;
+    const auto life = must(everything().causes().find_cause(id));
+    ASSERT_TRUE(life.has_value());
+    EXPECT_EQ(life->cause.holder, "worker-*");
+    ASSERT_THAT(life->holders, SizeIs(2));
+    EXPECT_EQ(life->holders[0].name, "worker-1");
+    EXPECT_EQ(life->holders[0].delays, 2U);
+    EXPECT_EQ(life->holders[0].last_realtime_ns, monday + 2 * second);
+    EXPECT_EQ(life->holders[1].name, "price-refresher");
+    // The newest search decides.
+    delays[0].holder = "worker-1";
+    SightedCause later = sighted("a", delays);
+    later.holder = "worker-1";
+    EXPECT_THAT(note({later}), IsEmpty());
+    const auto after = must(everything().causes().find_cause(id));
+    EXPECT_EQ(after->cause.holder, "worker-1");
+    ASSERT_THAT(after->holders, SizeIs(1));
+    EXPECT_EQ(after->holders[0].delays, 3U);
 }
 
 TEST_F(CausesContract, ComesBackWithTheBuildThatResolvedItOrALaterOne) {

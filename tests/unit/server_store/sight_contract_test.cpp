@@ -170,8 +170,9 @@ TEST_F(SightContract, CausesAreThoseOfDelaysThatAreSeen) {
           "blocked",
           "lock",
           "[]",
-          {{mixed, 1, "alpha", "v1", monday, ms}, {mixed, 2, "alpha", "v1", monday, ms}}},
-         {"disk", "reads", "blocked", "disk", "[]", {{other, 1, "beta", "v2", monday, ms}}}},
+          {{mixed, 1, "alpha", "v1", monday, ms, {}}, {mixed, 2, "alpha", "v1", monday, ms, {}}},
+          {}},
+         {"disk", "reads", "blocked", "disk", "[]", {{other, 1, "beta", "v2", monday, ms, {}}}, {}}},
         monday));
     ASSERT_THAT(news, SizeIs(2));
     auto web = seen({}, {"web.service"});
@@ -197,7 +198,7 @@ TEST_F(SightContract, CausesAreThoseOfDelaysThatAreSeen) {
 TEST_F(SightContract, SearchFindsNothingElse) {
     const auto news = [&](const std::string& event, const std::string& digest, const std::string& frames) {
         const SightedCause cause{
-            event, "Waits_in " + event, "blocked", "disk", frames, {{digest, 1, "alpha", "", monday, ms}}};
+            event, "Waits_in " + event, "blocked", "disk", frames, {{digest, 1, "alpha", "", monday, ms, {}}}, {}};
         EXPECT_THAT(must(store_->found_causes().note_causes(event, {cause}, monday)), SizeIs(1));
     };
     news("open", add_bundle(1, {"web.service"}), R"([{"function":"Read%Table","module":"/usr/lib/libdb.so"}])");

@@ -1,4 +1,4 @@
-// All causes of delays, with a filter, an order and groups by event.
+// All causes of delays, with a filter, an order and groups by event or holder.
 import { eventAddress } from "../filters";
 import { formatCount, plural } from "../format";
 import { useGet } from "../load";
@@ -51,9 +51,13 @@ function FilteredCauses({ causes, place }: { causes: CauseRecord[]; place: Place
   const status = place.query.get("status") ?? "";
   const wanted = place.query.get("order") ?? "";
   const order = Object.hasOwn(orders, wanted) ? wanted : "last";
-  const grouped = place.query.get("group") === "event";
+  const group = place.query.get("group") ?? "";
+  const grouped = group === "event" || group === "holder";
+  const groupOf = (cause: CauseRecord) => (group === "event" ? cause.event : (cause.holder ?? ""));
   const found = causes.filter((cause) => (status === "" || causeStatus(cause) === status) && matchesWords(cause, search)).sort(orders[order]);
-  const groups = grouped ? [...new Set(found.map((cause) => cause.event))].map((event) => [event, found.filter((cause) => cause.event === event)] as const) : [["", found] as const];
+  // Causes without a holder come last.
+  const names = grouped ? [...new Set(found.map(groupOf))].sort((a, b) => Number(a === "") - Number(b === "")) : [""];
+  const groups = names.map((name) => [name, grouped ? found.filter((cause) => groupOf(cause) === name) : found] as const);
   return (
     <>
       <form class="filters" aria-label="Filter of causes" onSubmit={(event) => event.preventDefault()}>
@@ -64,7 +68,13 @@ function FilteredCauses({ causes, place }: { causes: CauseRecord[]; place: Place
             {statuses.map((name) => <option key={name} value={name}>{name}</option>)}
           </select>
         </label>
-        <label class="check"><input type="checkbox" name="group" checked={grouped} onChange={(event) => setQuery({ group: event.currentTarget.checked ? "event" : undefined })} /> by event</label>
+        <label class="field"><span>Group by</span>
+          <select name="group" value={grouped ? group : ""} onChange={(event) => setQuery({ group: event.currentTarget.value })}>
+            <option value="">nothing</option>
+            <option value="event">event</option>
+            <option value="holder">thread waited for</option>
+          </select>
+        </label>
         <span class="muted" role="status">{found.length === causes.length ? plural(found.length, "cause") : `${formatCount(found.length)} of ${plural(causes.length, "cause")}`}</span>
       </form>
       {found.length === 0 ? <Empty title="No cause matches." /> : (
@@ -73,7 +83,7 @@ function FilteredCauses({ causes, place }: { causes: CauseRecord[]; place: Place
             <thead><tr><Column name="cause" title="Cause" order={order} /><th scope="col">Status</th><Column name="event" title="Event" order={order} /><Column name="first" title="First delay" order={order} /><Column name="last" title="Last delay" order={order} /><Column name="delays" title="Delays" order={order} number /><Column name="hosts" title="Hosts" order={order} number /><Column name="owner" title="Owner" order={order} /></tr></thead>
             {groups.map(([name, members]) => (
               <tbody key={name}>
-                {grouped && <tr><th scope="rowgroup" colSpan={8}><strong>{name}</strong> <span class="muted">{plural(members.length, "cause")}</span></th></tr>}
+                {grouped && <tr><th scope="rowgroup" colSpan={8}><strong>{name || "no other thread"}</strong> <span class="muted">{plural(members.length, "cause")}</span></th></tr>}
                 {members.map((cause) => <Row key={cause.id} cause={cause} />)}
               </tbody>
             ))}
