@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t looked_back_ns = 30ULL * 86'400 * 1'000'000'000;
 constexpr std::uint32_t known_profiles_limit = 5000;
+constexpr std::uint64_t clock_tolerance_ns = 86'400ULL * 1'000'000'000;  // as for runs
 
 std::string frames_json(const reports::Cause& cause) {
     boost::json::array frames;
@@ -57,6 +58,8 @@ Result<std::vector<CauseNews>> note_causes_of(const Store& store, const std::str
                                               std::uint64_t now_realtime_ns) {
     Filter filter;
     filter.event = event;
+    // A machine whose clock is wrong must not hide the delays of the others.
+    filter.to_ns = now_realtime_ns + clock_tolerance_ns;
     TRY_ASSIGN(const DelayPage newest, store.everything().delays().list_delays(filter, {}, RunOrder::Newest, 1, {}));
     if (newest.delays.empty()) return std::vector<CauseNews>();
     const std::uint64_t last_ns = newest.delays.front().delay.begin_realtime_ns;
