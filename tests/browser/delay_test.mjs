@@ -35,6 +35,27 @@ test("search marks what it finds, says how much it is, and stands in the address
   await done();
 });
 
+test("letters typed while the address takes the earlier ones are kept", async () => {
+  const { page, go, done } = await openPage();
+  await go(delayPath(world.delay));
+  await canvas(page).waitFor();
+  const [early, whole] = [world.delay.function.slice(0, 4), world.delay.function];
+  await page.evaluate(([early, whole]) => {
+    const replace = window.history.replaceState.bind(window.history);
+    window.history.replaceState = (...given) => {
+      replace(...given);
+      const box = document.querySelector("[name=flame-search]");
+      if (box.value !== early) return;
+      box.value = whole;
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+  }, [early, whole]);
+  await page.locator("[name=flame-search]").fill(early);
+  await page.waitForURL((url) => url.searchParams.get("search") === whole);
+  assert.equal(await page.locator("[name=flame-search]").inputValue(), whole);
+  await done();
+});
+
 test("an address with a search opens at the match, and states are found by either name", async () => {
   const { page, go, done } = await openPage();
   await go(`${delayPath(world.delay)}?search=${world.delay.function}`);

@@ -1,11 +1,12 @@
 // The filters above every list. Choices change the address, and only the address decides what is
 // shown.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { type Filters, type Span, addressTime, apiQuery, lists, narrowing } from "./filters";
 import { useBuildNames } from "./builds";
 import { NamePicker } from "./name_picker";
 import { useGet } from "./load";
 import { setQuery } from "./router";
+import { useTyped } from "./typing";
 import { parseZoned, zoneOffset } from "./zone";
 import type { Choices } from "./types";
 
@@ -53,13 +54,7 @@ function TimeInput({ name, label, value }: { name: "from" | "to"; label: string;
 // The search box updates the address after a pause in typing, and replaces the current history
 // entry.
 function SearchInput({ value }: { value: string | undefined }) {
-  const [text, setText] = useState(value ?? "");
-  useEffect(() => setText(value ?? ""), [value]);
-  useEffect(() => {
-    if (text === (value ?? "")) return undefined;
-    const timer = setTimeout(() => setQuery({ search: text }, "replace"), 200);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const [text, setText] = useTyped(value ?? "", 200, (search) => setQuery({ search }, "replace"));
   return (
     <label class="field grow">
       <span>Search</span>

@@ -88,7 +88,8 @@ export function pressKey(event: KeyboardEvent, keys: Keys, before?: () => void):
 
 // "/" focuses the search box, as in many programs.
 export function useSearchKey(box: Held<HTMLInputElement>): void {
-  useEffect(() => {
+  // As soon as the box can be seen, its key works; otherwise the header's box would take it.
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as HTMLElement).tagName)) return;
       event.preventDefault();

@@ -15,6 +15,7 @@ import { Choice, Empty, FunctionName, Ready, Section, Swatch } from "../parts";
 import { type Place, setQuery } from "../router";
 import { useTheme } from "../theme";
 import type { Delay, Flame } from "../types";
+import { useTyped } from "../typing";
 
 type State = "all" | "on-cpu" | "off-cpu";
 
@@ -78,19 +79,13 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
   const inverted = place.query.get("view") === "inverted";
   const width: Width = against && flame.baseline_total !== null && place.query.get("width") === "normal" ? "baseline" : "value";
   const query = place.query.get("search") ?? "";
-  const [text, setText] = useState(query);
+  const [text, setText] = useTyped(query, 300, (search) => setQuery({ search }, "replace"));
   const { tree, whole, found, folded } = useTree(flame, { inverted, folded: place.query.get("frames") !== "all" }, text);
   const [reveal, setReveal] = useState<{ node: number; index: number } | null>(null); // index -1: not stepped to
   const box = useRef<HTMLInputElement>(null);
   const matches = found !== null && typeof found !== "string" ? found : null;
   const zoom_text = place.query.get("zoom") ?? "0";
   const zoomed = /^\d{1,5}$/.test(zoom_text) && Number(zoom_text) < tree.parent.length ? Number(zoom_text) : 0;
-  useEffect(() => setText(query), [query]);
-  useEffect(() => {
-    if (text === query) return undefined;
-    const timer = setTimeout(() => setQuery({ search: text }, "replace"), 300);
-    return () => clearTimeout(timer);
-  }, [text]);
   // Opens at the match with the most time.
   useEffect(() => {
     const node = largestMatch(tree, matches);
