@@ -63,13 +63,38 @@ test("a delay's page is saved with hostile names as text, from dark colours in l
   await done();
 });
 
+test("names of functions that fold are kept in a saved page, and on paper", async () => {
+  const { page, go, done } = await openPage();
+  await page.route(/\/delays\?number=/, async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    for (const delay of answer.delays) for (const link of delay.cause.chain) link.function = "shop::Cart<std::vector<int> >::add";
+    await route.fulfill({ response, json: answer });
+  });
+  await go(delayPath(world.delay));
+  const chain = page.getByTestId("wait-chain");
+  await chain.getByRole("button", { name: "shop::Cart<…>::add" }).first().waitFor();
+  await page.waitForFunction(() => document.querySelector("main .loading") === null);
+  const lines = await chain.getByRole("listitem").allInnerTexts();
+  const { copy, close } = await saved(page, /\.html$/);
+  assert.deepEqual(await copy.getByTestId("wait-chain").getByRole("listitem").allInnerTexts(), lines);
+  assert.equal(await copy.getByTestId("wait-chain").getByText("shop::Cart<…>::add").first().getAttribute("title"), "shop::Cart<std::vector<int> >::add");
+  assert.ok((await copy.getByTestId("wait-chain").locator("rect").count()) > 2);
+  await copy.getByTestId("wait-chain").scrollIntoViewIfNeeded();
+  await keep(copy, "saved-chain");
+  await close();
+  await page.emulateMedia({ media: "print" });
+  assert.deepEqual(await chain.getByRole("listitem").allInnerTexts(), lines);
+  await done();
+});
+
 test("on paper there are no filters and no buttons", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   await page.getByRole("region", { name: "Causes of the delays" }).waitFor();
   await page.emulateMedia({ media: "print" });
   await page.getByRole("heading", { level: 1, name: world.event.name }).waitFor();
-  assert.equal(await page.locator("header.head, form.filters, main button").filter({ visible: true }).count(), 0);
+  assert.equal(await page.locator("header.head, form.filters, main button:not(.function-name, .sort, .legend-entry)").filter({ visible: true }).count(), 0);
   await keep(page, "printed-event", { fullPage: true });
   await done();
 });

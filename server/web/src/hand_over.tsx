@@ -5,6 +5,9 @@ import { zoneName } from "./zone";
 
 const left_out = "button, form, select, input, label, nav, script, .actions, .title-links, .help, .hand-over, .neighbours, .flame-height, .panel-aside, .flame-controls, details.keys";
 
+// Buttons with content of the page: they become text.
+const texts = "button.function-name, button.sort, button.legend-entry";
+
 // Everything that the file may use is in it.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
@@ -32,6 +35,13 @@ function htmlOf(page: HTMLElement, title: string, said: string): string {
   const copy = inert.importNode(page, true);
   const canvases = [...page.querySelectorAll("canvas")];
   copy.querySelectorAll("canvas").forEach((canvas, place) => canvas.replaceWith(pictureOf(canvases[place], inert)));
+  for (const button of copy.querySelectorAll<HTMLElement>(texts)) {
+    const text = inert.createElement("span");
+    text.className = button.className;
+    text.title = button.title;
+    text.append(...button.childNodes);
+    button.replaceWith(text);
+  }
   for (const element of copy.querySelectorAll(left_out)) element.remove();
   for (const link of copy.querySelectorAll("a[href]")) link.setAttribute("href", new URL(link.getAttribute("href") ?? "", window.location.href).href);
   return [
