@@ -97,10 +97,12 @@ export function addressQuery(filters: Filters, extra: Extra = {}): string {
   return join(pairs(filters, addressTime), extra);
 }
 
-// Converts the span to milliseconds since 1970, rounded to minutes, so that the request stays the
-// same for a while.
+// Converts the span to milliseconds since 1970. Whole hours, or days of UTC, are what the server rounds
+// trends to, so that all pages have the same figures; the last hour is rounded to minutes.
 export function absolute({ span, ...rest }: Filters, now = Date.now()): Filters {
-  return span === undefined ? rest : { ...rest, from: Math.ceil(now / 60e3) * 60e3 - spans[span] };
+  if (span === undefined) return rest;
+  const unit = span === "1h" ? 60e3 : span === "24h" ? 3600e3 : 24 * 3600e3;
+  return { ...rest, from: Math.ceil(now / unit) * unit - spans[span] };
 }
 
 // The query of a request to the API; times become nanoseconds.

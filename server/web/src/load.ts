@@ -56,9 +56,12 @@ function useTask<T>(key: string | null, task: (signal: AbortSignal) => Promise<T
   return { ...state, reload: () => setTurn((old) => old + 1) };
 }
 
-// Null requests nothing.
+// Null requests nothing. What has a begin and no end is requested again if the page is drawn in another
+// minute.
 export function useGet<T>(path: string | null): Loaded<T> {
-  return useTask<T>(path, (signal) => get<T>(path as string, signal));
+  const ends_now = path !== null && /[?&]from=/.test(path) && !/[?&]to=/.test(path);
+  const key = ends_now ? `${path} ${Math.floor(Date.now() / 60e3)}` : path;
+  return useTask<T>(key, (signal) => get<T>(path as string, signal));
 }
 
 export function usePost<T>(path: string | null, body: unknown): Loaded<T> {

@@ -35,6 +35,9 @@ test("a span stays relative in the address, and is counted from now in a request
   assert.deepEqual(parse("span=7d"), { span: "7d" });
   assert.equal(addressQuery({ span: "7d" }), "?span=7d");
   assert.deepEqual(absolute({ span: "1h", host: ["h"] }, Date.UTC(2026, 10, 21, 10, 57, 5)), { host: ["h"], from: Date.UTC(2026, 10, 21, 9, 58) });
+  // Longer ones begin at whole hours or days, as the server's trends do.
+  assert.deepEqual(absolute({ span: "24h" }, Date.UTC(2026, 10, 21, 10, 57, 5)), { from: Date.UTC(2026, 10, 20, 11) });
+  assert.deepEqual(absolute({ span: "7d" }, Date.UTC(2026, 10, 21, 10, 57, 5)), { from: Date.UTC(2026, 10, 15) });
   assert.match(apiQuery({ span: "24h" }), /^\?from=\d+000000000$/);
   assert.deepEqual(parse("span=7d&to=2026-11-21"), { to: Date.UTC(2026, 10, 21) });
   assert.deepEqual(parse("span=3w"), {});
