@@ -1,9 +1,9 @@
 // Percentiles over time on a logarithmic scale, with level changes and first runs of builds marked.
 import { useState } from "preact/hooks";
-import { formatCount, formatDuration, formatTime, plural } from "../format";
+import { formatCount, formatDuration, formatTime, millisecondsOf, plural } from "../format";
 import { BuildName } from "../builds";
 import { Scroll } from "../parts";
-import type { Trend } from "../types";
+import type { Trend, TrendUnits } from "../types";
 import { levelChangeText } from "../verdict";
 
 const width = 1000;
@@ -39,6 +39,21 @@ export function lines(values: number[], y: (value: number) => number, step: numb
     else parts[parts.length - 1].push(`${(index + 0.5) * step},${y(value).toFixed(1)}`);
   });
   return parts.filter((part) => part.length > 0).map((part) => (part.length > 1 ? part : [part[0], part[0].replace(/^[\d.]+/, (x) => String(Number(x) + 2))]).join(" "));
+}
+
+// p99, p90 and p50. The last unit is dotted if it is not over yet.
+export function Percentiles({ units, y, step, to_ns }: { units: TrendUnits; y: (value: number) => number; step: number; to_ns: string }) {
+  const is_partial = millisecondsOf(to_ns) > Date.now();
+  const draw = (name: (typeof series)[number], type: string, from: number, to: number) =>
+    lines(units[name].map((value, index) => (index >= from && index < to ? value : 0)), y, step).map((points, index) => <polyline key={name + type + index} class={name + type} points={points} />);
+  return (
+    <>
+      {series.map((name) => {
+        const count = units[name].length;
+        return is_partial ? [draw(name, "", 0, count - 1), draw(name, " partial", count - 2, count)] : draw(name, "", 0, count);
+      })}
+    </>
+  );
 }
 
 export function TrendChart({ trend }: { trend: Trend }) {
@@ -80,13 +95,13 @@ export function TrendChart({ trend }: { trend: Trend }) {
             <line class="split" x1={place(trend.from_ns) * width} x2={place(trend.from_ns) * width} y1="0" y2={height} />
             {newcomers.map((build) => <line key={build.build} class="build" x1={place(build.first_ns) * width} x2={place(build.first_ns) * width} y1={height - 14} y2={height} />)}
             {trend.changes.map((change) => <line key={change.measure + change.from_ns} class={change.after > change.before ? "change worse" : "change"} x1={place(change.from_ns) * width} x2={place(change.from_ns) * width} y1="0" y2={height} />)}
-            {series.map((name) => lines(units[name], y, step).map((points, index) => <polyline key={name + index} class={name} points={points} />))}
+            <Percentiles units={units} y={y} step={step} to_ns={trend.to_ns} />
             {at !== null && <line class="cursor" x1={(at + 0.5) * step} x2={(at + 0.5) * step} y1="0" y2={height} />}
           </svg>
         </div>
         <div class="trend-times" aria-hidden="true">{labels.map((index) => <span key={index} style={{ left: `${(index / count) * 100}%` }}>{formatTime(time(index)).slice(digits[0], digits[1])}</span>)}</div>
       </div>
-      <ul class="legend trend-legend">{series.map((name) => <li key={name}><span class={`stroke ${name}`} aria-hidden="true" /> {name}</li>)}</ul>
+      <ul class="legend trend-legend">{series.map((name) => <li key={name}><span class={`stroke ${name}`} aria-hidden="true" /> {name}</li>)}{millisecondsOf(trend.to_ns) > Date.now() && <li class="muted">dotted: not over yet</li>}</ul>
       <ChangeList trend={trend} />
       <details class="sub">
         <summary>Show builds as a table</summary>

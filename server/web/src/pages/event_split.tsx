@@ -1,6 +1,6 @@
 // Percentiles over time of each host, build or unit, as small pictures with one scale.
 import { useBuildNames } from "../builds";
-import { lines, trendScale, type TrendScale } from "../charts/trend_chart";
+import { Percentiles, trendScale, type TrendScale } from "../charts/trend_chart";
 import { type Filters, addressQuery, apiQuery } from "../filters";
 import { formatCount, formatDuration, formatTime, plural } from "../format";
 import { useGet } from "../load";
@@ -53,7 +53,7 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
           <li key={index}>
             <h3>{part === split.others || part.name === "" ? title(part) : <a href={addressQuery({ ...filters, [by]: [part.name] })} title={part.name}>{shortenMiddle(title(part), 34)}</a>}</h3>
             <p>p50 {formatDuration(part.p50)} · p90 {formatDuration(part.p90)} · <strong>p99 {formatDuration(part.p99)}</strong></p>
-            <Picture part={part} scale={scale} label={title(part)} />
+            <Picture part={part} scale={scale} label={title(part)} to_ns={split.to_ns} />
             <p class="muted">{plural(part.runs, "run")}, <span class={part.delays > 0 ? "problem" : ""}>{plural(part.delays, "delay")}</span></p>
           </li>
         ))}
@@ -79,7 +79,7 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
   );
 }
 
-function Picture({ part, scale, label }: { part: SplitPart; scale: TrendScale; label: string }) {
+function Picture({ part, scale, label, to_ns }: { part: SplitPart; scale: TrendScale; label: string; to_ns: string }) {
   const count = part.units.runs.length;
   const step = width / Math.max(1, count);
   const y = (value: number) => height - (Math.log(value / scale.low) / Math.log(scale.high / scale.low)) * height;
@@ -87,7 +87,7 @@ function Picture({ part, scale, label }: { part: SplitPart; scale: TrendScale; l
     <div class="trend">
       <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${label}: p50, p90 and p99 over time, the last p99 ${formatDuration([...part.units.p99].reverse().find((value) => value > 0) ?? 0)}`}>
         {scale.ticks.map((tick) => <line key={tick} class="grid" x1="0" x2={width} y1={y(tick)} y2={y(tick)} />)}
-        {series.map((name) => lines(part.units[name], y, step).map((points, index) => <polyline key={name + index} class={name} points={points} />))}
+        <Percentiles units={part.units} y={y} step={step} to_ns={to_ns} />
       </svg>
     </div>
   );
