@@ -345,6 +345,9 @@ Reply get_overview(const Evidence& evidence, const Route& route) {
     }
     answer["events"] = std::move(events);
     answer["lost"] = losses_json(*losses);
+    const auto waiting = evidence.bundles().waiting();
+    if (!waiting) return failure(waiting.error());
+    answer["bundles_waiting"] = json_number(*waiting);
     return json_reply(answer);
 }
 

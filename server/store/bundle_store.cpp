@@ -83,6 +83,19 @@ Result<BundlePage> BundleStore::list_filtered(const Filter& filter, std::uint32_
     return page;
 }
 
+Result<std::uint64_t> BundleStore::waiting() const {
+    std::uint64_t bundles = 0;
+    if (!visibility_.sees_everything()) return bundles;
+    const Status looked = session_->read([&](Connection& connection) -> Status {
+        TRY_ASSIGN(const auto count,
+                   connection.number("SELECT count(*) FROM job WHERE kind = $1 AND state IN (0, 1)", {"parse"}));
+        bundles = static_cast<std::uint64_t>(count.value_or(0));
+        return success();
+    });
+    if (!looked) return looked.error();
+    return bundles;
+}
+
 Status BundleStore::limit_to_visible(std::vector<BundleRow>& rows) const {
     const Sight* sight = visibility_.sight();
     if (sight == nullptr || rows.empty()) return success();

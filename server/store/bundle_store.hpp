@@ -54,6 +54,8 @@ class BundleStore {
     // has only times and host.
     [[nodiscard]] Result<BundlePage> list_filtered(const Filter& filter, std::uint32_t limit,
                                                    std::optional<PageKey> after) const;
+    // Bundles that are not read yet; 0 for people who do not see everything.
+    [[nodiscard]] Result<std::uint64_t> waiting() const;
 
   private:
     // Replaces event, process, count and longest delay of each bundle by those of its visible

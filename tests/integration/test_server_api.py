@@ -229,6 +229,7 @@ class Api(ServerCase):
         since_ns = lagtrap_test.RECORDED_SINCE_S * 10**9
         _, overview = checker.ask("GET", f"/api/v1/overview?from={since_ns}&to={since_ns + 24 * 3600 * 10**9}&order=p99")
         (event,) = overview["events"]
+        self.assertEqual(overview["bundles_waiting"], 0)
         self.assertEqual((event["event"], event["runs"], event["delays"], event["hosts"], event["verdict"]),
                          ("query", 118, 12, 1, "untested"))
         self.assertEqual((len(event["units"]["p99"]), sum(event["units"]["runs"])), (48, 118))

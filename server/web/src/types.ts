@@ -94,6 +94,7 @@ export interface OverviewAnswer extends TrendSpan {
   total: number;
   events: Schemas["OverviewEvent"][];
   lost: Losses;
+  bundles_waiting: number;
 }
 export interface PartShift {
   state: string;

@@ -64,7 +64,7 @@ export function Events({ place, session }: { place: Place; session: Session }) {
   );
 }
 
-function Ahead({ events }: { events: EventList["events"] }) {
+export function Ahead({ events }: { events: { event: string; last_ns: string }[] }) {
   const now_ms = Date.now();
   const found = furthestAhead(events, now_ms);
   if (found === null) return null;

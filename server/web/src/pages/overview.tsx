@@ -10,7 +10,7 @@ import { CauseStatusTag, CauseTitle, Empty, Ready, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { EventList, OverviewAnswer, Session } from "../types";
 import { VerdictTag, changeText } from "../verdict";
-import { Lost, NoEvents } from "./events";
+import { Ahead, Lost, NoEvents } from "./events";
 import { FirstSteps } from "./first_steps";
 import { Regressions } from "./regressions";
 
@@ -42,6 +42,8 @@ export function Overview({ place, session }: { place: Place; session: Session })
         {(data) => (
           <>
             <Lost losses={data.lost} />
+            <Ahead events={data.events} />
+            {data.bundles_waiting > 0 && <p class="muted" data-testid="waiting">{plural(data.bundles_waiting, "bundle is", "bundles are")} waiting to be read; {data.bundles_waiting === 1 ? "its" : "their"} delays and causes are not shown yet.</p>}
             {data.events.length === 0 ? <NothingHere filters={filters} session={session} /> : <Ranking data={data} filters={filters} order={order} session={session} />}
           </>
         )}
