@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "analysis/flame.hpp"
+#include "analysis/run_profile.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
 #include "server/api/build_routes.hpp"
 #include "server/api/json_reply.hpp"
+#include "server/api/report_routes.hpp"
 #include "server/ingest/event_counters.hpp"
 #include "server/ingest/known_causes.hpp"
 #include "server/reports/causes.hpp"
+#include "server/reports/worsening.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -20,6 +25,8 @@ namespace {
 // Of each kind. Profiles are read one at a time, so the limit bounds time, not memory.
 constexpr std::uint32_t profiles_limit = 10'000;
 constexpr std::uint32_t causes_default = 100;
+constexpr std::size_t cause_flame_profiles = 200;  // of each kind
+constexpr std::uint32_t cause_profiles_read = 2000;
 constexpr std::size_t owner_limit_bytes = 64;
 constexpr std::size_t note_limit_bytes = 4000;
 constexpr std::size_t link_limit_bytes = 500;
@@ -104,15 +111,63 @@ json::array counts_json(const std::vector<CauseCount>& counts, const char* what)
     return list;
 }
 
-json::object life_json(const CauseLife& life) {
+// Of one day.
+struct DayTotal {
+    std::uint64_t runs = 0, delays = 0, searched = 0;
+};
+
+// What else is known of the days of a cause.
+struct DaysOfEvent {
+    std::map<std::uint64_t, DayTotal> totals;                         // by begin
+    std::vector<std::pair<std::uint64_t, std::string>> builds_began;  // day and build, oldest first
+};
+
+Result<DaysOfEvent> days_of_event(const Evidence& evidence, const CauseLife& life, std::uint64_t now_ns) {
+    constexpr std::uint64_t least_days_ns = 14 * reports::day_length_ns;
+    constexpr std::uint64_t most_days_ns = 400 * reports::day_length_ns;
+    const std::uint64_t newest_ns = life.days.empty() ? now_ns : std::max(now_ns, life.days.back().from_ns);
+    const std::uint64_t wanted_ns =
+        std::min(life.days.empty() ? now_ns : life.days.front().from_ns, now_ns - std::min(now_ns, least_days_ns));
+    const std::uint64_t from_ns = std::max(wanted_ns, newest_ns - std::min(newest_ns, most_days_ns));
+    Filter filter;
+    filter.event = life.cause.event;
+    filter.from_ns = from_ns - std::min(from_ns, reports::day_length_ns);
+    DaysOfEvent days;
+    TRY_ASSIGN(const auto points, evidence.summaries().trend(filter));
+    TRY_ASSIGN(const auto searched, evidence.delays().searched_by_day(filter));
+    std::set<std::string> builds;
+    for (const TrendPoint& point : points) {
+        days.totals[point.from_ns].runs += point.runs;
+        days.totals[point.from_ns].delays += point.delays;
+        if (builds.insert(point.build).second && point.from_ns >= from_ns && !point.build.empty())
+            days.builds_began.emplace_back(point.from_ns, point.build);
+    }
+    for (const auto& [day, delays] : searched) days.totals[day].searched = delays;
+    return days;
+}
+
+// As rate_of().
+json::value rate_of_day(const CauseDay& day, const DaysOfEvent& days) {
+    const auto found = days.totals.find(day.from_ns);
+    if (found == days.totals.end() || found->second.runs == 0 || found->second.searched == 0) return nullptr;
+    const DayTotal& total = found->second;
+    return share_of(static_cast<double>(day.delays) / static_cast<double>(total.searched) *
+                    static_cast<double>(total.delays) / static_cast<double>(total.runs));
+}
+
+json::object life_json(const CauseLife& life, const DaysOfEvent& event_days) {
     json::object object = cause_record_json(life.cause);
     json::error_code error;
     json::value frames = json::parse(life.cause.frames, error);
     object["frames"] = !error && frames.is_array() ? std::move(frames) : json::value(json::array{});
-    json::array parts, days, delays;
+    json::array parts, days, builds, delays;
     for (const CauseRecord& part : life.parts) parts.push_back(cause_record_json(part));
     for (const CauseDay& day : life.days)
-        days.push_back({{"from_ns", json_digits(day.from_ns)}, {"delays", json_number(day.delays)}});
+        days.push_back({{"from_ns", json_digits(day.from_ns)},
+                        {"delays", json_number(day.delays)},
+                        {"rate", rate_of_day(day, event_days)}});
+    for (const auto& [from_ns, build] : event_days.builds_began)
+        builds.push_back({{"build", build}, {"from_ns", json_digits(from_ns)}});
     for (const CauseSighting& sighting : life.sightings)
         delays.push_back({{"bundle", text_or_null(sighting.bundle)},
                           {"delay", sighting.delay},
@@ -124,9 +179,43 @@ json::object life_json(const CauseLife& life) {
     object["parts"] = std::move(parts);
     object["by_host"] = counts_json(life.hosts, "host");
     object["by_build"] = counts_json(life.builds, "build");
+    object["by_holder"] = counts_json(life.holders, "holder");
     object["days"] = std::move(days);
+    object["builds"] = std::move(builds);
     object["newest_delays"] = std::move(delays);
     return object;
+}
+
+// Delays of a cause, and the others of its event.
+struct CauseProfiles {
+    std::vector<analysis::RunProfile> own, others;
+};
+
+// Others of the same time; if there are not enough, those from before the cause.
+Result<CauseProfiles> cause_profiles(const DelayStore& store, const CauseLife& life) {
+    std::set<std::pair<std::string, std::uint32_t>> own;
+    std::uint64_t oldest_ns = INT64_MAX;
+    for (const CauseSighting& sighting : life.sightings) {
+        own.emplace(sighting.bundle, sighting.delay);
+        oldest_ns = std::min(oldest_ns, sighting.begin_realtime_ns);
+    }
+    CauseProfiles profiles;
+    const auto take = [&](StoredDelay&& stored) {
+        auto& list = own.contains({stored.bundle, stored.delay.number}) ? profiles.own : profiles.others;
+        if (list.size() < cause_flame_profiles)
+            if (auto profile = analysis::read_run_profile(stored.delay.profile))
+                list.push_back(std::move(profile).value());
+        return std::min(profiles.own.size(), profiles.others.size()) < cause_flame_profiles;
+    };
+    Filter filter;
+    filter.event = life.cause.event;
+    filter.from_ns = oldest_ns;
+    TRY(store.profiles(filter, true, cause_profiles_read, take));
+    if (profiles.others.size() >= cause_flame_profiles || life.sightings.size() < life.delays) return profiles;
+    filter.from_ns = {};
+    filter.to_ns = oldest_ns;
+    TRY(store.profiles(filter, true, cause_flame_profiles, take));
+    return profiles;
 }
 
 Reply no_such_cause() { return reply_of({404, "there is no such cause"}); }
@@ -179,13 +268,13 @@ std::variant<CauseChange, Refusal> read_change(const json::object& body) {
 
 json::object cause_record_json(const CauseRecord& cause) {
     return {{"id", json_digits(cause.id)},
-    object["by_holder"] = counts_json(life.holders, "holder");
             {"part_of", cause.root == cause.id ? json::value(nullptr) : json::value(json_digits(cause.root))},
             {"event", cause.event},
             {"signature", cause.signature},
             {"title", cause.title},
             {"state", cause.state},
             {"reason", cause.reason},
+            {"holder", text_or_null(cause.holder)},
             {"status", status_names[static_cast<std::size_t>(cause.status)]},
             {"first_ns", json_digits(cause.first_realtime_ns)},
             {"last_ns", json_digits(cause.last_realtime_ns)},
@@ -249,12 +338,31 @@ Reply list_causes(const CauseStore& store, const Route& route) {
     return json_reply(json::object{{"causes", std::move(list)}});
 }
 
-Reply get_cause(const CauseStore& store, const Route& route) {
+Reply get_cause(const Evidence& evidence, const Route& route) {
     const auto id = read_digits(route.arguments[0]);
     if (!id) return no_such_cause();
-    const auto found = store.find_cause(*id);
+    const auto found = evidence.causes().find_cause(*id);
     if (!found) return failure(found.error());
-    return *found ? json_reply(life_json(**found)) : no_such_cause();
+    if (!*found) return no_such_cause();
+    const auto days = days_of_event(evidence, **found, ClockSnapshot::take().realtime_ns);
+    if (!days) return failure(days.error());
+    return json_reply(life_json(**found, *days));
+}
+
+Reply get_cause_flame(const Evidence& evidence, const Route& route) {
+    const auto time = read_flame_time(route);
+    if (const auto* wrong = std::get_if<Refusal>(&time)) return reply_of(*wrong);
+    const auto id = read_digits(route.arguments[0]);
+    if (!id) return no_such_cause();
+    const auto found = evidence.causes().find_cause(*id);
+    if (!found) return failure(found.error());
+    if (!*found) return no_such_cause();
+    const auto profiles = cause_profiles(evidence.delays(), **found);
+    if (!profiles) return failure(profiles.error());
+    json::object flame =
+        flame_json(analysis::flame_of_means(profiles->own, profiles->others, std::get<analysis::FlameTime>(time)));
+    flame["runs"] = json_number(profiles->own.size());
+    return json_reply(flame);
 }
 
 Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route, const Principal& principal,
@@ -274,8 +382,7 @@ Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route, c
     if (!changed) return failure(changed.error());
     if (!*changed) return no_such_cause();
     audit.note(change.by, "change cause", route.arguments[0], printable(request.body).substr(0, 200));
-            {"holder", text_or_null(cause.holder)},
-    return get_cause(evidence.causes(), route);
+    return get_cause(evidence, route);
 }
 
 }  // namespace lagtrap::server

@@ -291,16 +291,12 @@ Reply compare_sets(const Evidence& evidence, const Route& route) {
 Reply get_set_flame(const Evidence& evidence, const Route& route) {
     const auto read = read_sets(route);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
-    const auto state = route.parameter("state").value_or("all");
-    if (state != "all" && state != "on-cpu" && state != "off-cpu")
-        return reply_of({400, "\"state\": expected all, on-cpu or off-cpu"});
+    const auto time = read_flame_time(route);
+    if (const auto* wrong = std::get_if<Refusal>(&time)) return reply_of(*wrong);
     const auto a = delayed_profiles(evidence.delays(), std::get<Sets>(read).a),
                b = delayed_profiles(evidence.delays(), std::get<Sets>(read).b);
     if (!a || !b) return failure(a ? b.error() : a.error());
-    const analysis::FlameTime time = state == "on-cpu"    ? analysis::FlameTime::OnCpu
-                                     : state == "off-cpu" ? analysis::FlameTime::OffCpu
-                                                          : analysis::FlameTime::All;
-    json::object flame = flame_json(analysis::flame_of_means(*b, *a, time));
+    json::object flame = flame_json(analysis::flame_of_means(*b, *a, std::get<analysis::FlameTime>(time)));
     flame["runs"] = json_number(b->size());
     return json_reply(flame);
 }

@@ -149,11 +149,18 @@ Reply get_time_shift(const RunStore& store, const Route& route) {
     return json_reply(answer);
 }
 
-Reply get_profile(const Evidence& evidence, const Route& route) {
+std::variant<analysis::FlameTime, Refusal> read_flame_time(const Route& route) {
     const auto state = route.parameter("state").value_or("all");
+    if (state == "all") return analysis::FlameTime::All;
+    if (state == "on-cpu") return analysis::FlameTime::OnCpu;
+    if (state == "off-cpu") return analysis::FlameTime::OffCpu;
+    return Refusal{400, "\"state\": expected all, on-cpu or off-cpu"};
+}
+
+Reply get_profile(const Evidence& evidence, const Route& route) {
+    const auto time = read_flame_time(route);
+    if (const auto* wrong = std::get_if<Refusal>(&time)) return reply_of(*wrong);
     const auto against = route.parameter("against");
-    if (state != "all" && state != "on-cpu" && state != "off-cpu")
-        return reply_of({400, "\"state\": expected all, on-cpu or off-cpu"});
     if (against && *against != "normal") return reply_of({400, "\"against\": expected normal"});
     const auto row = evidence.bundles().find(route.arguments[0]);
     if (!row) return failure(row.error());
@@ -176,10 +183,7 @@ Reply get_profile(const Evidence& evidence, const Route& route) {
         if (!normal) return failure(normal.error());
         baseline = std::move(normal).value();
     }
-    const analysis::FlameTime time = state == "on-cpu"    ? analysis::FlameTime::OnCpu
-                                     : state == "off-cpu" ? analysis::FlameTime::OffCpu
-                                                          : analysis::FlameTime::All;
-    return json_reply(flame_json(analysis::flame_of(*profile, baseline, time)));
+    return json_reply(flame_json(analysis::flame_of(*profile, baseline, std::get<analysis::FlameTime>(time))));
 }
 
 }  // namespace lagtrap::server

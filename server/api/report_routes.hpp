@@ -20,4 +20,7 @@ namespace lagtrap::server {
 [[nodiscard]] boost::json::object difference_json(const reports::Difference& difference);
 [[nodiscard]] boost::json::object flame_json(const analysis::Flame& flame);
 
+// The part of the time that the parameter "state" asks for; all of it without one.
+[[nodiscard]] std::variant<analysis::FlameTime, Refusal> read_flame_time(const Route& route);
+
 }  // namespace lagtrap::server

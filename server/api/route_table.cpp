@@ -99,6 +99,7 @@ constexpr RouteRow rows[] = {
     {Method::Put, "/api/v1/builds/{build}", "", upload, Work::Light, answer<label_build>, small_body_bytes},
     {Method::Get, "/api/v1/causes", "event limit", reading, Work::Heavy, answer<list_causes>},
     {Method::Get, "/api/v1/causes/{id}", "", reading, Work::Heavy, answer<get_cause>},
+    {Method::Get, "/api/v1/causes/{id}/flame", "state", reading, Work::Heavy, answer<get_cause_flame>},
     {Method::Put, "/api/v1/causes/{id}", "", upload, Work::Light, answer<change_cause>, small_body_bytes},
     {Method::Get, "/api/v1/choices", "event search", reading, Work::Light, answer<get_choices>},
     {Method::Get, "/api/v1/search", "search", reading, Work::Heavy, answer<search_everything>},

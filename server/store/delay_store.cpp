@@ -84,6 +84,30 @@ Result<SearchedDelays> DelayStore::searched_delays(const Filter& filter) const {
     return searched;
 }
 
+Result<std::map<std::uint64_t, std::uint64_t>> DelayStore::searched_by_day(const Filter& filter) const {
+    if (!filter.event) return make_error(ErrorKind::Invalid, "this question needs an event");
+    std::map<std::uint64_t, std::uint64_t> days;
+    const Status looked = session_->read_filtered(
+        filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+            days.clear();
+            Where where;
+            add_delay_conditions(where, numbered);
+            where.add("x.delayed = 1");
+            where.add("length(x.profile) > 0");
+            const std::string day = "x.begin_ns / " + std::to_string(day_ns);
+            TRY_ASSIGN(const auto rows,
+                       connection.query("SELECT " + day + ", count(*) FROM delay x" + where.sql() + " GROUP BY " + day,
+                                        where.values()));
+            for (;;) {
+                TRY_ASSIGN(const bool more, rows->next());
+                if (!more) return success();
+                days[rows->natural(0) * day_ns] = rows->natural(1);
+            }
+        });
+    if (!looked) return looked.error();
+    return days;
+}
+
 Result<std::vector<StoredDelay>> DelayStore::of_bundle(const std::string& digest) const {
     std::vector<StoredDelay> found;
     const Status looked = session_->read([&](Connection& connection) -> Status {

@@ -95,6 +95,8 @@ class DelayStore {
                                   const std::function<bool(StoredDelay&&)>& take) const;
     // Needs Filter::event.
     [[nodiscard]] Result<SearchedDelays> searched_delays(const Filter& filter) const;
+    // How many of them there are, by the begin of the day (UTC). Needs Filter::event.
+    [[nodiscard]] Result<std::map<std::uint64_t, std::uint64_t>> searched_by_day(const Filter& filter) const;
 
   private:
     [[nodiscard]] Result<std::vector<DelayCount>> name_counts(Connection& connection,

@@ -58,6 +58,7 @@ test("session, events, choices", async () => {
   await check("getTrend", `${event(world.event.name)}/trend`);
   const { causes } = await check("listCauses", "/api/v1/causes");
   if (causes.length > 0) await check("getCause", `/api/v1/causes/${causes[0].id}`);
+  if (causes.length > 0) await check("getCauseFlame", `/api/v1/causes/${causes[0].id}/flame`, { query: "?state=on-cpu" });
   await check("listBuildLabels", "/api/v1/builds");
   await check("getChoices", "/api/v1/choices");
   await check("search", "/api/v1/search", { query: `?search=${world.delay.trace_id}` });

@@ -83,6 +83,8 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   await status.waitFor();
   assert.match(await page.getByRole("heading", { level: 1 }).innerText(), new RegExp(world.event.cause.split("::").at(-1)));
   assert.ok((await page.locator("#delays tbody tr").count()) > 0);
+  await page.locator("#flame").getByText(/^Width: mean of \d+ recorded delays? of this cause/).waitFor();
+  await page.getByRole("region", { name: /^A typical delay: / }).getByRole("application").waitFor();
   await keep(page, "cause", { fullPage: true });
   await page.getByLabel("Owner").fill("rita <b>");
   await page.getByRole("textbox", { name: "Note" }).fill("the index is cold");
@@ -97,6 +99,59 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   await page.getByRole("link", { name: "Causes", exact: true }).click();
   await page.locator("table.list tbody tr").first().waitFor();
   await keep(page, "causes");
+  await done();
+});
+
+test("a cause's rate by day names the builds, and the threads that its delays waited for", async () => {
+  const { page, go, done } = await openPage();
+  const { causes } = await (await page.request.get(`${world.url}/api/v1/causes?event=${encodeURIComponent(world.worse.event)}`)).json();
+  await page.route(/\/api\/v1\/causes\/\d+$/, async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    const last = answer.days.at(-1);
+    answer.days = [{ from_ns: String(BigInt(last.from_ns) - 86400n * 1000000000n), delays: 3, rate: 0.012 }, { ...last, rate: 0.034 }];
+    answer.builds = [{ build: "bbbb2222bbbb2222", from_ns: last.from_ns }];
+    answer.by_holder = [{ holder: "price-refresher", delays: 5, first_ns: last.from_ns, last_ns: last.from_ns }];
+    await route.fulfill({ response, json: answer });
+  });
+  await go(`/cause/${causes[0].id}`);
+  const rate = page.getByRole("region", { name: "Rate by day" });
+  await rate.getByText(/^Delays on 2 of \d+ days, at most 3\.4 % of a day's runs\./).waitFor();
+  await rate.getByTestId("builds-marked").getByText(world.worse.build).waitFor();
+  await page.getByRole("region", { name: "Threads waited for" }).getByRole("row", { name: /price-refresher 5/ }).waitFor();
+  await checkAxe(page);
+  await keep(page, "cause-rate", { fullPage: true });
+  await done();
+});
+
+test("bundles that wait to be read are mentioned, and runs of the future", async () => {
+  const { page, go, done } = await openPage();
+  await page.route(/\/api\/v1\/overview/, async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    answer.bundles_waiting = 4767;
+    answer.events[0].last_ns = String(BigInt(Date.now() + 3.5 * 3600e3) * 1000000n);
+    await route.fulfill({ response, json: answer });
+  });
+  await go("/");
+  await page.getByText("4,767 bundles are waiting to be read").waitFor();
+  await page.getByTestId("ahead").getByText(/dated 3 h (29|30) min ahead/).waitFor();
+  await done();
+});
+
+test("a span begins at the same time on every page", async () => {
+  const { page, go, done } = await openPage();
+  await page.clock.setFixedTime(new Date());
+  const from = async (path, pattern) => {
+    const asked = page.waitForRequest(pattern);
+    await go(path);
+    return new URL((await asked).url()).searchParams.get("from");
+  };
+  for (const span of ["24h", "7d"]) {
+    const begin = await from(`/?span=${span}`, /\/api\/v1\/overview/);
+    assert.equal(BigInt(begin) % (3600n * 1000000000n), 0n);
+    for (const part of ["summary", "trend", "split"]) assert.equal(await from(`${eventPath(world.worse.event)}?span=${span}`, new RegExp(`/${part}\\?`)), begin);
+  }
   await done();
 });
 

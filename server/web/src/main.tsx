@@ -37,7 +37,7 @@ function Page({ session }: { session: Session }) {
     case "events": return <Events place={place} session={session} />;
     case "event": return <EventPage key={route.event} event={route.event} place={place} session={session} />;
     case "causes": return <KnownCauses place={place} />;
-    case "cause": return <CausePage key={route.id} id={route.id} session={session} />;
+    case "cause": return <CausePage key={route.id} id={route.id} session={session} place={place} />;
     case "run": return <RunPage key={route.id} id={route.id} session={session} />;
     case "bundles": return <Bundles place={place} />;
     case "objects": return <AllObjects place={place} />;

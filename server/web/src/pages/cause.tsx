@@ -5,13 +5,17 @@ import { BuildName, useBuildNames } from "../builds";
 import { ChartCanvas } from "../charts/chart";
 import { run_colours } from "../colours";
 import { eventAddress } from "../filters";
-import { baseName, formatCount, formatDuration, formatTime, plural, shortId } from "../format";
+import { baseName, formatCount, formatDuration, formatShare, formatTime, plural, shortId } from "../format";
 import { HandOver } from "../hand_over";
 import { useGet } from "../load";
 import { stateName } from "../names";
 import { CauseStatusTag, CauseTitle, Failure, Figure, FunctionName, Ready, Scroll, Section, Time, Title } from "../parts";
+import type { Place } from "../router";
+import { culpritOf, exampleAddress } from "./causes";
+import { DifferencePicture, zoomOf } from "./compare_sets";
 import { causeRuleAddress } from "./rule_form";
-import type { CauseCount, CauseLife, CauseRecord, Choices, Session } from "../types";
+import { TimelineView } from "./timeline";
+import type { BundleDelays, CauseCount, CauseLife, CauseRecord, Choices, Flame, Session } from "../types";
 
 export interface CauseRecords {
   causes: CauseRecord[];
@@ -25,16 +29,16 @@ interface Change {
   part_of?: string;
 }
 
-export function CausePage({ id, session }: { id: string; session: Session }) {
+export function CausePage({ id, session, place }: { id: string; session: Session; place: Place }) {
   const loaded = useGet<CauseLife>(`/api/v1/causes/${id}`);
   return (
     <main id="main">
-      <Ready of={loaded} height={400}>{(cause) => <Life cause={cause} session={session} onChanged={loaded.reload} />}</Ready>
+      <Ready of={loaded} height={400}>{(cause) => <Life cause={cause} session={session} place={place} onChanged={loaded.reload} />}</Ready>
     </main>
   );
 }
 
-function Life({ cause, session, onChanged }: { cause: CauseLife; session: Session; onChanged: () => void }) {
+function Life({ cause, session, place, onChanged }: { cause: CauseLife; session: Session; place: Place; onChanged: () => void }) {
   const may = session.role !== "reader";
   return (
     <>
@@ -63,9 +67,11 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
         <Figure label="Builds" value={formatCount(cause.by_build.length)} />
         <Figure label="Found" value={formatTime(cause.noticed_ns).slice(0, 16)} />
       </dl>
-      <div class="columns">
+      <div class="columns main-column">
         <div>
-          <Section title="Delays by day"><Days days={cause.days} /></Section>
+          <Days cause={cause} />
+          <Difference cause={cause} place={place} />
+          <Example cause={cause} />
           <Section title="Call stack at fault">
             <ol class="stack">
               {cause.frames.map((frame, index) => <li key={index}><FunctionName name={stateName(frame) || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>)}
@@ -75,6 +81,7 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
           <Delays cause={cause} />
         </div>
         <div>
+          {cause.by_holder.length > 0 && <Section title="Threads waited for"><Counts counts={cause.by_holder} /></Section>}
           <Section title="Hosts"><Counts counts={cause.by_host} /></Section>
           <Section title="Builds"><Counts counts={cause.by_build} /></Section>
           {may && <Decide cause={cause} onChanged={onChanged} />}
@@ -84,31 +91,80 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
   );
 }
 
-function Days({ days }: { days: CauseLife["days"] }) {
-  if (days.length === 0) return <p class="muted">None of its delays is stored any more.</p>;
-  const day_ns = 86400n * 1000000000n;
+const day_ns = 86400n * 1000000000n;
+
+// The share of runs that the cause delays, or the number of recorded delays if runs are not recorded.
+// Today, which is not over, is pale.
+function Days({ cause }: { cause: CauseLife }) {
+  const { days, builds } = cause;
+  const names = useBuildNames();
+  const of_runs = days.some((day) => day.rate !== null);
+  const title = of_runs ? "Rate by day" : "Delays by day";
+  if (days.length === 0) return <Section title={title}><p class="muted">None of its delays is stored any more.</p></Section>;
   const last = BigInt(Math.floor(Date.now() / 86400e3)) * day_ns;
   const fortnight = last - 13n * day_ns; // at least two weeks, because one day alone shows no trend
   const first = BigInt(days[0].from_ns) < fortnight ? BigInt(days[0].from_ns) : fortnight;
   const count = Math.max(1, Math.min(400, Number((last - first) / day_ns) + 1));
-  const values = Array.from({ length: count }, () => 0);
-  for (const day of days) {
-    const place = Number((BigInt(day.from_ns) - first) / day_ns);
-    if (place >= 0 && place < count) values[place] = day.delays;
-  }
-  const summary = `Delays on ${formatCount(days.length)} of ${plural(count, "day")}, at most ${formatCount(Math.max(...values))} a day`;
+  const placeOf = (ns: string) => Number((BigInt(ns) - first) / day_ns);
+  const known = new Map(days.map((day) => [placeOf(day.from_ns), day]));
+  const values = Array.from({ length: count }, (_, place) => (of_runs ? known.get(place)?.rate : known.get(place)?.delays) ?? 0);
+  const write = of_runs ? formatShare : formatCount;
+  const marks = builds.map((build) => ({ place: placeOf(build.from_ns), name: names.get(build.build) ?? shortId(build.build) })).filter(({ place }) => place >= 0 && place < count).slice(-12);
+  const summary = `Delays on ${formatCount(days.length)} of ${plural(count, "day")}, at most ${write(Math.max(...values))}${of_runs ? " of a day's runs" : " a day"}`;
   const nameOf = (place: number) => new Date(Number((first + BigInt(place) * day_ns) / 1000000n)).toISOString().slice(0, 10); // days of UTC
   return (
-    <>
+    <Section title={title}>
       <ChartCanvas
-        height={130} inputs={[days, count]} label={summary}
-        make={() => ({
-          sets: [{ values, colour: run_colours.late }],
-          stacked: true, filled: 0.86, whole: true, value: formatCount, labels: values.map((_, place) => nameOf(place).slice(5)), padding: { top: 0, bottom: 0 },
-          tip: (place) => [nameOf(place), plural(values[place], "delay")],
+        height={160} inputs={[cause, count, names]} label={summary}
+        make={(theme) => ({
+          sets: [{ values, colour: (place) => (place === count - 1 ? theme.muted : run_colours.late) }],
+          stacked: true, filled: 0.86, whole: !of_runs, value: write, labels: values.map((_, place) => nameOf(place).slice(5)), padding: { top: 16, bottom: 0 },
+          after: (context, area) => {
+            context.fillStyle = theme.text;
+            let free = 0; // names must not overlap
+            for (const { place, name } of marks) {
+              const x = Math.round(area.x(place) - area.step / 2);
+              context.fillRect(x, 14, 1, area.box.bottom - 14);
+              const width = context.measureText(name).width;
+              if (x < free || x + width > area.box.right) continue;
+              context.textAlign = "left";
+              context.fillText(name, x, 7);
+              free = x + width + 8;
+            }
+          },
+          tip: (place) => [`${nameOf(place)}${place === count - 1 ? ", so far" : ""}`, ...(of_runs ? [`${write(values[place])} of runs`] : []), plural(known.get(place)?.delays ?? 0, "recorded delay"), ...marks.filter((mark) => mark.place === place).map(({ name }) => `first runs of ${name}`)],
         })}
       />
-      <p class="muted">{summary}.</p>
+      <p class="muted">{summary}.{values[count - 1] > 0 && " Grey: today so far."}{of_runs && " Estimated from the recorded delays."}{marks.length > 0 && <> Lines mark the first runs of <span data-testid="builds-marked">{marks.map(({ name }) => name).join(", ")}</span>.</>}</p>
+    </Section>
+  );
+}
+
+// Its delays against the event's others.
+function Difference({ cause, place }: { cause: CauseLife; place: Place }) {
+  const loaded = useGet<Flame>(`/api/v1/causes/${cause.id}/flame`);
+  return (
+    <Section title="Compared with the event's other delays" id="flame">
+      <Ready of={loaded} height={300}>
+        {(flame) => flame.runs === 0 || flame.nodes.length <= 1 ? <p class="muted">No recording of its delays is stored any more.</p>
+        : flame.baseline_total === null ? <p class="muted">All recorded delays of this event have this cause.</p>
+        : <DifferencePicture flame={flame} zoomed={zoomOf(place, flame)} of="this cause" others={flame.baseline_runs === 1 ? "other delay" : "other delays"} within="in other delays" reveal={culpritOf(cause)} />}
+      </Ready>
+    </Section>
+  );
+}
+
+// The timeline of the delay whose extra time is in the middle.
+function Example({ cause }: { cause: CauseLife }) {
+  const kept = cause.newest_delays.filter((delay) => delay.bundle !== null).sort((a, b) => a.excess_ns - b.excess_ns);
+  const typical = kept[kept.length >> 1];
+  const loaded = useGet<BundleDelays>(typical ? `/api/v1/bundles/${typical.bundle}/delays?number=${typical.delay}` : null);
+  const delay = loaded.data?.delays[0];
+  if (!typical || !delay) return null;
+  return (
+    <>
+      <TimelineView digest={typical.bundle as string} delay={delay} title={`A typical delay: ${formatDuration(delay.duration_ns)} on ${typical.host}`} />
+      <p><a href={exampleAddress(typical.bundle as string, typical.delay, cause)}>Open this delay</a></p>
     </>
   );
 }
@@ -117,11 +173,11 @@ function Counts({ counts }: { counts: CauseCount[] }) {
   return (
     <Scroll label="Counts of the cause">
       <table class="list compact">
-        <thead><tr><th scope="col">{counts[0]?.host === undefined ? "Build" : "Host"}</th><th scope="col" class="number">Delays</th><th scope="col">Last</th></tr></thead>
+        <thead><tr><th scope="col">{counts[0]?.holder !== undefined ? "Thread" : counts[0]?.host === undefined ? "Build" : "Host"}</th><th scope="col" class="number">Delays</th><th scope="col">Last</th></tr></thead>
         <tbody>
           {counts.slice(0, 50).map((count) => (
-            <tr key={count.host ?? count.build}>
-              <th scope="row">{count.host ?? <BuildName id={count.build ?? ""} />}</th><td class="number">{formatCount(count.delays)}</td><td><Time ns={count.last_ns} age /></td>
+            <tr key={count.holder ?? count.host ?? count.build}>
+              <th scope="row" class="name">{count.holder ?? count.host ?? <BuildName id={count.build ?? ""} />}</th><td class="number">{formatCount(count.delays)}</td><td><Time ns={count.last_ns} age /></td>
             </tr>
           ))}
         </tbody>

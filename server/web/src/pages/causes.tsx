@@ -26,7 +26,7 @@ export function exampleAddress(bundle: string, delay: number, cause: { frames: C
 }
 
 // The function at fault, as the flame graph calls it; if there is none, the state.
-function culpritOf(cause: { frames: Cause["frames"] }): string {
+export function culpritOf(cause: { frames: Cause["frames"] }): string {
   const named = cause.frames.filter((frame) => frame.function !== "");
   const found = named.find((frame) => !isState(frame)) ?? named[0];
   return found ? stateName(found) : "";

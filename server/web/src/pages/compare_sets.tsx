@@ -8,7 +8,7 @@ import { set_colours } from "../colours";
 import { labels, localInput, span_names } from "../filter_bar";
 import { type Filters, type Span, addressQuery, apiQuery, eventAddress, parseFilters } from "../filters";
 import { FlameGraph } from "../flame/flame_graph";
-import { readTree } from "../flame/tree";
+import { largestMatch, readTree, searchTree } from "../flame/tree";
 import { formatCount, formatDifference, formatDuration, formatShare, millisecondsOf, plural, shortId } from "../format";
 import { HandOver } from "../hand_over";
 import { useGet } from "../load";
@@ -369,7 +369,6 @@ function CausesOf({ data }: { data: SetComparison }) {
 function SetFlame({ path, a, b, place }: { path: string; a: Filters; b: Filters; place: Place }) {
   const state = stateOf(place);
   const loaded = useGet<Flame>(`${path}/flame${setsQuery(a, b, { state })}`);
-  const zoom_text = place.query.get("zoom") ?? "0";
   return (
     <Section
       title="Differential flame graph" id="flame"
@@ -378,20 +377,31 @@ function SetFlame({ path, a, b, place }: { path: string; a: Filters; b: Filters;
       <Ready of={loaded} height={300}>
         {(flame) => flame.nodes.length <= 1 || (flame.runs ?? 0) === 0 || flame.baseline_total === null ? (
           <Empty title="No recorded delays to compare."><p>Set A has {plural(flame.baseline_runs ?? 0, "recorded delay")}, set B has {formatCount(flame.runs ?? 0)}.</p></Empty>
-        ) : <DifferencePicture flame={flame} zoomed={/^\d{1,5}$/.test(zoom_text) && Number(zoom_text) < flame.nodes.length ? Number(zoom_text) : 0} />}
+        ) : <DifferencePicture flame={flame} zoomed={zoomOf(place, flame)} of="B" others="of A" within="in A" />}
       </Ready>
     </Section>
   );
 }
 
-function DifferencePicture({ flame, zoomed }: { flame: Flame; zoomed: number }) {
+// The node that the address zooms to.
+export function zoomOf(place: Place, flame: Flame): number {
+  const text = place.query.get("zoom") ?? "0";
+  return /^\d{1,5}$/.test(text) && Number(text) < flame.nodes.length ? Number(text) : 0;
+}
+
+// Recorded delays against others. `of` and `others` say which: "B" and "of A"; `within`: "in A".
+export function DifferencePicture({ flame, zoomed, of, others, within, reveal }: { flame: Flame; zoomed: number; of: string; others: string; within: string; reveal?: string }) {
   const tree = useMemo(() => readTree(flame), [flame]);
+  const found = useMemo(() => {
+    const matches = searchTree(tree, reveal ?? "");
+    return matches !== null && typeof matches !== "string" && matches.nodes.length > 0 ? { node: largestMatch(tree, matches) } : null;
+  }, [tree, reveal]);
   return (
     <>
-      <p class="muted">Width: mean of {plural(flame.runs ?? 0, "recorded delay")} of B ({formatDuration(flame.total)}). Colour: difference from the mean of {formatCount(flame.baseline_runs ?? 0)} of A ({formatDuration(flame.baseline_total ?? 0)}).</p>
-      <FlameGraph tree={tree} width="value" difference matches={null} zoomed={zoomed} onZoom={(node) => setQuery({ zoom: node === 0 ? undefined : String(node) }, "replace")} reveal={null} against="in A" label={`Flame graph of set B against set A, ${formatCount(flame.nodes.length)} nodes`} />
+      <p class="muted">Width: mean of {plural(flame.runs ?? 0, "recorded delay")} of {of} ({formatDuration(flame.total)}). Colour: difference from the mean of {formatCount(flame.baseline_runs ?? 0)} {others} ({formatDuration(flame.baseline_total ?? 0)}).</p>
+      <FlameGraph tree={tree} width="value" difference matches={null} zoomed={zoomed} onZoom={(node) => setQuery({ zoom: node === 0 ? undefined : String(node) }, "replace")} reveal={found} against={within} label={`Flame graph of ${of} and the difference from ${formatCount(flame.baseline_runs ?? 0)} ${others}, ${formatCount(flame.nodes.length)} nodes`} />
       <div class="below-bars">
-        <DifferenceLegend than="in A" /> {zoomed > 0 && <button type="button" onClick={() => setQuery({ zoom: undefined }, "replace")}>Whole graph</button>}
+        <DifferenceLegend than={within} /> {zoomed > 0 && <button type="button" onClick={() => setQuery({ zoom: undefined }, "replace")}>Whole graph</button>}
         <details class="keys">
           <summary>Keys</summary>
           <p id="flame-keys">Arrows: caller, callee, neighbours. Enter: zoom. Backspace: zoom out to the caller. Escape: whole graph.</p>

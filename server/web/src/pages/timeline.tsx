@@ -24,10 +24,10 @@ function framesOf(timeline: Timeline, stack: number): Frame[] {
   });
 }
 
-export function TimelineView({ digest, delay }: { digest: string; delay: Delay }) {
+export function TimelineView({ digest, delay, title = `Timeline of thread ${delay.thread}` }: { digest: string; delay: Delay; title?: string }) {
   const loaded = useGet<Timeline>(`/api/v1/bundles/${digest}/delays/${delay.number}/timeline`);
   return (
-    <Section title={`Timeline of thread ${delay.thread}`} id="timeline" aside={<a href={`/bundle/${digest}/${delay.number}/machine`}>All threads and CPUs of the machine</a>}>
+    <Section title={title} id="timeline" aside={<a href={`/bundle/${digest}/${delay.number}/machine`}>All threads and CPUs of the machine</a>}>
       <Ready of={loaded} height={180}>
         {(timeline) => timeline.intervals.length === 0 ? (
           <Empty title="No scheduling data for this thread.">
