@@ -2,8 +2,8 @@
 
 pictures.py BUILD_DIRECTORY FOLDER: PostgreSQL runs in a temporary folder, and one INSERT waits for
 the lock of a session that computes. lagtrapd records it, a server receives the recording, and a
-browser takes pictures of the server's pages and writes them into FOLDER. Needs root. Exits with 0,
-or with 1 and a message.
+browser takes pictures of the server's pages and writes them into FOLDER. Pictures in three sizes, to
+look at, go into BUILD_DIRECTORY/pictures. Needs root. Exits with 0, or with 1 and a message.
 """
 
 import json
@@ -48,7 +48,7 @@ def take_pictures(build, bundle, folder):
                                          "delay": {"bundle": sha256(content), "number": waiting_delay(bundle)}}))
             subprocess.run(["node", SOURCE / "tests" / "browser" / "pictures.mjs"], check=True, timeout=300,
                            env={**os.environ, "LAGTRAP_WEB_WORLD": str(world), "LAGTRAP_WEB_BUILD": str(build / "server/web/site"),
-                                "LAGTRAP_WEB_SCREENSHOTS": str(folder)})
+                                "LAGTRAP_WEB_SCREENSHOTS": str(folder), "LAGTRAP_WEB_SIZES": str(build / "pictures")})
     for picture in folder.glob("*.png"):
         size = picture.stat().st_size
         if size > SIZE_LIMIT_BYTES:

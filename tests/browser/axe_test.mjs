@@ -1,5 +1,5 @@
-// Checks every page with axe and for horizontal overflow: on a desktop, and on a phone in dark
-// colours.
+// Checks every page with axe, for horizontal overflow and for squeezed names: on a desktop, on half a
+// screen, and on a phone in dark colours. With a folder for screenshots, all sizes in both colours.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAxe, delayPath, eventPath, keep, openPage, world } from "./support.mjs";
@@ -17,9 +17,14 @@ async function pagesOf(context) {
   };
 }
 
-for (const [name, options] of Object.entries({ desk: {}, phone: { width: 390, height: 844, colours: "dark" } })) {
-  test(`no page has findings, and none is wider than the screen: ${name}`, async () => {
-    const { page, context, go, done } = await openPage(options);
+// Names in tables of which each line has only a few letters.
+const squeezed = () => [...document.querySelectorAll("th[scope=row]")].filter((cell) => cell.innerText.length > 24 && cell.checkVisibility() && cell.clientWidth < 90).map((cell) => cell.innerText.slice(0, 40));
+
+const kept = Boolean(process.env.LAGTRAP_WEB_SCREENSHOTS);
+const looks = [["desk", 1440, 900, "light"], ["half", 800, 900, "light"], ["phone", 390, 844, "dark"], ...(kept ? [["desk", 1440, 900, "dark"], ["half", 800, 900, "dark"], ["phone", 390, 844, "light"]] : [])];
+for (const [name, width, height, colours] of looks) {
+  test(`no page has findings, and none is wider than the screen: ${name}, ${colours}`, async () => {
+    const { page, context, go, done } = await openPage({ width, height, colours });
     const findings = [];
     for (const [what, path] of Object.entries(await pagesOf(context))) {
       await go(path);
@@ -28,7 +33,9 @@ for (const [name, options] of Object.entries({ desk: {}, phone: { width: 390, he
       await checkAxe(page).catch((error) => findings.push(`${what}: ${error.message}`));
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       if (over > 0) findings.push(`${what}: ${over} pixels too wide`);
-      await keep(page, `all-${name}-${what.replaceAll(" ", "-")}`);
+      const narrow = await page.evaluate(squeezed);
+      if (narrow.length > 0) findings.push(`${what}: squeezed: ${narrow.join(" | ")}`);
+      await keep(page, `${what.replaceAll(" ", "-")}-${width}-${colours}`, { fullPage: true });
     }
     assert.deepEqual(findings, []);
     await done();

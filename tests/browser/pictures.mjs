@@ -1,17 +1,33 @@
-// Takes the documentation's pictures of a delay's page and of the machine around the delay. Started
-// by tests/pictures.py.
-import { closeBrowser, delayPath, keep, openPage, world } from "./support.mjs";
+// Takes the documentation's pictures of a delay's page and of the machine around the delay, and
+// pictures of pages in three sizes and both colours to look at. Started by tests/pictures.py.
+import { closeBrowser, delayPath, eventPath, keep, openPage, world } from "./support.mjs";
+
+const settled = (page) => page.waitForFunction(() => document.querySelector('[aria-busy="true"], main .loading') === null);
 
 const { page, go, done } = await openPage({ account: null, width: 1100, height: 760 });
-const settled = () => page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
-
 await go(delayPath(world.delay));
 await page.locator("#flame canvas.flame-canvas").waitFor();
-await settled();
+await settled(page);
 await keep(page, "delay");
 await page.getByRole("link", { name: "All threads and CPUs of the machine" }).click();
 await page.locator(".machine canvas").waitFor();
-await settled();
+await settled(page);
 await keep(page, "timeline");
+const { events } = await (await page.request.get(`${world.url}/api/v1/events?limit=1`)).json();
 await done();
+
+process.env.LAGTRAP_WEB_SCREENSHOTS = process.env.LAGTRAP_WEB_SIZES;
+const pages = { overview: "/", event: eventPath(events[0].event), delay: delayPath(world.delay), machine: `${delayPath(world.delay)}/machine`, causes: "/causes" };
+for (const width of [1440, 800, 390]) {
+  for (const colours of ["light", "dark"]) {
+    const look = await openPage({ account: null, width, height: 900, colours });
+    for (const [name, path] of Object.entries(pages)) {
+      await look.go(path);
+      await look.page.getByRole("heading", { level: 1 }).waitFor();
+      await settled(look.page);
+      await keep(look.page, `${name}-${width}-${colours}`, { fullPage: true });
+    }
+    await look.done();
+  }
+}
 await closeBrowser();

@@ -89,6 +89,11 @@ export function Scroll({ label, children }: { label: string; children: Component
   return <div class="scroll" tabIndex={0} role="group" aria-label={label}>{children}</div>;
 }
 
+// A long table that may be wider than the page.
+export function Wide({ label, children }: { label: string; children: ComponentChildren }) {
+  return <div class="wide-table" tabIndex={0} role="group" aria-label={label}>{children}</div>;
+}
+
 export function Time({ ns, age = false, precise = false }: { ns: string; age?: boolean; precise?: boolean }) {
   const full = formatTime(ns, precise);
   return <time title={`${full} ${zoneName()}`}>{age ? formatAge(ns, Date.now()) : full}</time>;

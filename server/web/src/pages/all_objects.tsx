@@ -4,7 +4,7 @@ import { FilterBar } from "../filter_bar";
 import { type Filters, apiQuery, eventAddress, parseFilters } from "../filters";
 import { formatCount, formatDuration, formatTime, plural } from "../format";
 import { useMore } from "../load";
-import { Empty, Failure, Section, Time, Title } from "../parts";
+import { Empty, Failure, Section, Time, Title, Wide } from "../parts";
 import type { Place } from "../router";
 import type { DelayList, FollowedObjects } from "../types";
 import { CallTree, ObjectPages, fileName, matcher, objectName, shownCalls, wrongs } from "./objects";
@@ -114,15 +114,17 @@ function AllFailures({ found, wanted }: { found: Found[]; wanted: (text: string)
   if (failures.length === 0) return <p>No call failed.</p>;
   return (
     <Section title="Failures">
-      <table class="list" data-testid="object-failures">
-        <thead><tr><th scope="col" class="number">Count</th><th scope="col">Function</th><th scope="col">Component</th><th scope="col">Error</th><th scope="col">First object</th><th scope="col" class="number">Hosts</th><th scope="col">Last</th></tr></thead>
-        <tbody>{failures.slice(0, 100).map((one) => (
-          <tr key={`${one.module} ${one.function} ${one.error}`}>
-            <td class="number">{formatCount(one.count)}</td><td class="code object-failed">{one.function}</td><td class="code" title={one.module}>{fileName(one.module)}</td>
-            <td>{one.error}</td><td class="code">{one.object}</td><td class="number">{formatCount(one.hosts.size)}</td>
-            <td><a href={`/bundle/${one.last.bundle}/${one.last.number}`}><Time ns={one.last.begin_ns} /></a></td>
-          </tr>))}</tbody>
-      </table>
+      <Wide label="Failed calls">
+        <table class="list" data-testid="object-failures">
+          <thead><tr><th scope="col" class="number">Count</th><th scope="col">Function</th><th scope="col">Component</th><th scope="col">Error</th><th scope="col">First object</th><th scope="col" class="number">Hosts</th><th scope="col">Last</th></tr></thead>
+          <tbody>{failures.slice(0, 100).map((one) => (
+            <tr key={`${one.module} ${one.function} ${one.error}`}>
+              <td class="number">{formatCount(one.count)}</td><td class="code object-failed">{one.function}</td><td class="code" title={one.module}>{fileName(one.module)}</td>
+              <td>{one.error}</td><td class="code">{one.object}</td><td class="number">{formatCount(one.hosts.size)}</td>
+              <td><a href={`/bundle/${one.last.bundle}/${one.last.number}`}><Time ns={one.last.begin_ns} /></a></td>
+            </tr>))}</tbody>
+        </table>
+      </Wide>
       {failures.length > 100 && <p class="muted">and {formatCount(failures.length - 100)} less frequent ones; use the filter to find them</p>}
     </Section>
   );
@@ -145,14 +147,16 @@ function AllClasses({ found, wanted }: { found: Found[]; wanted: (text: string) 
   const rows = [...all.values()].filter((one) => wanted(one.name)).sort((one, other) => other.failures - one.failures);
   return (
     <Section title="Objects by class">
-      <table class="list" data-testid="object-classes">
-        <thead><tr><th scope="col">Class</th><th scope="col" class="number">Created</th><th scope="col" class="number">Released</th><th scope="col" class="number">Alive at the end</th><th scope="col" class="number">Failed calls</th><th scope="col">Problems</th></tr></thead>
-        <tbody>{rows.map((one) => (
-          <tr key={one.name}>
-            <td class="code">{one.name}</td><td class="number">{formatCount(one.created)}</td><td class="number">{formatCount(one.released)}</td>
-            <td class="number">{formatCount(one.alive)}</td><td class="number">{formatCount(one.failures)}</td><td>{wrongs(one)}</td>
-          </tr>))}</tbody>
-      </table>
+      <Wide label="Objects by class">
+        <table class="list" data-testid="object-classes">
+          <thead><tr><th scope="col">Class</th><th scope="col" class="number">Created</th><th scope="col" class="number">Released</th><th scope="col" class="number">Alive at the end</th><th scope="col" class="number">Failed calls</th><th scope="col">Problems</th></tr></thead>
+          <tbody>{rows.map((one) => (
+            <tr key={one.name}>
+              <td class="code">{one.name}</td><td class="number">{formatCount(one.created)}</td><td class="number">{formatCount(one.released)}</td>
+              <td class="number">{formatCount(one.alive)}</td><td class="number">{formatCount(one.failures)}</td><td>{wrongs(one)}</td>
+            </tr>))}</tbody>
+        </table>
+      </Wide>
     </Section>
   );
 }
@@ -164,16 +168,18 @@ function Delays({ found, wanted, filters }: { found: Found[]; wanted: (text: str
   const rows = found.filter((delay) => wanted(says(delay))).sort((one, other) => failures(other) - failures(one));
   return (
     <Section title="Delays with objects">
-      <table class="list" data-testid="object-delays">
-        <thead><tr><th scope="col">Delay</th><th scope="col">Event</th><th scope="col">Host</th><th scope="col">Process</th><th scope="col" class="number">Followed for</th><th scope="col" class="number">Failed calls</th><th scope="col">Classes</th></tr></thead>
-        <tbody>{rows.map((delay) => (
-          <tr key={`${delay.bundle}/${delay.number}`}>
-            <th scope="row"><a href={`/bundle/${delay.bundle}/${delay.number}`}><Time ns={delay.begin_ns} /></a></th>
-            <td><a href={eventAddress(delay.event, filters)}>{delay.event}</a></td><td>{delay.host}</td><td>{delay.objects.process}</td>
-            <td class="number">{formatDuration(delay.objects.length_ns)}</td><td class="number">{formatCount(failures(delay))}</td>
-            <td class="code">{delay.objects.classes.slice(0, 4).map((one) => one.name).join(", ")}{delay.objects.classes.length > 4 && ` and ${delay.objects.classes.length - 4} more`}</td>
-          </tr>))}</tbody>
-      </table>
+      <Wide label="Delays with objects">
+        <table class="list" data-testid="object-delays">
+          <thead><tr><th scope="col">Delay</th><th scope="col">Event</th><th scope="col">Host</th><th scope="col">Process</th><th scope="col" class="number">Followed for</th><th scope="col" class="number">Failed calls</th><th scope="col">Classes</th></tr></thead>
+          <tbody>{rows.map((delay) => (
+            <tr key={`${delay.bundle}/${delay.number}`}>
+              <th scope="row"><a href={`/bundle/${delay.bundle}/${delay.number}`}><Time ns={delay.begin_ns} /></a></th>
+              <td><a href={eventAddress(delay.event, filters)}>{delay.event}</a></td><td>{delay.host}</td><td>{delay.objects.process}</td>
+              <td class="number">{formatDuration(delay.objects.length_ns)}</td><td class="number">{formatCount(failures(delay))}</td>
+              <td class="code">{delay.objects.classes.slice(0, 4).map((one) => one.name).join(", ")}{delay.objects.classes.length > 4 && ` and ${delay.objects.classes.length - 4} more`}</td>
+            </tr>))}</tbody>
+        </table>
+      </Wide>
     </Section>
   );
 }

@@ -5,7 +5,7 @@ import { BuildName, useBuildNames } from "../builds";
 import { ChartCanvas } from "../charts/chart";
 import { run_colours } from "../colours";
 import { eventAddress } from "../filters";
-import { baseName, formatCount, formatDuration, formatShare, formatTime, plural, shortId } from "../format";
+import { baseName, formatCount, formatDuration, formatMoment, formatShare, plural, shortId } from "../format";
 import { HandOver } from "../hand_over";
 import { useGet } from "../load";
 import { stateName } from "../names";
@@ -61,11 +61,11 @@ function Life({ cause, session, place, onChanged }: { cause: CauseLife; session:
       {cause.note !== "" && <p class="note">{cause.note}</p>}
       <dl class="figures">
         <Figure label="Delays" value={formatCount(cause.delays)} />
-        <Figure label="First" value={formatTime(cause.first_ns).slice(0, 16)} />
-        <Figure label="Last" value={formatTime(cause.last_ns).slice(0, 16)} />
+        <Figure label="First" value={formatMoment(cause.first_ns)} />
+        <Figure label="Last" value={formatMoment(cause.last_ns)} />
         <Figure label="Hosts" value={formatCount(cause.by_host.length)} />
         <Figure label="Builds" value={formatCount(cause.by_build.length)} />
-        <Figure label="Found" value={formatTime(cause.noticed_ns).slice(0, 16)} />
+        <Figure label="Found" value={formatMoment(cause.noticed_ns)} />
       </dl>
       <div class="columns main-column">
         <div>
@@ -197,7 +197,7 @@ function Delays({ cause }: { cause: CauseLife }) {
             {cause.newest_delays.map((delay) => (
               <tr key={`${delay.bundle} ${delay.delay} ${delay.begin_ns}`}>
                 <th scope="row">{delay.bundle === null ? <><Time ns={delay.begin_ns} /> <span class="muted">recording removed</span></> : <a href={`/bundle/${delay.bundle}/${delay.delay}`}><Time ns={delay.begin_ns} /></a>}</th>
-                <td class="number">+{formatDuration(delay.excess_ns)}</td><td>{delay.host}</td><td><BuildName id={delay.build} /></td>
+                <td class="number">+{formatDuration(delay.excess_ns)}</td><td class="name">{delay.host}</td><td><BuildName id={delay.build} /></td>
               </tr>
             ))}
           </tbody>

@@ -354,8 +354,8 @@ function CausesOf({ data }: { data: SetComparison }) {
             <tbody>
               {causes.map((cause) => (
                 <tr key={`${cause.title} ${cause.record}`}>
-                  <th scope="row">{cause.record === null ? <CauseTitle title={cause.title} /> : <a href={`/cause/${cause.record}`}><CauseTitle title={cause.title} /></a>}</th>
-                  <td><span class={`state ${cause.change === "came" ? "worse" : ""}`}>{change_words[cause.change]}</span></td><td>{side(cause.a)}</td><td>{side(cause.b)}</td>
+                  <th scope="row" class="cause-name">{cause.record === null ? <CauseTitle title={cause.title} /> : <a href={`/cause/${cause.record}`}><CauseTitle title={cause.title} /></a>}</th>
+                  <td><span class={`state ${cause.change === "came" ? "worse" : ""}`}>{change_words[cause.change]}</span></td><td class="name">{side(cause.a)}</td><td class="name">{side(cause.b)}</td>
                 </tr>
               ))}
             </tbody>

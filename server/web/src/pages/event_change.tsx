@@ -1,5 +1,6 @@
 // Where an event's lasting change happened, and the causes that came with it.
 import { useBuildNames } from "../builds";
+import { labels } from "../filter_bar";
 import { type Filters, addressQuery, apiQuery } from "../filters";
 import { formatCount, formatDuration, formatFactor, formatMoment, formatShare } from "../format";
 import { useGet } from "../load";
@@ -86,12 +87,13 @@ function Parts({ change, by, filters }: { change: FullChange; by: By; filters: F
 export function PartsTable({ split, by, slow, runs, addressOf }: { split: ChangeSplit; by: By; slow: string; runs: string | null; addressOf: (name: string) => string }) {
   const names = useBuildNames();
   const share = (side: SlowRuns) => (side.runs === 0 ? "–" : runs ? formatShare(side.share) : `${side.share.toPrecision(2)}/h`);
-  const pair = (pair: Part["p50"]) => <td class="number">{formatDuration(pair.before_ns)} → {formatDuration(pair.after_ns)}</td>;
+  const time = (ns: number) => (ns === 0 ? "–" : formatDuration(ns));
+  const pair = (pair: Part["p50"]) => <td class="number">{time(pair.before_ns)} → {time(pair.after_ns)}</td>;
   return (
     <>
       <Scroll label={`Before and after by ${by}`}>
         <table class="list compact">
-          <thead><tr><th scope="col">{by}</th><th scope="col" class="number">{slow}</th><th scope="col" class="number">Change</th><th scope="col" class="number">p50</th><th scope="col" class="number">p99</th>{runs && <th scope="col" class="number">{runs}</th>}</tr></thead>
+          <thead><tr><th scope="col">{labels[by]}</th><th scope="col" class="number">{slow}</th><th scope="col" class="number">Change</th><th scope="col" class="number">p50</th><th scope="col" class="number">p99</th>{runs && <th scope="col" class="number">{runs}</th>}</tr></thead>
           <tbody>
             {split.parts.slice(0, parts_shown).map((part) => (
               <tr key={part.name}>

@@ -2,7 +2,7 @@
 import { eventAddress } from "../filters";
 import { formatCount, plural } from "../format";
 import { useGet } from "../load";
-import { CauseStatusTag, CauseTitle, Empty, Ready, Time, Title, causeStatus } from "../parts";
+import { CauseStatusTag, CauseTitle, Empty, Ready, Time, Title, Wide, causeStatus } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { CauseRecord } from "../types";
 import type { CauseRecords } from "./cause";
@@ -78,7 +78,7 @@ function FilteredCauses({ causes, place }: { causes: CauseRecord[]; place: Place
         <span class="muted" role="status">{found.length === causes.length ? plural(found.length, "cause") : `${formatCount(found.length)} of ${plural(causes.length, "cause")}`}</span>
       </form>
       {found.length === 0 ? <Empty title="No cause matches." /> : (
-        <div class="wide-table" tabIndex={0} role="group" aria-label="Table of causes">
+        <Wide label="Table of causes">
           <table class="list" data-testid="known-causes">
             <thead><tr><Column name="cause" title="Cause" order={order} /><th scope="col">Status</th><Column name="event" title="Event" order={order} /><Column name="first" title="First delay" order={order} /><Column name="last" title="Last delay" order={order} /><Column name="delays" title="Delays" order={order} number /><Column name="hosts" title="Hosts" order={order} number /><Column name="owner" title="Owner" order={order} /></tr></thead>
             {groups.map(([name, members]) => (
@@ -88,7 +88,7 @@ function FilteredCauses({ causes, place }: { causes: CauseRecord[]; place: Place
               </tbody>
             ))}
           </table>
-        </div>
+        </Wide>
       )}
     </>
   );
@@ -106,7 +106,7 @@ function Column({ name, title, order, number = false }: { name: string; title: s
 function Row({ cause }: { cause: CauseRecord }) {
   return (
     <tr>
-      <th scope="row"><a href={`/cause/${cause.id}`}><CauseTitle title={cause.title} /></a></th>
+      <th scope="row" class="cause-name"><a href={`/cause/${cause.id}`}><CauseTitle title={cause.title} /></a></th>
       <td><CauseStatusTag cause={cause} /></td>
       <td><a href={eventAddress(cause.event)}>{cause.event}</a></td>
       <td><Time ns={cause.first_ns} age /></td><td><Time ns={cause.last_ns} age /></td>

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { formatCount, formatDuration, formatTime, millisecondsOf, plural } from "../format";
 import { type Followed, useFollowed } from "../load";
-import { Empty, Failure, Section, Time, Title } from "../parts";
+import { Empty, Failure, Section, Time, Title, Wide } from "../parts";
 import type { ObjectWatch, ObjectWatchSummary, ObjectWatches } from "../types";
 import { ObjectPages, ObjectsFigures, span } from "./objects";
 
@@ -69,20 +69,22 @@ export function Watches() {
 function WatchList({ watches }: { watches: ObjectWatch[] }) {
   return (
     <>
-      <table class="list" data-testid="watches">
-        <thead>
-          <tr>
-            <th scope="col">Started</th><th scope="col">Process</th><th scope="col">Host</th><th scope="col">Objects</th><th scope="col">State</th>
-            <th scope="col" class="number">Calls recorded</th><th scope="col" class="number">Failed calls</th><th scope="col">Missing</th>
-          </tr>
-        </thead>
-        <tbody>{watches.map((watch) => (
-          <tr key={watch.watch}>
-            <th scope="row"><a href={`/watch/${watch.watch}`}><Time ns={watch.began_ns ?? watch.first_ns} /></a></th>
-            <td>{watch.process} <span class="muted">{watch.pid}</span></td><td>{watch.host}</td><td class="code">{classesOf(watch, 3)}</td><td><State watch={watch} /></td>
-            <td class="number">{figure(watch.calls)}</td><td class={`number ${watch.failures ? "object-failed" : ""}`}>{figure(watch.failures)}</td><td>{lossesOf(watch).join("; ")}</td>
-          </tr>))}</tbody>
-      </table>
+      <Wide label="Watches">
+        <table class="list" data-testid="watches">
+          <thead>
+            <tr>
+              <th scope="col">Started</th><th scope="col">Process</th><th scope="col">Host</th><th scope="col">Objects</th><th scope="col">State</th>
+              <th scope="col" class="number">Calls recorded</th><th scope="col" class="number">Failed calls</th><th scope="col">Missing</th>
+            </tr>
+          </thead>
+          <tbody>{watches.map((watch) => (
+            <tr key={watch.watch}>
+              <th scope="row"><a href={`/watch/${watch.watch}`}><Time ns={watch.began_ns ?? watch.first_ns} /></a></th>
+              <td>{watch.process} <span class="muted">{watch.pid}</span></td><td>{watch.host}</td><td class="code">{classesOf(watch, 3)}</td><td><State watch={watch} /></td>
+              <td class="number">{figure(watch.calls)}</td><td class={`number ${watch.failures ? "object-failed" : ""}`}>{figure(watch.failures)}</td><td>{lossesOf(watch).join("; ")}</td>
+            </tr>))}</tbody>
+        </table>
+      </Wide>
       <p class="muted">The server deletes a watch seven days after its last part, or earlier if space runs out.{watches.length === 200 && " Only the newest 200 are shown."}</p>
     </>
   );
