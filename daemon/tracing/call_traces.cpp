@@ -11,6 +11,7 @@
 #include "daemon/control/request_fields.hpp"
 #include "daemon/functions/function_trace.hpp"
 #include "daemon/processes/process_credentials.hpp"
+#include "daemon/tracing/trace_room.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -93,16 +94,11 @@ Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request,
 }
 
 Status CallTraces::check_room(std::optional<uid_t> owner) {
-    if (running() >= max_at_once)
-        return make_error(ErrorKind::Busy,
-                          std::to_string(max_at_once) + " call traces are already running; wait for one to end");
-    if (!owner) return success();
-    const auto of_owners = std::count_if(running_.begin(), running_.end(), [](const auto& one) { return one->owner; });
-    const bool has_one =
-        std::any_of(running_.begin(), running_.end(), [owner](const auto& one) { return one->owner == owner; });
-    if (has_one) return make_error(ErrorKind::Busy, "you already have a trace running; wait for it to end");
-    if (static_cast<std::size_t>(of_owners) + 1 < max_at_once) return success();
-    return make_error(ErrorKind::Busy, "traces of other users are running; wait for one to end");
+    join_finished();
+    std::vector<std::optional<uid_t>> of_clients;
+    for (const auto& one : running_)
+        if (!one->recorded) of_clients.push_back(one->owner);
+    return check_trace_room(of_clients, owner);
 }
 
 Status CallTraces::begin(const boost::json::object& request, const Caller* only_of,

@@ -29,9 +29,6 @@ namespace lagtrap::daemon {
 
 class CallTraces {
   public:
-    // More traces would take memory and time from the daemon's main task.
-    static constexpr std::size_t max_at_once = 3;
-
     // Both must outlive it.
     CallTraces(ProcessInspector& inspector, Unwinder& unwinder) : inspector_(inspector), unwinder_(unwinder) {}
     // Stops all traces and waits until their probes are detached.
@@ -40,10 +37,10 @@ class CallTraces {
     // Starts the trace of calls, functions or objects in `request`. `only_of` is a caller who may
     // trace only their own processes, one trace at a time; nullptr: the caller may trace every
     // process. Errors: the request is invalid; Denied (the caller does not own the process); Busy
-    // (max_at_once traces are running). Call the following on one thread.
+    // (too many traces are running, see trace_room.hpp). Call the following on one thread.
     [[nodiscard]] Status begin(const boost::json::object& request, const Caller* only_of,
                                std::shared_ptr<AnswerLines> answer);
-    // Starts a trace for a recording, which does not count towards max_at_once. Errors: no thread
+    // Starts a trace for a recording, which does not count towards max_traces_at_once. Errors: no thread
     // can be started.
     [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
