@@ -61,10 +61,11 @@ def order_slowly(world, until):
 def a_slow_call_is_explained():
     with World() as world:
         server = start_server(world)
-        with Watcher("--function", "serve_order", "--in", server.pid, "--over", "200ms", "--save") as watch:
+        with Watcher("--function", "serve_order", "--in", server.pid, "--over", "200ms", "--save", "--full") as watch:
             order_slowly(world, watch.records)
             output, errors = watch.end()
     check("order_server-serve_order took" in output and "Cause" in output and "network" in output, output)
+    check("\nThe recording" in output, f"not the full report: {output}")
     check("1 run was too slow" in errors, errors)
     check('<function name="' in output and "<scope" not in output, output)
 

@@ -492,6 +492,18 @@ TEST(NamedWait, a_worker_of_the_kernel_is_not_to_blame) {
     EXPECT_THAT(first_sentence(builder), AllOf(HasSubstr("until other (20) woke it"), Not(HasSubstr("kworker"))));
 }
 
+// The worker computes for most of the wait.
+TEST(NamedWait, a_worker_of_the_kernel_that_was_busy_is_to_blame) {
+    TraceBuilder builder = two_programs();
+    builder.process(40, "", 2).thread(40, 40, "kworker/0:1");
+    builder.off_cpu(1 * ms, 40, 40, {"k:worker_thread", "k:schedule"});
+    builder.switched(5 * ms, 0, 0, 0, 11).switched(5 * ms, 1, 0, 0, 20);
+    builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, {"main", "log", libc + "write", "k:n_tty_write"});
+    builder.waking(20 * ms, 1, 20, 40).switched(20 * ms, 0, 0, 0, 40);
+    builder.waking(201 * ms, 0, 40, 11).switched(201 * ms, 0, 40, 1, 11);
+    EXPECT_THAT(first_sentence(builder), AllOf(HasSubstr("kworker/0:1"), Not(HasSubstr("until other"))));
+}
+
 TEST(NamedWait, sqlite_sleeps_until_it_gets_a_lock) {
     EXPECT_THAT(sentence_of_wait({"main", "insert", "sqlite3_step", "sqlite3BtreeBeginTrans",
                                   "sqlite3InvokeBusyHandler", "unixSleep", libc + "usleep", "k:hrtimer_nanosleep"}),

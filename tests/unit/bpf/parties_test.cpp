@@ -122,4 +122,16 @@ TEST_F(Parties, a_limit_of_one_holds_no_other_of_the_same_uid) {
     EXPECT_EQ(seen(), std::vector<std::uint32_t>{a_namespace});
 }
 
+TEST_F(Parties, a_limit_of_one_process_holds_no_other_of_the_same_user) {
+    kernel.at<lagtrap_event_config>(native_maps.event_configs, 0).flags |= LAGTRAP_EVENT_LIMITED;
+    const lagtrap_hitter limited{0, 1000, 100};
+    const std::uint32_t yes = 1;
+    ASSERT_EQ(native_update(native_maps.limited_parties, &limited, &yes), 0);
+    thread(201).uid = 1000;
+    begin(0, thread(201));
+    EXPECT_EQ(counters(0).limited, 0);
+    begin(0, thread(101));
+    EXPECT_EQ(counters(0).limited, 1);
+}
+
 }  // namespace lagtrap::native

@@ -93,6 +93,8 @@ TEST(BundleFetchTest, FindsTheBundlesOfACauseOnAllPages) {
 TEST(BundleFetchTest, SaysWhichCausesThereAre) {
     const std::string causes = R"({"causes":[{"id":"7","title":"waiting for a lock"}]})";
     EXPECT_THAT(matching_causes(causes, "7").value(), ElementsAre("7"));
+    for (const char* part : {"a lock", "A LOCK", "Waiting"})
+        EXPECT_THAT(matching_causes(causes, part).value(), ElementsAre("7")) << part;
     const auto none = matching_causes(causes, "swap");
     EXPECT_EQ(none.error().message, "no cause has \"swap\" in its title; there are\n  7  waiting for a lock");
     EXPECT_FALSE(matching_causes(R"({"causes":[{"id":"../bundles","title":"swap"}]})", "swap").ok());

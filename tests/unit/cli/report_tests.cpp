@@ -324,11 +324,16 @@ TEST(Export, writes_every_form) {
     EXPECT_EQ(test::run_lagtrap({"export", "--delay", "99", capture}).code, 1);
     EXPECT_EQ(test::run_lagtrap({"export", "--thread", "nobody", capture}).code, 1);
     EXPECT_EQ(test::run_lagtrap({"export", "--on-cpu", "--all", capture}).code, 2);
-    const auto whole = test::run_lagtrap({"export", "--format", "system", "--delay", "1", capture});
-    EXPECT_EQ(whole.code, 2);
-    EXPECT_EQ(whole.err,
-              "lagtrap: --format system exports the whole recording; it does not accept --delay, --thread, --on-cpu, "
-              "--off-cpu and --all\n");
+    for (const std::vector<std::string>& choice :
+         {std::vector<std::string>{"--delay", "1"}, {"--thread", "postgres"}, {"--on-cpu"}, {"--off-cpu"}, {"--all"}}) {
+        std::vector<std::string> words{"export", "--format", "system", capture};
+        words.insert(words.end(), choice.begin(), choice.end());
+        const auto whole = test::run_lagtrap(words);
+        EXPECT_EQ(whole.code, 2) << choice[0];
+        EXPECT_EQ(whole.err,
+                  "lagtrap: --format system exports the whole recording; it does not accept --delay, --thread, "
+                  "--on-cpu, --off-cpu and --all\n");
+    }
     const auto listed = test::run_lagtrap({"export", "--list-formats"});
     EXPECT_EQ(listed.out, formats::list_formats());
     EXPECT_NE(test::run_lagtrap({"export", "--help"}).out.find("speedscope  profile of each thread"),

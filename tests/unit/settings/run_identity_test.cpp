@@ -42,6 +42,9 @@ TEST(RunIdentity, DependsOnWhatMakesTheRuns) {
         [](Event& event) { event.scope.groups.container = "web"; },
         [](Event& event) {
             event.other_ends.push_back({event.end, EndMeaning::Failed});
+        },
+        [](Event& event) {
+            event.other_ends.push_back({event.end, EndMeaning::Cancelled});
         }};
     for (const auto& change : changes) {
         Event event = query();
