@@ -1,0 +1,132 @@
+#include "analysis/resource_words.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::analysis::resource_words_test {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+constexpr std::uint32_t own_pid = 10;
+
+FileWaits socket_of(WaitFileKind kind, const std::string& path) {
+    FileWaits socket;
+    socket.kind = kind;
+    socket.path = path;
+    socket.files = 1;
+    socket.owner = "nginx";
+    socket.owner_pid = 100;
+    socket.time_ns = 60;
+    socket.asked_ns = 100;
+    return socket;
+}
+
+TEST(ResourceWords, ProcessesHaveANameOrANumber) {
+    EXPECT_EQ(process_words("dd", 20), "dd (20)");
+    EXPECT_EQ(process_words("", 20), "process 20");
+    FileWaits socket = socket_of(WaitFileKind::Peer, "a");
+    EXPECT_EQ(owner_words(socket), "nginx (100)");
+    socket.more_owners = 1;
+    EXPECT_EQ(owner_words(socket), "nginx (100) and 1 other of that name");
+    socket.more_owners = 3;
+    EXPECT_EQ(owner_words(socket), "nginx (100) and 3 others of that name");
+}
+
+TEST(ResourceWords, PeersByTheirKind) {
+    const auto words = [](WaitFileKind kind, const std::string& path, bool named) {
+        return peer_words(socket_of(kind, path), named, Room::None);
+    };
+    EXPECT_EQ(words(WaitFileKind::Peer, "10.0.0.1:80", false), "on a connection to 10.0.0.1:80");
+    EXPECT_EQ(words(WaitFileKind::Peer, "10.0.0.1:80", true), "for an answer from nginx (100) at 10.0.0.1:80");
+    EXPECT_EQ(words(WaitFileKind::DatagramPeer, "10.0.0.1:53 (UDP)", false), "for an answer from 10.0.0.1:53 (UDP)");
+    EXPECT_EQ(words(WaitFileKind::Connecting, "10.0.0.1:80", false), "to connect to 10.0.0.1:80");
+    EXPECT_EQ(words(WaitFileKind::Pipe, "", false), "on a pipe");
+    EXPECT_EQ(words(WaitFileKind::Pipe, "/run/fifo", true), "on the pipe /run/fifo shared with nginx (100)");
+    EXPECT_EQ(words(WaitFileKind::LocalPeer, "", true), "on a local socket of nginx (100)");
+    EXPECT_EQ(words(WaitFileKind::LocalPeer, "/run/app", false), "on the local socket /run/app");
+    FileWaits several = socket_of(WaitFileKind::Peer, "10.0.0.1:80");
+    several.files = 2;
+    EXPECT_EQ(peer_words(several, false, Room::None), "on a connection to 10.0.0.1:80 and another");
+    several.files = 3;
+    EXPECT_EQ(peer_words(several, false, Room::None), "on a connection to 10.0.0.1:80 and 2 others");
+}
+
+TEST(ResourceWords, AListenerWithAFullQueueIsToBlameForMostOfTheTimeOnly) {
+    FileWaits socket = socket_of(WaitFileKind::Connecting, "127.0.0.1:80");
+    EXPECT_EQ(full_listener_clause(socket), "");
+    socket.syn_repeated = true;
+    EXPECT_EQ(peer_words(socket, false, Room::None),
+              "to connect to 127.0.0.1:80, which did not answer, so the SYN was sent again,");
+    EXPECT_EQ(full_listener_clause(socket), "");
+    socket.listener_full = true;
+    EXPECT_EQ(peer_words(socket, false, Room::None), "to connect to 127.0.0.1:80");
+    EXPECT_EQ(full_listener_clause(socket),
+              ": the accept queue of nginx (100), which listens there, was full, so the SYN was sent again");
+    socket.time_ns = 50;
+    EXPECT_TRUE(is_of_full_listener(socket));
+    socket.time_ns = 49;
+    EXPECT_FALSE(is_of_full_listener(socket));
+    socket.time_ns = 60;
+    socket.owner_pid = 0;
+    EXPECT_FALSE(is_of_full_listener(socket));
+}
+
+TEST(ResourceWords, TheLargestPartOfAGroupsMemoryIsNamed) {
+    MemoryOfGroup group;
+    EXPECT_EQ(limit_words(group, own_pid), "");
+    group.memory.pid = own_pid;
+    group.memory.limit_bytes = 80 * mib;
+    group.memory.used_bytes = 80 * mib;
+    group.memory.file_bytes = 30 * mib;
+    group.memory.anonymous_bytes = 30 * mib;
+    EXPECT_EQ(limit_words(group, own_pid), "80.0 MiB");
+    EXPECT_EQ(limit_words(group, own_pid + 1), "");
+    group.memory.file_bytes = 74 * mib;
+    EXPECT_EQ(limit_words(group, own_pid), "80.0 MiB, most of it used by cached files (74.0 MiB)");
+    group.memory.filler_pid = 20;
+    group.memory.filler_bytes = 70 * mib;
+    group.filler = "dd";
+    EXPECT_EQ(limit_words(group, own_pid),
+              "80.0 MiB, most of it used by cached files (74.0 MiB); dd (20) has read "
+              "and written the most (70.0 MiB)");
+    group.memory.anonymous_bytes = 75 * mib;
+    EXPECT_EQ(limit_words(group, own_pid),
+              "80.0 MiB, most of it used by its processes' memory (75.0 MiB); dd (20) "
+              "has the most (70.0 MiB)");
+    group.memory.shared_bytes = 76 * mib;
+    EXPECT_EQ(limit_words(group, own_pid), "80.0 MiB, most of it used by shared memory and tmpfs (76.0 MiB)");
+}
+
+TEST(ResourceWords, WhatADiskWroteMeanwhile) {
+    WrittenData written;
+    EXPECT_EQ(written_clause(written, own_pid), "");
+    written.bytes = 10 * mib;
+    written.path_bytes = 10 * mib;
+    written.files = 1;
+    EXPECT_EQ(written_clause(written, own_pid), "; meanwhile disks wrote 10.0 MiB");
+    written.disk = "vda";
+    written.path = "/log";
+    EXPECT_EQ(written_clause(written, own_pid), "; meanwhile vda wrote 10.0 MiB of /log");
+    written.files = 3;
+    written.path_bytes = 5 * mib;
+    EXPECT_EQ(written_clause(written, own_pid), "; meanwhile vda wrote 10.0 MiB, mostly of /log");
+    written.path_bytes = 5 * mib - 1;
+    EXPECT_EQ(written_clause(written, own_pid), "; meanwhile vda wrote 10.0 MiB of 3 files");
+    written.files = 1;
+    written.writer_pid = own_pid;
+    EXPECT_EQ(written_clause(written, own_pid),
+              "; meanwhile vda wrote 10.0 MiB of /log, which it has open for writing itself");
+    written.writer_pid = 20;
+    written.writer = "dd";
+    EXPECT_EQ(written_clause(written, own_pid),
+              "; meanwhile vda wrote 10.0 MiB of /log, which dd (20) has open for writing");
+    written.writers = 2;
+    EXPECT_EQ(written_clause(written, own_pid),
+              "; meanwhile vda wrote 10.0 MiB of /log, which dd (20) and 2 others of that name have open for writing");
+    written.writer_ended = true;
+    written.writer_bytes = 9 * mib;
+    EXPECT_EQ(written_clause(written, own_pid),
+              "; meanwhile vda wrote 10.0 MiB of /log; dd (20), which has ended, had written 9.00 MiB");
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis::resource_words_test
