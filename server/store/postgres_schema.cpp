@@ -195,13 +195,10 @@ ALTER TABLE delay ADD COLUMN trace_id TEXT NOT NULL DEFAULT '';
 CREATE INDEX delay_by_trace ON delay(trace_id) WHERE trace_id <> '';
 )";
 
-// The thread that delays of a cause wait for; 0 if there is none. The causes are searched again, because
-// those of older versions have none.
+// The thread that delays of a cause wait for; 0 if there is none, and until the causes are searched again.
 constexpr const char* cause_holders = R"(
 ALTER TABLE cause ADD COLUMN holder TEXT NOT NULL DEFAULT '';
 ALTER TABLE cause_delay ADD COLUMN holder INT NOT NULL DEFAULT 0;
-INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns, lease, reason)
-  SELECT 'causes', text, 0, 0, 0, 0, '', '' FROM label WHERE kind = 1 ON CONFLICT DO NOTHING;
 )";
 
 }  // namespace
