@@ -229,6 +229,7 @@ class Api(ServerCase):
         since_ns = lagtrap_test.RECORDED_SINCE_S * 10**9
         _, overview = checker.ask("GET", f"/api/v1/overview?from={since_ns}&to={since_ns + 24 * 3600 * 10**9}&order=p99")
         (event,) = overview["events"]
+        self.assertEqual(overview["bundles_waiting"], 0)
         self.assertEqual((event["event"], event["runs"], event["delays"], event["hosts"], event["verdict"]),
                          ("query", 118, 12, 1, "untested"))
         self.assertEqual((len(event["units"]["p99"]), sum(event["units"]["runs"])), (48, 118))
@@ -277,6 +278,11 @@ class Api(ServerCase):
         _, change = checker.ask("GET", "/api/v1/events/checkout/change")
         self.assertEqual(change["change"], lasting)
         self.assertEqual([part["name"] for part in change["builds"]["parts"]][0], "bbbb2222bbbb2222")
+        at = lasting["from_ns"]
+        _, compared = checker.ask("GET", f"/api/v1/events/checkout/compare?a=to%3D{at}&b=from%3D{at}")
+        self.assertTrue({figure["name"]: figure for figure in compared["quantiles"]}[compared["measure"]]["evidence"])
+        [host] = compared["hosts"]["parts"]
+        self.assertGreater(host["after"]["share"], host["before"]["share"])
         self.assertEqual(change["causes"], [])
         self.assertEqual(checker.ask("GET", "/api/v1/events/steady/change")[1], {"change": None})
         # A week has too few days to compare, but hours enough.
@@ -308,6 +314,14 @@ class Api(ServerCase):
         quoted = urllib.parse.quote(f"unit={units[0]}&unit={units[1]}")
         _, compared = checker.ask("GET", f"/api/v1/events/query/compare?a={quoted}&b=unit%3D{units[0]}")
         self.assertEqual((compared["a"]["runs"], compared["b"]["runs"]), (118, 88))
+        self.assertEqual([(part["name"], part["before"]["runs"], part["after"]["runs"]) for part in compared["hosts"]["parts"]], [("host-<1>", 118, 88)])
+        self.assertIn(compared["measure"], ("p50", "p90", "p99"))
+        self.assertEqual({tuple(figure["name"] for figure in stage["quantiles"]) for stage in compared["stages"]["stages"]}, {("p50", "p90", "p99")})
+        # "*" stands for any text.
+        self.assertEqual(runs("host=host-*"), runs("host=host-%3C1%3E"))
+        self.assertEqual(runs("unit=app.*&unit=*shop*"), runs(f"unit={units[0]}&unit={units[1]}"))
+        self.assertEqual(runs("host=none-*"), 0)
+        self.assertEqual(len(checker.ask("GET", "/api/v1/bundles?host=o*r&host=host-*")[1]["bundles"]), 2)
         for wrong in ("from=1&from=2", "start=cold&start=warm", "&".join(["host=x"] * 101)):
             checker.ask("GET", f"/api/v1/events/query/summary?{wrong}", expect=400)
         self.assertEqual(checker.ask("GET", "/api/v1/choices?event=query&search=SHOP")[1]["units"], ["container <shop>"])
@@ -391,6 +405,13 @@ class Api(ServerCase):
         _, life = checker.ask("GET", address)
         self.assertEqual(life["delays"], len(life["newest_delays"]))
         self.assertEqual({count["host"] for count in life["by_host"]}, {"host-0", "host-1", "host-2", "host-<1>"})
+        self.assertEqual(cause["holder"], life["holder"])
+        self.assertEqual(sum(count["delays"] for count in life["by_holder"]) > 0, life["holder"] is not None)
+        self.assertTrue(all(day["rate"] is None or 0 < day["rate"] <= 1 for day in life["days"]))
+        _, flame = checker.ask("GET", f"{address}/flame?state=off-cpu")
+        self.assertEqual(flame["runs"], life["delays"])
+        checker.ask("GET", f"{address}/flame?state=x", expect=400)
+        checker.ask("GET", "/api/v1/causes/99999/flame", expect=404)
         self.assertIn(b'\nlagtrap_event_causes{event="query",status="new"} ', checker.ask("GET", "/metrics")[1])
         self.assertTrue(all(delay["excess_ns"] > 0 and delay["bundle"] for delay in life["newest_delays"]))
         _, changed = checker.ask("PUT", address, {"status": "resolved", "resolved_build": "v2", "owner": "rita", "link": "https://tracker/1"})
