@@ -135,12 +135,13 @@ class Sentence {
             case TimeKind::Unknown: return "was not recorded for " + time;
             case TimeKind::Blocked: break;
         }
-        // Interpreter functions that wait for its locks are not informative.
-        const bool nameless =
-            doing.focus.place.function.starts_with('[') && is_language_runtime(doing.focus.place.module);
+        // Interpreter functions that sleep or wait for its locks are not informative.
+        const std::string& function = doing.focus.place.function;
+        const bool of_runtime = is_language_runtime(doing.focus.place.module);
+        const bool nameless = of_runtime && function.starts_with('[');
+        const bool sleeps = doing.wait == WaitKind::Sleep && (nameless || (of_runtime && function.starts_with("rb_")));
         const bool in_interpreter =
-            (nameless && (doing.wait == WaitKind::InterpreterLock || doing.wait == WaitKind::Sleep)) ||
-            doing.wait == WaitKind::PythonLock;
+            sleeps || (nameless && doing.wait == WaitKind::InterpreterLock) || doing.wait == WaitKind::PythonLock;
         const bool with_place = with_work && !in_interpreter;
         const bool frees_memory = doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
         return blocked_words(doing, time, who_did) + (with_place ? place_of_wait(doing.focus) : "") +
