@@ -37,8 +37,8 @@ class ListenerPrograms {
                                                                         const UnwindStore& store,
                                                                         const TimedThreads& threads);
 
-    // What the kernel does at a marker of the event: the program, its arguments and what it is told
-    // about the place. Configures the marker. give_back_sites() frees what belongs to `owner`.
+    // How to attach a marker of the event: the program, the addresses and their cookies. Configures
+    // the marker. give_back_sites() frees what belongs to `owner`.
     [[nodiscard]] Result<ProbeRequest> request_for(SiteOwner owner, const MarkerPlan& plan);
     void give_back_sites(SiteOwner owner);
     void give_back_all_sites(std::uint32_t event);
