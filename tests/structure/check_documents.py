@@ -1,5 +1,5 @@
 """Each program has a man page, docs/coverage.md names every row once, links and anchors hold, docs/README.md links to
-every page, documents are short, texts are free of the worst phrases, and decisions have their parts."""
+every page, documents and their lines are short, texts are free of the worst phrases, and decisions have their parts."""
 
 import pathlib
 import re
@@ -13,6 +13,7 @@ COVERAGE = "docs/coverage.md"
 INDEX = "docs/README.md"
 README_LIMIT = 7000  # bytes
 LINE_LIMIT = 600
+COLUMN_LIMIT = 100
 OTHER_PAGES = {"lagtrap-settings.5", "lagtrap.h.3"}
 # A floor, not the goal: phrases that a native speaker would not write.
 PHRASES = [re.compile(phrase) for phrase in (
@@ -159,6 +160,18 @@ def check_sizes(problems: list) -> int:
     return len(paths)
 
 
+def check_columns(problems: list) -> int:
+    """No line is too long, except in tables and code, and where one word (an address) is."""
+    paths = documents()
+    for path in paths:
+        for number, line in enumerate(prose(path).split("\n"), start=1):
+            if len(line) <= COLUMN_LIMIT or re.match(r"\s*(\||!?\[[^\]]*\]\([^)]*\)$)", line):
+                continue
+            if max(map(len, line.split())) < COLUMN_LIMIT - 20:
+                problems.append(f"{tree.relative(path)}:{number}: {len(line)} characters, more than {COLUMN_LIMIT}")
+    return len(paths)
+
+
 def paragraphs(text: str):
     """(line, text on one line) of each paragraph."""
     for paragraph in re.finditer(r"(?:^.*\S.*$\n?)+", text, re.MULTILINE):
@@ -222,7 +235,7 @@ def check_decisions(problems: list) -> int:
 
 def main() -> None:
     problems: list = []
-    counts = [check(problems) for check in (check_pages, check_features, check_links, check_index, check_sizes,
+    counts = [check(problems) for check in (check_pages, check_features, check_links, check_index, check_sizes, check_columns,
                                                 check_phrases, check_decisions)]
     tree.finish(problems, 0 if 0 in counts else sum(counts))
 
