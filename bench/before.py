@@ -17,30 +17,66 @@ ROUNDS = 5
 
 
 def unknown_share(kind, slow_ms, breach, more):
-    with Daemon(library_event("work", PLANTED, "50ms", "200ms", attributes=f'breach="{breach}"'), more=more) as daemon:
-        with Watched(PLANTED, "--kind", kind, "--fast", 50, "--gap-us", 1000, "--slow-ms", slow_ms, "--wait") as program:
+    with Daemon(
+        library_event("work", PLANTED, "50ms", "200ms", attributes=f'breach="{breach}"'), more=more
+    ) as daemon:
+        with Watched(
+            PLANTED, "--kind", kind, "--fast", 50, "--gap-us", 1000, "--slow-ms", slow_ms, "--wait"
+        ) as program:
             program.go().result()
-        delay = max(report(daemon.wait_for_bundles(1)[0])["delays"], key=lambda one: one["duration_ns"])
+        delay = max(
+            report(daemon.wait_for_bundles(1)[0])["delays"], key=lambda one: one["duration_ns"]
+        )
     split = delay["split"]
-    return split["not_recorded_ns"] / split["wall_ns"], sum(split["without_stacks"].values()) / split["wall_ns"]
+    return (
+        split["not_recorded_ns"] / split["wall_ns"],
+        sum(split["without_stacks"].values()) / split["wall_ns"],
+    )
 
 
 def bench_unknown(row):
     for breach in ("deadline", "end"):
-        known = {slow_ms: [unknown_share(kind, slow_ms, breach, "") for kind in KINDS] for slow_ms in SLOW_MS}
+        known = {
+            slow_ms: [unknown_share(kind, slow_ms, breach, "") for kind in KINDS]
+            for slow_ms in SLOW_MS
+        }
         bare = [unknown_share(kind, 60, breach, NOTHING_BEFORE)[0] for kind in KINDS]
         worst = max(share for shares in known.values() for share, _ in shares)
         by_class = max(share for shares in known.values() for _, share in shares)
-        row(f"time of a delay that is unknown, breach=\"{breach}\", threshold 50 ms, {len(KINDS)} kinds of {SLOW_MS[0]} ms to "
-            f"{SLOW_MS[-1] // 1000} s, worst", f"{100 * worst:.2f} %",
-            f"recorded from the breach on, 60 ms: {100 * min(bare):.0f} to {100 * max(bare):.0f} %", wanted="under 1 %")
+        row(
+            f'time of a delay that is unknown, breach="{breach}", threshold 50 ms, {len(KINDS)} kinds of {SLOW_MS[0]} ms to '
+            f"{SLOW_MS[-1] // 1000} s, worst",
+            f"{100 * worst:.2f} %",
+            f"recorded from the breach on, 60 ms: {100 * min(bare):.0f} to {100 * max(bare):.0f} %",
+            wanted="under 1 %",
+        )
         row("  of the same, known by class only, without stacks, worst", f"{100 * by_class:.1f} %")
 
 
 def switch_ns(*around):
     """CPU time of one switch between two processes on one CPU."""
-    told = subprocess.run(["taskset", "-c", "1", "perf", "stat", "-x,", "-e", "task-clock", *around, "perf", "bench", "sched",
-                           "pipe", "-l", str(SWITCHES // 2)], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [
+            "taskset",
+            "-c",
+            "1",
+            "perf",
+            "stat",
+            "-x,",
+            "-e",
+            "task-clock",
+            *around,
+            "perf",
+            "bench",
+            "sched",
+            "pipe",
+            "-l",
+            str(SWITCHES // 2),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found = re.search(r"Total time: ([0-9.]+) \[sec\]", told.stdout)
     clock = re.search(r"^([0-9.]+),", told.stderr, re.MULTILINE)
     check(found and clock, f"perf says {told.stdout} {told.stderr}")
@@ -58,24 +94,43 @@ def bench_switches(row):
         with Daemon(event):
             whole.append(switch_ns())
         recorded.append(switch_ns("perf", "sched", "record", "-o", "/dev/null", "--"))
-    base, times, ours, theirs = (statistics.median(one) for one in (alone, counted, whole, recorded))
-    for what, cost in (("times of runs counted", times - base), ("that, history and early recordings", ours - base)):
-        row(f"a context switch and its wakeup, none of a watched thread, {what}: more CPU time", f"{cost:.0f} ns",
-            f"perf sched record {theirs - base:.0f} ns", f"{cost / (theirs - base):.2f}")
-        row("  so at 100,000 switches a second", f"{100 * cost * 1e5 / 1e9:.2f} % of a CPU",
-            f"perf sched record {100 * (theirs - base) * 1e5 / 1e9:.1f} %", wanted="at most 1 %")
+    base, times, ours, theirs = (
+        statistics.median(one) for one in (alone, counted, whole, recorded)
+    )
+    for what, cost in (
+        ("times of runs counted", times - base),
+        ("that, history and early recordings", ours - base),
+    ):
+        row(
+            f"a context switch and its wakeup, none of a watched thread, {what}: more CPU time",
+            f"{cost:.0f} ns",
+            f"perf sched record {theirs - base:.0f} ns",
+            f"{cost / (theirs - base):.2f}",
+        )
+        row(
+            "  so at 100,000 switches a second",
+            f"{100 * cost * 1e5 / 1e9:.2f} % of a CPU",
+            f"perf sched record {100 * (theirs - base) * 1e5 / 1e9:.1f} %",
+            wanted="at most 1 %",
+        )
 
 
-QUERY = (f'<event name="query" threshold="10s" trace-length="1s" binary="{BIN}/postgres">'
-         '<begin usdt="postgresql:query__start"/><end usdt="postgresql:query__done"/></event>')
-QUERY_SCRIPT = ("usdt:{0}:postgresql:query__start {{ if (@start[tid]) {{ @unmatched_begins = count(); }} @start[tid] = nsecs; }} "
-                "usdt:{0}:postgresql:query__done {{ if (@start[tid]) {{ $duration = nsecs - @start[tid]; @duration = hist($duration); "
-                "@longest = max($duration); if ($duration > 10000000000) {{ @delays = count(); printf(\"delay %d\\n\", tid); }} "
-                "delete(@start[tid]); }} else {{ @unmatched_ends = count(); }} }}")
+QUERY = (
+    f'<event name="query" threshold="10s" trace-length="1s" binary="{BIN}/postgres">'
+    '<begin usdt="postgresql:query__start"/><end usdt="postgresql:query__done"/></event>'
+)
+QUERY_SCRIPT = (
+    "usdt:{0}:postgresql:query__start {{ if (@start[tid]) {{ @unmatched_begins = count(); }} @start[tid] = nsecs; }} "
+    "usdt:{0}:postgresql:query__done {{ if (@start[tid]) {{ $duration = nsecs - @start[tid]; @duration = hist($duration); "
+    '@longest = max($duration); if ($duration > 10000000000) {{ @delays = count(); printf("delay %d\\n", tid); }} '
+    "delete(@start[tid]); }} else {{ @unmatched_ends = count(); }} }}"
+)
 
 
 def queries_a_second(postgres):
-    told = postgres.run(BIN / "pgbench", "-h", postgres.folder, "-n", "-S", "-c", 2, "-T", 5, "postgres")
+    told = postgres.run(
+        BIN / "pgbench", "-h", postgres.folder, "-n", "-S", "-c", 2, "-T", 5, "postgres"
+    )
     return float(re.search(r"tps = ([0-9.]+)", told).group(1))
 
 
@@ -99,15 +154,31 @@ def bench_queries(row, bpftrace, empty_pair):
 
     def lost(rates):
         """The median of each round's own loss, because the machine changes from round to round."""
-        return statistics.median(100 * (1 - rate / base) for rate, base in zip(rates, alone, strict=True))
+        return statistics.median(
+            100 * (1 - rate / base) for rate, base in zip(rates, alone, strict=True)
+        )
 
     peer = f"bpftrace, the same work: {lost(theirs):.1f} %"
-    row("the least that two markers can cost it: programs that read which marker, when and which thread", f"{lost(floor):.1f} %", peer,
-        f"{lost(floor) / lost(theirs):.2f}")
-    row(f"pgbench -S, {statistics.median(alone):,.0f} queries a second, each an event: fewer, markers alone", f"{lost(bare):.1f} %",
-        peer, f"{lost(bare) / lost(theirs):.2f}", "at most 8 %")
-    row("the same with all that is known of the time before a breach", f"{lost(ours):.1f} %", peer, f"{lost(ours) / lost(theirs):.2f}",
-        "at most 10 %")
+    row(
+        "the least that two markers can cost it: programs that read which marker, when and which thread",
+        f"{lost(floor):.1f} %",
+        peer,
+        f"{lost(floor) / lost(theirs):.2f}",
+    )
+    row(
+        f"pgbench -S, {statistics.median(alone):,.0f} queries a second, each an event: fewer, markers alone",
+        f"{lost(bare):.1f} %",
+        peer,
+        f"{lost(bare) / lost(theirs):.2f}",
+        "at most 8 %",
+    )
+    row(
+        "the same with all that is known of the time before a breach",
+        f"{lost(ours):.1f} %",
+        peer,
+        f"{lost(ours) / lost(theirs):.2f}",
+        "at most 10 %",
+    )
 
 
 def bench_pair(row, pair_ns):
@@ -118,22 +189,52 @@ def bench_pair(row, pair_ns):
             without.append(pair_ns())
         with Daemon(library_event("tick", BURST, "10s")):
             counted.append(pair_ns())
-    more = statistics.median(100 * (one / other - 1) for one, other in zip(counted, without, strict=True))
-    row("armed marker pair, times of runs counted, against not", f"{statistics.median(counted):.0f} ns",
-        f"{statistics.median(without):.0f} ns", f"{1 + more / 100:.3f}", "at most 1.15")
+    more = statistics.median(
+        100 * (one / other - 1) for one, other in zip(counted, without, strict=True)
+    )
+    row(
+        "armed marker pair, times of runs counted, against not",
+        f"{statistics.median(counted):.0f} ns",
+        f"{statistics.median(without):.0f} ns",
+        f"{1 + more / 100:.3f}",
+        "at most 1.15",
+    )
 
 
 def wakes_from_idle(seconds):
     """How often per second a thread was started on an idle CPU of the machine."""
-    done = subprocess.run(["perf", "stat", "-a", "-x,", "-e", "sched:sched_switch", "--filter", "prev_pid==0", "sleep", str(seconds)],
-                          capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [
+            "perf",
+            "stat",
+            "-a",
+            "-x,",
+            "-e",
+            "sched:sched_switch",
+            "--filter",
+            "prev_pid==0",
+            "sleep",
+            str(seconds),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return float(done.stderr.split(",")[0]) / seconds
 
 
 def own_wakes(pid):
     """How often the process's threads blocked voluntarily."""
-    return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", task.joinpath("status").read_text(), re.MULTILINE)[1])
-               for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
+    return sum(
+        int(
+            re.search(
+                r"^voluntary_ctxt_switches:\s+(\d+)",
+                task.joinpath("status").read_text(),
+                re.MULTILINE,
+            )[1]
+        )
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+    )
 
 
 def bench_idle(row, cpu_seconds):
@@ -141,12 +242,29 @@ def bench_idle(row, cpu_seconds):
     found = {}
     for what, more in (("with", ""), ("without", NOTHING_BEFORE)):
         with Daemon(library_event("tick", BURST, "50ms"), more=more) as daemon:
-            wait_for(lambda daemon=daemon: daemon.status()["unwinder"]["tables_waiting"] == 0, "tables")
+            wait_for(
+                lambda daemon=daemon: daemon.status()["unwinder"]["tables_waiting"] == 0, "tables"
+            )
             pid = daemon.process.pid
             cpu, wakes = cpu_seconds(pid), own_wakes(pid)
             machine = wakes_from_idle(seconds)
-            found[what] = (100 * (cpu_seconds(pid) - cpu) / seconds, (own_wakes(pid) - wakes) / seconds, machine)
+            found[what] = (
+                100 * (cpu_seconds(pid) - cpu) / seconds,
+                (own_wakes(pid) - wakes) / seconds,
+                machine,
+            )
     (cpu, wakes, machine), (bare_cpu, bare_wakes, bare_machine) = found["with"], found["without"]
-    row("daemon while nothing is slow, with all that is kept", f"{cpu:.3f} % of a CPU", f"without {bare_cpu:.3f} %", wanted="at most 0.1 % more")
+    row(
+        "daemon while nothing is slow, with all that is kept",
+        f"{cpu:.3f} % of a CPU",
+        f"without {bare_cpu:.3f} %",
+        wanted="at most 0.1 % more",
+    )
     row("  its wakeups a second", f"{wakes:.1f}", f"without {bare_wakes:.1f}")
-    row("  idle CPUs of the machine woken, a second", f"{machine:.0f}", f"without {bare_machine:.0f}", f"{machine / bare_machine:.2f}", "no more")
+    row(
+        "  idle CPUs of the machine woken, a second",
+        f"{machine:.0f}",
+        f"without {bare_machine:.0f}",
+        f"{machine / bare_machine:.2f}",
+        "no more",
+    )

@@ -15,8 +15,10 @@ import time
 
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check
 
-SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
-            '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
+SETTINGS = (
+    '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+    '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
+)
 # Prints after each second how many calls it has made; functions are called in turn.
 BUSY = """
 #include <stdio.h>
@@ -99,7 +101,9 @@ int main(void) {
 def running(source, *flags):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "program"
-        subprocess.run(["gcc", "-x", "c", "-O1", *flags, "-o", path, "-"], input=source, text=True, check=True)
+        subprocess.run(
+            ["gcc", "-x", "c", "-O1", *flags, "-o", path, "-"], input=source, text=True, check=True
+        )
         process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
             yield process
@@ -116,8 +120,26 @@ def answer_of(process):
 
 @contextlib.contextmanager
 def traced(daemon, process, function, *options):
-    client = subprocess.Popen([LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(process.pid), "--function", function,
-                               "--json", "--count", "0", "--for", "10min", *options], stdout=subprocess.PIPE, text=True)
+    client = subprocess.Popen(
+        [
+            LAGTRAP,
+            "calls",
+            "--socket",
+            daemon.socket_path,
+            "--process",
+            str(process.pid),
+            "--function",
+            function,
+            "--json",
+            "--count",
+            "0",
+            "--for",
+            "10min",
+            *options,
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         line = client.stdout.readline()
         check(line, "lagtrap calls ended")
@@ -131,26 +153,60 @@ def traced(daemon, process, function, *options):
 def empty_pair(path, function):
     """The kernel's entry and return probe on this function through uprobe_multi like ours, with
     a program that does nothing."""
-    with subprocess.Popen([BUILD_DIR / "bench" / "empty_pair", path, "call", function], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as empty:
+    with subprocess.Popen(
+        [BUILD_DIR / "bench" / "empty_pair", path, "call", function],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as empty:
         check(empty.stdout.readline() == "attached\n", "empty_pair does not attach")
         yield
         empty.stdin.close()
 
 
 def busy(count):
-    functions = "".join(f"__attribute__((noinline)) void f{n}(void) {{ for (int i = 0; i < 25; i++) sink = sink + {n}; }}\n" for n in range(count))
-    return BUSY.format(functions=functions, calls="".join(f"f{n}();" for n in range(count)), count=count)
+    functions = "".join(
+        f"__attribute__((noinline)) void f{n}(void) {{ for (int i = 0; i < 25; i++) sink = sink + {n}; }}\n"
+        for n in range(count)
+    )
+    return BUSY.format(
+        functions=functions, calls="".join(f"f{n}();" for n in range(count)), count=count
+    )
 
 
 def bench_attach(daemon, row, count=9990):
     with running(busy(count), "-O0") as process:
-        client = subprocess.run([LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(process.pid), "--function", "target_round",
-                                 "--json", "--for", "1ms", "--depth", "1"], capture_output=True, text=True, timeout=300)
+        client = subprocess.run(
+            [
+                LAGTRAP,
+                "calls",
+                "--socket",
+                daemon.socket_path,
+                "--process",
+                str(process.pid),
+                "--function",
+                "target_round",
+                "--json",
+                "--for",
+                "1ms",
+                "--depth",
+                "1",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         lines = [json.loads(line) for line in client.stdout.splitlines()]
         started, ended = lines[0]["started"], lines[-1]["ended"]
-        check(len(started["functions"]) > count - 10, f"{len(started['functions'])} functions; {started['refused'][:2]}")
-        row(f"{len(started['functions'])} functions found; in; out",
-            f"{started['plan_ns'] / 1e6:.0f} ms; {started['attach_ns'] / 1e6:.0f} ms; {ended['detach_ns'] / 1e6:.0f} ms", wanted="100 ms in, out")
+        check(
+            len(started["functions"]) > count - 10,
+            f"{len(started['functions'])} functions; {started['refused'][:2]}",
+        )
+        row(
+            f"{len(started['functions'])} functions found; in; out",
+            f"{started['plan_ns'] / 1e6:.0f} ms; {started['attach_ns'] / 1e6:.0f} ms; {ended['detach_ns'] / 1e6:.0f} ms",
+            wanted="100 ms in, out",
+        )
 
 
 def bench_tree(daemon, row):
@@ -169,25 +225,45 @@ def bench_tree(daemon, row):
                         calls = json.loads(client.stdout.readline())["tree"]["calls"]
                         check(len(calls) == 1000, f"{len(calls)} calls")
                         # Others use the machine too.
-                        sums.append(sum(call["own_ns"] for call in calls) - calls[0]["runnable_ns"] - calls[0]["blocked_ns"])
+                        sums.append(
+                            sum(call["own_ns"] for call in calls)
+                            - calls[0]["runnable_ns"]
+                            - calls[0]["blocked_ns"]
+                        )
                 net.append(statistics.median(sums))
                 ratios.append(net[-1] / alone[-1])
-        row(f"own times of a tree of 1,000 calls of {statistics.median(alone) / 1e6:.1f} us each, leaves that begin with {'a push' if first else 'an instruction that is stepped'}, net of probes, against the program's own clock without any",
-            f"{statistics.median(net) / 1e6:.2f} ms", f"{statistics.median(alone) / 1e6:.2f} ms",
-            f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})", "0.97 to 1.03")
+        row(
+            f"own times of a tree of 1,000 calls of {statistics.median(alone) / 1e6:.1f} us each, leaves that begin with {'a push' if first else 'an instruction that is stepped'}, net of probes, against the program's own clock without any",
+            f"{statistics.median(net) / 1e6:.2f} ms",
+            f"{statistics.median(alone) / 1e6:.2f} ms",
+            f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})",
+            "0.97 to 1.03",
+        )
 
 
 def bench_hit(daemon, row):
     """Against the kernel's own pair of an entry and a return probe with empty programs, on a
     similar function of the same program."""
-    with running(HOT) as process, empty_pair(process.args[0], "paired"), \
-            traced(daemon, process, "target", "--only", "watched", "--budget", "10000", "--min", "1h"):
+    with running(HOT) as process, empty_pair(process.args[0], "paired"), traced(
+        daemon, process, "target", "--only", "watched", "--budget", "10000", "--min", "1h"
+    ):
         answers = [list(map(int, answer_of(process).split())) for _ in range(101)]
     for at, (where, wanted) in enumerate((("inside", "1.3"), ("outside", "1.1"))):
-        pairs = [(answer[3 * at + 2] - answer[3 * at], answer[3 * at + 1] - answer[3 * at]) for answer in answers]
-        ours, kernels, ratio = (statistics.median(values) for values in zip(*((ours, pair, ours / pair) for ours, pair in pairs)))
-        row(f"a call with entry and end, {where} of a target call, beside entry and return probe with programs that do nothing", f"{ours:.0f} ns",
-            f"{kernels:.0f} ns", f"{ratio:.2f}", wanted)
+        pairs = [
+            (answer[3 * at + 2] - answer[3 * at], answer[3 * at + 1] - answer[3 * at])
+            for answer in answers
+        ]
+        ours, kernels, ratio = (
+            statistics.median(values)
+            for values in zip(*((ours, pair, ours / pair) for ours, pair in pairs))
+        )
+        row(
+            f"a call with entry and end, {where} of a target call, beside entry and return probe with programs that do nothing",
+            f"{ours:.0f} ns",
+            f"{kernels:.0f} ns",
+            f"{ratio:.2f}",
+            wanted,
+        )
 
 
 def bench_thin(daemon, row, count=5000):
@@ -199,8 +275,13 @@ def bench_thin(daemon, row, count=5000):
             while time.monotonic() - begun < 1:
                 process.stdout.readline()
             watched = statistics.median(int(process.stdout.readline()) for _ in range(6))
-        row(f"calls a second of a program with {count} functions, all watched, after a second; alone", f"{watched / 1e6:.1f} million",
-            f"{alone / 1e6:.1f} million", f"{watched / alone:.2f}", "0.90")
+        row(
+            f"calls a second of a program with {count} functions, all watched, after a second; alone",
+            f"{watched / 1e6:.1f} million",
+            f"{alone / 1e6:.1f} million",
+            f"{watched / alone:.2f}",
+            "0.90",
+        )
 
 
 def bench(row):

@@ -17,8 +17,10 @@ import time
 
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, wait_for
 
-SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
-            '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
+SETTINGS = (
+    '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+    '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
+)
 FUNCTIONS = ("handle_request", "read_words", "next_word", "look_up", "hash_word", "answer")
 # Requests of 27 calls; one in 1,000 has much to look up. Without arguments it runs on and prints
 # each quarter of a second how many it did per second. Otherwise it does that many after an input
@@ -90,14 +92,26 @@ int main(void) {{
     }}
 }}
 """
-REDIS_FUNCTIONS = ("processCommand", "call", "lookupKey", "dictFind", "addReply", "setCommand", "getCommand", "readQueryFromClient",
-                   "processInputBuffer", "writeToClient")
+REDIS_FUNCTIONS = (
+    "processCommand",
+    "call",
+    "lookupKey",
+    "dictFind",
+    "addReply",
+    "setCommand",
+    "getCommand",
+    "readQueryFromClient",
+    "processInputBuffer",
+    "writeToClient",
+)
 SECONDS = 2
 
 
 def built(folder, source, name, *flags):
     path = pathlib.Path(folder) / name
-    subprocess.run(["gcc", "-x", "c", "-O1", *flags, "-o", path, "-"], input=source, text=True, check=True)
+    subprocess.run(
+        ["gcc", "-x", "c", "-O1", *flags, "-o", path, "-"], input=source, text=True, check=True
+    )
     return path
 
 
@@ -126,8 +140,22 @@ def rate_of(process, settle=1.0):
 @contextlib.contextmanager
 def traced(daemon, pid, *options):
     """Runs lagtrap functions; returns its first line, and after the end all others in `lines`."""
-    client = subprocess.Popen([LAGTRAP, "functions", "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for", "10min", *options],
-                              stdout=subprocess.PIPE, text=True)
+    client = subprocess.Popen(
+        [
+            LAGTRAP,
+            "functions",
+            "--socket",
+            daemon.socket_path,
+            "--process",
+            str(pid),
+            "--json",
+            "--for",
+            "10min",
+            *options,
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     lines = []
     with ended(client, signal.SIGINT):
         started = json.loads(client.stdout.readline())["started_functions"]
@@ -152,8 +180,13 @@ def bpftrace(path, functions):
     """Counts and times each call of the same functions."""
     begin = ",".join(f"uprobe:{path}:{name}" for name in functions)
     end = ",".join(f"uretprobe:{path}:{name}" for name in functions)
-    script = f"BEGIN {{ printf(\"attached\\n\"); }} {begin} {{ @begun[tid, func] = nsecs; }} {end} {{ @own[func] = stats(nsecs - @begun[tid, func]); }}"
-    with ended(subprocess.Popen(["bpftrace", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True), signal.SIGINT) as tracer:
+    script = f'BEGIN {{ printf("attached\\n"); }} {begin} {{ @begun[tid, func] = nsecs; }} {end} {{ @own[func] = stats(nsecs - @begun[tid, func]); }}'
+    with ended(
+        subprocess.Popen(
+            ["bpftrace", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ),
+        signal.SIGINT,
+    ) as tracer:
         for line in tracer.stdout:
             if line.startswith("attached"):
                 break
@@ -162,7 +195,9 @@ def bpftrace(path, functions):
 
 def bench_planted(daemon, row, folder):
     """The same program: alone, then with each tracer in turn."""
-    path, with_entries = built(folder, PLANTED, "planted"), built(folder, PLANTED, "planted_pg", "-pg")
+    path, with_entries = built(folder, PLANTED, "planted"), built(
+        folder, PLANTED, "planted_pg", "-pg"
+    )
     alone, ours, unthinned, peer = [], [], [], []
     with ended(subprocess.Popen([path], stdout=subprocess.PIPE, text=True)) as process:
         for _ in range(3):
@@ -174,27 +209,50 @@ def bench_planted(daemon, row, folder):
             with bpftrace(path, FUNCTIONS):
                 peer.append(rate_of(process))
     alone_rate, peer_rate, unthinned_rate = map(statistics.median, (alone, peer, unthinned))
-    row("planted program, all functions: requests a second after a second, against alone; bytes a second",
-        f"{statistics.median(ours) / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB", wanted="0.90; under 200 kB")
-    row("the same with nothing thinned out", f"{unthinned_rate / alone_rate:.3f}; {told_a_second(lines_unthinned) / 1000:.0f} kB",
-        f"bpftrace, begin by thread and stats() of each call: {peer_rate / alone_rate:.3f}", f"{unthinned_rate / peer_rate:.2f}")
+    row(
+        "planted program, all functions: requests a second after a second, against alone; bytes a second",
+        f"{statistics.median(ours) / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB",
+        wanted="0.90; under 200 kB",
+    )
+    row(
+        "the same with nothing thinned out",
+        f"{unthinned_rate / alone_rate:.3f}; {told_a_second(lines_unthinned) / 1000:.0f} kB",
+        f"bpftrace, begin by thread and stats() of each call: {peer_rate / alone_rate:.3f}",
+        f"{unthinned_rate / peer_rate:.2f}",
+    )
     with ended(subprocess.Popen([with_entries], stdout=subprocess.PIPE, text=True)) as process:
         alone_pg = rate_of(process)
     data = pathlib.Path(folder) / "uftrace.data"
-    with ended(subprocess.Popen(["uftrace", "record", "--no-event", "-d", data, with_entries], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                start_new_session=True), signal.SIGINT) as tracer:
+    with ended(
+        subprocess.Popen(
+            ["uftrace", "record", "--no-event", "-d", data, with_entries],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        ),
+        signal.SIGINT,
+    ) as tracer:
         wait_for(lambda: data.exists() and any(data.glob("*.dat")), "uftrace to begin")
         before, begun = size_of(data), time.monotonic()
         traced_rate = rate_of(tracer)
         rate = (size_of(data) - before) / (time.monotonic() - begun)
         os.killpg(tracer.pid, signal.SIGINT)
-    row("uftrace record of the same program built with -pg: against that one alone; bytes a second", f"{traced_rate / alone_pg:.2f}; {rate / 1e6:.1f} MB")
+    row(
+        "uftrace record of the same program built with -pg: against that one alone; bytes a second",
+        f"{traced_rate / alone_pg:.2f}; {rate / 1e6:.1f} MB",
+    )
     shutil.rmtree(data, ignore_errors=True)
 
 
 def many(count):
-    functions = "".join(f"__attribute__((noinline)) void f{n}(void) {{ for (int i = 0; i < 20; i++) sink = sink + {n}; }}\n" for n in range(count))
-    return MANY.format(functions=functions, calls="".join(f"f{n}();" for n in range(count)), count=count)
+    functions = "".join(
+        f"__attribute__((noinline)) void f{n}(void) {{ for (int i = 0; i < 20; i++) sink = sink + {n}; }}\n"
+        for n in range(count)
+    )
+    return MANY.format(
+        functions=functions, calls="".join(f"f{n}();" for n in range(count)), count=count
+    )
 
 
 class Rates:
@@ -218,7 +276,9 @@ class Rates:
         """Seconds from the first slow moment after `begin` until it runs at 0.9 of its final
         speed: by the clock, and of its own CPU time."""
         told = list(self.all)
-        first = next(place for place, (at, rate, _) in enumerate(told) if at > begin and rate < 0.5 * alone)
+        first = next(
+            place for place, (at, rate, _) in enumerate(told) if at > begin and rate < 0.5 * alone
+        )
         back = next(place for place in range(first, len(told)) if told[place][1] > 0.9 * kept)
         return told[back][0] - told[first - 1][0], told[back][2] - told[first - 1][2]
 
@@ -227,7 +287,9 @@ def bench_many(daemon, row, folder, count=5000):
     """A program that only calls this many functions: how soon it is fast again, and how fast,
     when all of them are watched."""
     source = many(count)
-    with ended(subprocess.Popen([built(folder, source, "many")], stdout=subprocess.PIPE, text=True)) as process:
+    with ended(
+        subprocess.Popen([built(folder, source, "many")], stdout=subprocess.PIPE, text=True)
+    ) as process:
         rates, slow, after, told = Rates(process), [], [], []
         for _ in range(5):
             alone = rates.since(time.monotonic(), 1)
@@ -238,24 +300,41 @@ def bench_many(daemon, row, folder, count=5000):
             after.append(kept / alone)
             slow.append(rates.slow(begun, alone, kept))
             told.append(told_a_second(lines))
-    row(f"program of {count} functions and {alone / 1e6:.0f} million calls a second, all watched: its speed after a second; bytes a second",
-        f"{statistics.median(after):.2f}; {statistics.median(told) / 1000:.0f} kB", wanted="0.90; under 200 kB")
+    row(
+        f"program of {count} functions and {alone / 1e6:.0f} million calls a second, all watched: its speed after a second; bytes a second",
+        f"{statistics.median(after):.2f}; {statistics.median(told) / 1000:.0f} kB",
+        wanted="0.90; under 200 kB",
+    )
     for what, times in zip(("", ", by the program's own CPU time"), zip(*slow)):
-        row(f"the same: from the first probe until it is at 0.9 of the speed that it keeps{what}",
-            f"{statistics.median(times) * 1000:.0f} ms ({min(times) * 1000:.0f} to {max(times) * 1000:.0f})", wanted="100 ms")
+        row(
+            f"the same: from the first probe until it is at 0.9 of the speed that it keeps{what}",
+            f"{statistics.median(times) * 1000:.0f} ms ({min(times) * 1000:.0f} to {max(times) * 1000:.0f})",
+            wanted="100 ms",
+        )
     with_entries = built(folder, source, "many_pg", "-pg")
     with ended(subprocess.Popen([with_entries], stdout=subprocess.PIPE, text=True)) as process:
         alone = Rates(process).since(time.monotonic(), 1)
     data = pathlib.Path(folder) / "uftrace.many"
-    with ended(subprocess.Popen(["uftrace", "record", "--no-event", "-d", data, with_entries], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                start_new_session=True), signal.SIGINT) as tracer:
+    with ended(
+        subprocess.Popen(
+            ["uftrace", "record", "--no-event", "-d", data, with_entries],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        ),
+        signal.SIGINT,
+    ) as tracer:
         wait_for(lambda: data.exists() and any(data.glob("*.dat")), "uftrace to begin")
         rates = Rates(tracer)
         before, begun = size_of(data), time.monotonic()
         traced_rate = rates.since(begun, 2)
         bytes_a_second = (size_of(data) - before) / (time.monotonic() - begun)
         os.killpg(tracer.pid, signal.SIGINT)
-    row("uftrace record of the same program built with -pg: its speed; bytes a second", f"{traced_rate / alone:.2f}; {bytes_a_second / 1e6:.1f} MB")
+    row(
+        "uftrace record of the same program built with -pg: its speed; bytes a second",
+        f"{traced_rate / alone:.2f}; {bytes_a_second / 1e6:.1f} MB",
+    )
     shutil.rmtree(data, ignore_errors=True)
 
 
@@ -270,7 +349,9 @@ def own_counts(text):
 def bench_counts(daemon, row, folder, requests=300):
     """Each call of a fixed amount of work, as counted by the program itself."""
     path = built(folder, PLANTED, "counted")
-    process = subprocess.Popen([path, str(requests)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [path, str(requests)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     with traced(daemon, process.pid, "--budget", "10000") as (started, lines):
         begun = time.monotonic()
         process.stdin.write("\n")
@@ -278,16 +359,41 @@ def bench_counts(daemon, row, folder, requests=300):
         truth = own_counts(process.communicate(timeout=120)[1])
         ours_s = time.monotonic() - begun
     names = [function[0] for function in started["functions"]]
-    found = {names[total[0]]: total[1] for line in lines for total in line.get("ended_functions", {}).get("totals", [])}
+    found = {
+        names[total[0]]: total[1]
+        for line in lines
+        for total in line.get("ended_functions", {}).get("totals", [])
+    }
     ours = {name: found.get(name, 0) for name in FUNCTIONS}
     begun = time.monotonic()
-    done = subprocess.run(["ltrace", "-c", "-L", *[part for name in FUNCTIONS for part in ("-x", f"{name}@{path.name}")], path, str(requests), "now"],
-                          capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [
+            "ltrace",
+            "-c",
+            "-L",
+            *[part for name in FUNCTIONS for part in ("-x", f"{name}@{path.name}")],
+            path,
+            str(requests),
+            "now",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     ltrace_s = time.monotonic() - begun
-    theirs = {match[2]: int(match[1]) for match in re.finditer(r"^ *[\d.]+ +[\d.]+ +\d+ +(\d+) (\w+)", done.stdout + done.stderr, re.MULTILINE)}
+    theirs = {
+        match[2]: int(match[1])
+        for match in re.finditer(
+            r"^ *[\d.]+ +[\d.]+ +\d+ +(\d+) (\w+)", done.stdout + done.stderr, re.MULTILINE
+        )
+    }
     theirs = {name: theirs.get(name, 0) for name in FUNCTIONS}
-    row(f"calls counted of {sum(truth.values())}, by six functions; seconds", f"{sum(ours.values())}{' (equal)' if ours == truth else f' {ours}'}; {ours_s:.2f} s",
-        f"ltrace -c: {sum(theirs.values())}{' (equal)' if theirs == truth else f' {theirs}'}; {ltrace_s:.2f} s", f"{ltrace_s / max(ours_s, 1e-3):.0f} times the time")
+    row(
+        f"calls counted of {sum(truth.values())}, by six functions; seconds",
+        f"{sum(ours.values())}{' (equal)' if ours == truth else f' {ours}'}; {ours_s:.2f} s",
+        f"ltrace -c: {sum(theirs.values())}{' (equal)' if theirs == truth else f' {theirs}'}; {ltrace_s:.2f} s",
+        f"{ltrace_s / max(ours_s, 1e-3):.0f} times the time",
+    )
     check(ours == truth, f"{ours} instead of {truth}")
 
 
@@ -301,50 +407,91 @@ def bench_pair(daemon, row, folder):
     """One function, alternately: alone, with the kernel's pair and empty programs, with ours."""
     path = built(folder, HOT, "hot")
     alone, pair, ours = [], [], []
-    with ended(subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
+    with ended(
+        subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    ) as process:
+
         def median():
             return statistics.median(answer_of(process) for _ in range(7))
 
         for _ in range(3):
             alone.append(median())
-            with subprocess.Popen([BUILD_DIR / "bench" / "empty_pair", path, "call", "hot"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as empty:
+            with subprocess.Popen(
+                [BUILD_DIR / "bench" / "empty_pair", path, "call", "hot"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            ) as empty:
                 check(empty.stdout.readline() == "attached\n", "empty_pair does not attach")
                 pair.append(median())
                 empty.stdin.close()
             with traced(daemon, process.pid, "--budget", "10000"):
                 ours.append(median())
-    ours_ns, pair_ns = statistics.median(ours) - statistics.median(alone), statistics.median(pair) - statistics.median(alone)
-    row("a call that is counted and timed, beside entry and return probe with programs that do nothing", f"{ours_ns:.0f} ns", f"{pair_ns:.0f} ns",
-        f"{ours_ns / pair_ns:.2f}", "1.3")
+    ours_ns, pair_ns = statistics.median(ours) - statistics.median(alone), statistics.median(
+        pair
+    ) - statistics.median(alone)
+    row(
+        "a call that is counted and timed, beside entry and return probe with programs that do nothing",
+        f"{ours_ns:.0f} ns",
+        f"{pair_ns:.0f} ns",
+        f"{ours_ns / pair_ns:.2f}",
+        "1.3",
+    )
 
 
 def redis_rate(socket):
-    done = subprocess.run(["redis-benchmark", "-s", socket, "-t", "set", "-n", "40000", "-c", "4", "--csv"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["redis-benchmark", "-s", socket, "-t", "set", "-n", "40000", "-c", "4", "--csv"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return float(done.stdout.splitlines()[-1].split(",")[1].strip('"'))
 
 
 def bench_redis(daemon, row, folder):
     """Debian's redis-server under redis-benchmark."""
     program, socket = "/usr/bin/redis-server", f"{folder}/redis.sock"
-    server = subprocess.Popen([program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        [program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder],
+        stdout=subprocess.DEVNULL,
+    )
     with ended(server):
-        wait_for(lambda: subprocess.run(["redis-cli", "-s", socket, "ping"], capture_output=True, text=True, check=False).stdout == "PONG\n", "redis to answer")
+        wait_for(
+            lambda: subprocess.run(
+                ["redis-cli", "-s", socket, "ping"], capture_output=True, text=True, check=False
+            ).stdout
+            == "PONG\n",
+            "redis to answer",
+        )
         alone, ours, ten, peer = [], [], [], []
         for _ in range(3):
             alone.append(redis_rate(socket))
             with traced(daemon, server.pid) as (started, lines):
                 redis_rate(socket)  # until hot functions are detached
                 ours.append(redis_rate(socket))
-            with traced(daemon, server.pid, "--budget", "10000", "--exclude", all_but(REDIS_FUNCTIONS)) as (few, _):
-                check(len(few["functions"]) == len(REDIS_FUNCTIONS), f"{len(few['functions'])} functions")
+            with traced(
+                daemon, server.pid, "--budget", "10000", "--exclude", all_but(REDIS_FUNCTIONS)
+            ) as (few, _):
+                check(
+                    len(few["functions"]) == len(REDIS_FUNCTIONS),
+                    f"{len(few['functions'])} functions",
+                )
                 ten.append(redis_rate(socket))
             with bpftrace(program, REDIS_FUNCTIONS):
                 peer.append(redis_rate(socket))
         alone_rate, peer_rate, ten_rate = map(statistics.median, (alone, peer, ten))
-        row(f"redis-server, {len(started['functions'])} functions: requests a second, against alone; bytes a second",
-            f"{statistics.median(ours) / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB", wanted="0.90; under 200 kB")
-        row(f"the same, {len(REDIS_FUNCTIONS)} functions, nothing thinned out", f"{ten_rate / alone_rate:.2f}", f"bpftrace of the same: {peer_rate / alone_rate:.2f}",
-            f"{ten_rate / peer_rate:.2f}")
+        row(
+            f"redis-server, {len(started['functions'])} functions: requests a second, against alone; bytes a second",
+            f"{statistics.median(ours) / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB",
+            wanted="0.90; under 200 kB",
+        )
+        row(
+            f"the same, {len(REDIS_FUNCTIONS)} functions, nothing thinned out",
+            f"{ten_rate / alone_rate:.2f}",
+            f"bpftrace of the same: {peer_rate / alone_rate:.2f}",
+            f"{ten_rate / peer_rate:.2f}",
+        )
 
 
 # A statement for SQLite's shell, with an answer of one line.
@@ -355,7 +502,9 @@ class SqliteShell:
     """Statements per second, one after the other."""
 
     def __init__(self):
-        self.process = subprocess.Popen(["sqlite3", ":memory:"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            ["sqlite3", ":memory:"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self.rate(0.2)
 
     def rate(self, seconds=1.0):
@@ -380,16 +529,24 @@ def bench_sqlite(daemon, row):
                 shell.rate()  # until hot functions are detached
                 ours.append(shell.rate())
         alone_rate = statistics.median(alone)
-        peer = subprocess.Popen(["ltrace", "-c", "-p", str(shell.process.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        peer = subprocess.Popen(
+            ["ltrace", "-c", "-p", str(shell.process.pid)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         with ended(peer, signal.SIGINT):
             status = pathlib.Path(f"/proc/{shell.process.pid}/status")
             wait_for(lambda: f"TracerPid:\t{peer.pid}\n" in status.read_text(), "ltrace to attach")
             shell.rate()
             peer_rate = shell.rate()
     ours_rate = statistics.median(ours)
-    row(f"sqlite3, {len(started['functions'])} functions of its library: statements a second, against alone; bytes a second",
-        f"{ours_rate / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB", f"ltrace -c of what the shell calls: {peer_rate / alone_rate:.2f}",
-        f"{ours_rate / peer_rate:.2f}", "0.90; under 200 kB")
+    row(
+        f"sqlite3, {len(started['functions'])} functions of its library: statements a second, against alone; bytes a second",
+        f"{ours_rate / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB",
+        f"ltrace -c of what the shell calls: {peer_rate / alone_rate:.2f}",
+        f"{ours_rate / peer_rate:.2f}",
+        "0.90; under 200 kB",
+    )
 
 
 def bench(row):

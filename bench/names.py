@@ -47,26 +47,67 @@ extern "C" std::size_t unit_0(int count) { return all(count, std::make_integer_s
 def build(folder):
     """Returns the program and its size."""
     (folder / "unit.cpp").write_text(UNIT % FUNCTIONS)
-    subprocess.run(["g++", "-std=c++20", "-O2", "-g", "-c", "unit.cpp", "-o", "unit_0.o"], cwd=folder, check=True)
+    subprocess.run(
+        ["g++", "-std=c++20", "-O2", "-g", "-c", "unit.cpp", "-o", "unit_0.o"],
+        cwd=folder,
+        check=True,
+    )
     names = [f"unit_{i}" for i in range(UNITS)]
     for name in names[1:]:
-        subprocess.run(["objcopy", "--redefine-sym", f"unit_0={name}", "unit_0.o", f"{name}.o"], cwd=folder, check=True)
-    main = "#include <cstddef>\n" + "".join(f'extern "C" std::size_t {name}(int);\n' for name in names)
-    main += "int main() { std::size_t sum = 0; for (;;) { " + " ".join(f"sum += {name}(3);" for name in names) + " } return sum == 7; }\n"
+        subprocess.run(
+            ["objcopy", "--redefine-sym", f"unit_0={name}", "unit_0.o", f"{name}.o"],
+            cwd=folder,
+            check=True,
+        )
+    main = "#include <cstddef>\n" + "".join(
+        f'extern "C" std::size_t {name}(int);\n' for name in names
+    )
+    main += (
+        "int main() { std::size_t sum = 0; for (;;) { "
+        + " ".join(f"sum += {name}(3);" for name in names)
+        + " } return sum == 7; }\n"
+    )
     (folder / "main.cpp").write_text(main)
-    subprocess.run(["g++", "-O1", "-g", "main.cpp", *(f"{name}.o" for name in names), "-o", "large"], cwd=folder, check=True)
+    subprocess.run(
+        ["g++", "-O1", "-g", "main.cpp", *(f"{name}.o" for name in names), "-o", "large"],
+        cwd=folder,
+        check=True,
+    )
     return folder / "large"
 
 
 def perf_seconds(folder, pid):
     """How long perf takes to name the same addresses, with lines and inlined functions; None if
     it took over two minutes."""
-    subprocess.run(["perf", "record", "-q", "-F", "999", "-g", "-p", str(pid), "-o", folder / "perf.data", "--", "sleep", "4"],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            "perf",
+            "record",
+            "-q",
+            "-F",
+            "999",
+            "-g",
+            "-p",
+            str(pid),
+            "-o",
+            folder / "perf.data",
+            "--",
+            "sleep",
+            "4",
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     begun = time.monotonic()
     try:
-        subprocess.run(["perf", "script", "-i", folder / "perf.data", "--inline", "-F", "ip,sym,srcline"], check=True, timeout=120,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            ["perf", "script", "-i", folder / "perf.data", "--inline", "-F", "ip,sym,srcline"],
+            check=True,
+            timeout=120,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         return None
     return time.monotonic() - begun
@@ -88,7 +129,10 @@ def bench(row, capture_under_load, wait_for_captures, merge):
         finally:
             process.kill()
             process.wait()
-    row(f"merge with names and lines, 4 s of a program of {size / 1e6:.0f} MB with DWARF",
+    row(
+        f"merge with names and lines, 4 s of a program of {size / 1e6:.0f} MB with DWARF",
         f"{figure['seconds']:.2f} s, {figure['memory_mib']:.0f} MiB",
-        "perf script --inline with lines, by frame pointers " + (f"{peer:.0f} s" if peer else "more than 120 s"),
-        wanted="naming under 3 s, under 300 MB")
+        "perf script --inline with lines, by frame pointers "
+        + (f"{peer:.0f} s" if peer else "more than 120 s"),
+        wanted="naming under 3 s, under 300 MB",
+    )

@@ -14,8 +14,10 @@ import time
 from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, check, wait_for
 from test_distant_objects import World
 
-SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
-            '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
+SETTINGS = (
+    '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+    '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
+)
 ROUNDS = 3_000
 # Prints for each input line the nanoseconds of CPU time of a round.
 PROGRAM = """
@@ -107,7 +109,12 @@ def program(source, *command):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "things"
         # Exits as in a distribution's binaries, one instruction each.
-        subprocess.run([*command[:3], "-O2", "-o", path, "-", *command[3:]], input=source, text=True, check=True)
+        subprocess.run(
+            [*command[:3], "-O2", "-o", path, "-", *command[3:]],
+            input=source,
+            text=True,
+            check=True,
+        )
         process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
             yield path, process
@@ -120,14 +127,33 @@ def program(source, *command):
 def followed(daemon, process, least, *options):
     """Runs lagtrap objects on classes, each of which has either at least this many objects, or
     none."""
-    client = subprocess.Popen([LAGTRAP, "objects", "--socket", daemon.socket_path, "--process", str(process.pid), "--json",
-                               "--for", "10min", "--budget", "10000", *options], stdout=subprocess.PIPE, text=True)
+    client = subprocess.Popen(
+        [
+            LAGTRAP,
+            "objects",
+            "--socket",
+            daemon.socket_path,
+            "--process",
+            str(process.pid),
+            "--json",
+            "--for",
+            "10min",
+            "--budget",
+            "10000",
+            *options,
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         check("started_objects" in client.stdout.readline(), "lagtrap objects ended")
         yield
         client.send_signal(signal.SIGINT)
         ended = json.loads(client.communicate(timeout=300)[0].splitlines()[-1])["ended_objects"]
-        check(max(counts[0] for counts in ended["classes"]) >= least, f"objects were counted: {ended['classes']}")
+        check(
+            max(counts[0] for counts in ended["classes"]) >= least,
+            f"objects were counted: {ended['classes']}",
+        )
     finally:
         client.kill()
         client.communicate()
@@ -136,7 +162,9 @@ def followed(daemon, process, least, *options):
 @contextlib.contextmanager
 def bpftraced(script, process):
     alone_ns = min(round_ns(process) for _ in range(5))  # undisturbed
-    tracer = subprocess.Popen(["bpftrace", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    tracer = subprocess.Popen(
+        ["bpftrace", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         until = time.monotonic() + 120
         while round_ns(process) < 2 * alone_ns + 1000:  # it does not report when it has attached
@@ -153,11 +181,24 @@ def bpftraced(script, process):
 @contextlib.contextmanager
 def ltraced(process):
     """ltrace -c of the same functions, which the program calls through its own table."""
-    tracer = subprocess.Popen(["ltrace", "-c", *[part for name in STATEMENT_CALLS for part in ("-e", name)], "-p", str(process.pid)],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    tracer = subprocess.Popen(
+        [
+            "ltrace",
+            "-c",
+            *[part for name in STATEMENT_CALLS for part in ("-e", name)],
+            "-p",
+            str(process.pid),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         status = pathlib.Path(f"/proc/{process.pid}/status")
-        wait_for(lambda: f"TracerPid:\t{tracer.pid}\n" in status.read_text(encoding="utf-8"), "ltrace to attach")
+        wait_for(
+            lambda: f"TracerPid:\t{tracer.pid}\n" in status.read_text(encoding="utf-8"),
+            "ltrace to attach",
+        )
         yield
         tracer.send_signal(signal.SIGINT)
         check(STATEMENT_CALLS[0] in tracer.communicate(timeout=300)[1], "ltrace counted nothing")
@@ -171,25 +212,42 @@ def bench_class(daemon, row):
     with program(PROGRAM.replace("%ROUNDS%", str(ROUNDS)), "g++", "-x", "c++") as (path, process):
         for _ in range(5):
             alone.append(round_ns(process))
-            with followed(daemon, process, ROUNDS, "--class", "Thing", "--no-memory", "--rate", "1"):
+            with followed(
+                daemon, process, ROUNDS, "--class", "Thing", "--no-memory", "--rate", "1"
+            ):
                 ours.append(round_ns(process))
             with bpftraced(SCRIPT.format(path), process):
                 theirs.append(round_ns(process))
             with followed(daemon, process, ROUNDS, "--class", "Thing"):
                 memory.append(round_ns(process))
-    lagtrap_ns, bpftrace_ns, memory_ns = (statistics.median(figures) for figures in (ours, theirs, memory))
-    row("an object of C++ created, used and released, counted by class, its stack walked up to 1,000 times a second",
-        f"{lagtrap_ns / 1000:.1f} us", f"bpftrace at the same functions {bpftrace_ns / 1000:.1f} us", f"{lagtrap_ns / bpftrace_ns:.2f}", "1.3")
-    row("the same, every call told, with memory; alone", f"{memory_ns / 1000:.1f} us", f"{statistics.median(alone)} ns")
+    lagtrap_ns, bpftrace_ns, memory_ns = (
+        statistics.median(figures) for figures in (ours, theirs, memory)
+    )
+    row(
+        "an object of C++ created, used and released, counted by class, its stack walked up to 1,000 times a second",
+        f"{lagtrap_ns / 1000:.1f} us",
+        f"bpftrace at the same functions {bpftrace_ns / 1000:.1f} us",
+        f"{lagtrap_ns / bpftrace_ns:.2f}",
+        "1.3",
+    )
+    row(
+        "the same, every call told, with memory; alone",
+        f"{memory_ns / 1000:.1f} us",
+        f"{statistics.median(alone)} ns",
+    )
 
 
 def bench_sqlite(daemon, row):
     library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0").resolve()
     ours, told, theirs, by_ltrace, alone = [], [], [], [], []
-    with program(SQLITE.replace("%ROUNDS%", str(STATEMENTS)), "gcc", "-x", "c", "-x", "none", library) as (_, process):
+    with program(
+        SQLITE.replace("%ROUNDS%", str(STATEMENTS)), "gcc", "-x", "c", "-x", "none", library
+    ) as (_, process):
         for _ in range(5):
             alone.append(round_ns(process))
-            with followed(daemon, process, STATEMENTS, "--preset", "sqlite", "--no-memory", "--rate", "1"):
+            with followed(
+                daemon, process, STATEMENTS, "--preset", "sqlite", "--no-memory", "--rate", "1"
+            ):
                 ours.append(round_ns(process) - alone[-1])
             with followed(daemon, process, STATEMENTS, "--preset", "sqlite", "--rate", "1000000"):
                 told.append(round_ns(process) - alone[-1])
@@ -200,15 +258,29 @@ def bench_sqlite(daemon, row):
                 round_ns(process)
                 # ltrace does its work while the program waits for it.
                 by_ltrace.append((time.monotonic() - begun) * 1e9 / STATEMENTS - alone[-1])
-    lagtrap_ns, told_ns, bpftrace_ns, ltrace_ns = (statistics.median(figures) for figures in (ours, told, theirs, by_ltrace))
-    row("a statement of SQLite (preset sqlite; four calls): what counting adds to its CPU time, alone " f"{statistics.median(alone) / 1000:.1f} us",
-        f"{lagtrap_ns / 1000:.1f} us", f"bpftrace at the same functions {bpftrace_ns / 1000:.1f} us", f"{lagtrap_ns / bpftrace_ns:.2f}", "1.3")
-    row("the same, every call told, with title and memory", f"{told_ns / 1000:.1f} us", f"ltrace -c of the same, wall time {ltrace_ns / 1000:.1f} us",
-        f"{told_ns / ltrace_ns:.2f}")
+    lagtrap_ns, told_ns, bpftrace_ns, ltrace_ns = (
+        statistics.median(figures) for figures in (ours, told, theirs, by_ltrace)
+    )
+    row(
+        "a statement of SQLite (preset sqlite; four calls): what counting adds to its CPU time, alone "
+        f"{statistics.median(alone) / 1000:.1f} us",
+        f"{lagtrap_ns / 1000:.1f} us",
+        f"bpftrace at the same functions {bpftrace_ns / 1000:.1f} us",
+        f"{lagtrap_ns / bpftrace_ns:.2f}",
+        "1.3",
+    )
+    row(
+        "the same, every call told, with title and memory",
+        f"{told_ns / 1000:.1f} us",
+        f"ltrace -c of the same, wall time {ltrace_ns / 1000:.1f} us",
+        f"{told_ns / ltrace_ns:.2f}",
+    )
 
 
 # For each input line: an object.
-ONE = PROGRAM.split("static long long now()", maxsplit=1)[0] + """
+ONE = (
+    PROGRAM.split("static long long now()", maxsplit=1)[0]
+    + """
 int main() {
     char line[8];
     std::puts("ready");
@@ -216,15 +288,22 @@ int main() {
     while (std::fgets(line, sizeof line, stdin)) Thing(100).use();
 }
 """
+)
 
 
 class Creator(OwnedProcess):
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
         path = pathlib.Path(self.folder.name) / "objects"
-        subprocess.run(["g++", "-O2", "-x", "c++", "-o", path, "-"], input=ONE, text=True, check=True)
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        check(self.process.stdout.readline() == "ready\n", "the program did not say that it is ready")
+        subprocess.run(
+            ["g++", "-O2", "-x", "c++", "-o", path, "-"], input=ONE, text=True, check=True
+        )
+        self.process = subprocess.Popen(
+            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        check(
+            self.process.stdout.readline() == "ready\n", "the program did not say that it is ready"
+        )
 
     def create(self):
         self.process.stdin.write("\n")
@@ -252,21 +331,43 @@ def ms_until_shown(program, follower):
 def bench_distant(row):
     with World(program=Creator) as world, world.uploader():
         sender, watch = world.send("--class", "Thing")
-        wait_for(lambda: world.ask("/api/v1/objects", world.read_token)[1]["watches"], "the first part to come")
+        wait_for(
+            lambda: world.ask("/api/v1/objects", world.read_token)[1]["watches"],
+            "the first part to come",
+        )
         follower = world.follow("--watch", watch, "--json")
         check("started_objects" in follower.stdout.readline(), "lagtrap objects --connect ended")
         distant_ms, distant_most_ms = ms_until_shown(world.program, follower)
         for client in (follower, sender):
             client.kill()
             client.communicate()
-        local = subprocess.Popen([LAGTRAP, "objects", "--socket", world.daemon.socket_path, "--process", str(world.program.process.pid), "--json",
-                                  "--for", "10min", "--class", "Thing"], stdout=subprocess.PIPE, text=True)
+        local = subprocess.Popen(
+            [
+                LAGTRAP,
+                "objects",
+                "--socket",
+                world.daemon.socket_path,
+                "--process",
+                str(world.program.process.pid),
+                "--json",
+                "--for",
+                "10min",
+                "--class",
+                "Thing",
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         check("started_objects" in local.stdout.readline(), "lagtrap objects ended")
         local_ms, _ = ms_until_shown(world.program, local)
         local.kill()
         local.communicate()
-    row("from the creation of an object until lagtrap objects --connect shows it, by way of spool, uploader and server: median, most of 20",
-        f"{distant_ms:.0f} ms, {distant_most_ms:.0f} ms", f"lagtrap objects on the machine itself {local_ms:.0f} ms", f"{distant_ms / local_ms:.1f}")
+    row(
+        "from the creation of an object until lagtrap objects --connect shows it, by way of spool, uploader and server: median, most of 20",
+        f"{distant_ms:.0f} ms, {distant_most_ms:.0f} ms",
+        f"lagtrap objects on the machine itself {local_ms:.0f} ms",
+        f"{distant_ms / local_ms:.1f}",
+    )
 
 
 def bench(row):

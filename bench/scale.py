@@ -62,13 +62,32 @@ def postgres(folder):
     os.chown(folder, owner.pw_uid, -1)
 
     def run(*command):
-        subprocess.run(["runuser", "-u", "postgres", "--", *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+        subprocess.run(
+            ["runuser", "-u", "postgres", "--", *command],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+        )
+
     data = folder / "data"
     run(POSTGRES / "initdb", "-A", "trust", "-U", "lagtrap", "-D", data)
-    run(POSTGRES / "pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", f"-k {folder} -c listen_addresses= -c shared_buffers=1GB -c max_wal_size=4GB", "start")
+    run(
+        POSTGRES / "pg_ctl",
+        "-D",
+        data,
+        "-w",
+        "-l",
+        folder / "log",
+        "-o",
+        f"-k {folder} -c listen_addresses= -c shared_buffers=1GB -c max_wal_size=4GB",
+        "start",
+    )
     try:
         run(POSTGRES / "createdb", "-h", folder, "-U", "lagtrap", "lagtrap")
-        yield f"postgresql://lagtrap@/lagtrap?host={folder}", int((data / "postmaster.pid").read_text().split()[0])
+        yield f"postgresql://lagtrap@/lagtrap?host={folder}", int(
+            (data / "postmaster.pid").read_text().split()[0]
+        )
     finally:
         run(POSTGRES / "pg_ctl", "-D", data, "-m", "immediate", "stop")
 
@@ -80,16 +99,53 @@ def object_store(folder):
         if done.returncode != 0:
             raise RuntimeError(done.stdout + done.stderr)
         address = done.stdout.strip()
-        subprocess.run(["curl", "-fsS", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", "AKTEST:SKTEST", "-X", "PUT", "-H",
-                        "x-amz-content-sha256: UNSIGNED-PAYLOAD", f"{address}/lagtrap"], check=True, capture_output=True)
+        subprocess.run(
+            [
+                "curl",
+                "-fsS",
+                "--aws-sigv4",
+                "aws:amz:us-east-1:s3",
+                "-u",
+                "AKTEST:SKTEST",
+                "-X",
+                "PUT",
+                "-H",
+                "x-amz-content-sha256: UNSIGNED-PAYLOAD",
+                f"{address}/lagtrap",
+            ],
+            check=True,
+            capture_output=True,
+        )
         yield address, [int(path.read_text()) for path in folder.glob("*.pid")]
     finally:
         subprocess.run([RADOSGW, "stop", folder], check=False)
 
 
 def certificate(folder):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
-                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "certificate.pem"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=127.0.0.1",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            folder / "key.pem",
+            "-out",
+            folder / "certificate.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return folder / "certificate.pem", folder / "key.pem"
 
 
@@ -97,13 +153,53 @@ class Server:
     def __init__(self, folder, store, blobs):
         self.certificate, key = certificate(folder)
         data, log = folder / "data", folder / "server.log"
-        self.admin = subprocess.run([SERVER, "--data", data, "--store", store, "token", "add", "bench", "--scope", "admin", "--quiet"], check=True,
-                                    capture_output=True, text=True).stdout.strip()
-        environment = {**os.environ, "AWS_ACCESS_KEY_ID": "AKTEST", "AWS_SECRET_ACCESS_KEY": "SKTEST"}
+        self.admin = subprocess.run(
+            [
+                SERVER,
+                "--data",
+                data,
+                "--store",
+                store,
+                "token",
+                "add",
+                "bench",
+                "--scope",
+                "admin",
+                "--quiet",
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        environment = {
+            **os.environ,
+            "AWS_ACCESS_KEY_ID": "AKTEST",
+            "AWS_SECRET_ACCESS_KEY": "SKTEST",
+        }
         with open(log, "w", encoding="utf8") as errors:
-            self.process = subprocess.Popen([SERVER, "--listen", "127.0.0.1:0", "--data", data, "--store", store, "--blobs", blobs, "--tls-certificate",
-                                             self.certificate, "--tls-key", key, "--requests-per-second", "0", "--max-connections-of-address", "2000"],
-                                            stderr=errors, env=environment)
+            self.process = subprocess.Popen(
+                [
+                    SERVER,
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--data",
+                    data,
+                    "--store",
+                    store,
+                    "--blobs",
+                    blobs,
+                    "--tls-certificate",
+                    self.certificate,
+                    "--tls-key",
+                    key,
+                    "--requests-per-second",
+                    "0",
+                    "--max-connections-of-address",
+                    "2000",
+                ],
+                stderr=errors,
+                env=environment,
+            )
         while not (found := re.search(r"listening on https://127.0.0.1:(\d+)", log.read_text())):
             if self.process.poll() is not None:
                 raise RuntimeError(log.read_text())
@@ -128,8 +224,17 @@ class Server:
         connection = self.connect()
         made = []
         for number in range(MACHINES):
-            wanted = json.dumps({"name": f"machine-{number}", "scope": "upload", "host": f"machine-{number}"})
-            status, body = self.ask(connection, "POST", "/api/v1/tokens", self.admin, wanted, **{"Content-Type": "application/json"})
+            wanted = json.dumps(
+                {"name": f"machine-{number}", "scope": "upload", "host": f"machine-{number}"}
+            )
+            status, body = self.ask(
+                connection,
+                "POST",
+                "/api/v1/tokens",
+                self.admin,
+                wanted,
+                **{"Content-Type": "application/json"},
+            )
             if status != 201:
                 raise RuntimeError(body)
             made.append(json.loads(body)["token"])
@@ -139,9 +244,17 @@ class Server:
 def record(folder):
     """The parts (name and bytes) of a bundle that the daemon records here: 300 ms waiting for a
     lock, in a trace of a second."""
-    event = parts.library_event("work", parts.PLANTED, threshold="50ms", trace_length="1s", stages=("prepare", "execute", "finish"))
+    event = parts.library_event(
+        "work",
+        parts.PLANTED,
+        threshold="50ms",
+        trace_length="1s",
+        stages=("prepare", "execute", "finish"),
+    )
     with parts.Daemon(event) as daemon:
-        with parts.Watched(parts.PLANTED, "--kind", "lock", "--fast", "1000", "--slow-ms", "300", "--wait") as program:
+        with parts.Watched(
+            parts.PLANTED, "--kind", "lock", "--fast", "1000", "--slow-ms", "300", "--wait"
+        ) as program:
             program.go().result()
         bundle = daemon.wait_for_bundles(1)[0]
         unpacked = subprocess.run(["zstd", "-dc", bundle], check=True, capture_output=True).stdout
@@ -155,7 +268,9 @@ def pack(path, members, session, host):
     with tarfile.open(fileobj=written, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in members:
             if name == "system.xml":
-                content = re.sub(rb'( session=")[^"]*', rb"\g<1>" + session.encode(), content, count=1)
+                content = re.sub(
+                    rb'( session=")[^"]*', rb"\g<1>" + session.encode(), content, count=1
+                )
                 content = re.sub(rb'( host=")[^"]*', rb"\g<1>" + host.encode(), content, count=1)
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
@@ -171,13 +286,31 @@ def make_uploads(folder, batches, bundles):
 
     def batch(number):
         machine, path = number % MACHINES, folder / f"{number}.runs"
-        subprocess.run([MAKE_RUNS, f"machine-{machine}", f"event-{number % EVENTS}", str(RUNS_OF_BATCH), "0", str(since_s + number // MACHINES * RUNS_OF_BATCH), "0", path], check=True)
+        subprocess.run(
+            [
+                MAKE_RUNS,
+                f"machine-{machine}",
+                f"event-{number % EVENTS}",
+                str(RUNS_OF_BATCH),
+                "0",
+                str(since_s + number // MACHINES * RUNS_OF_BATCH),
+                "0",
+                path,
+            ],
+            check=True,
+        )
         return "batches", machine, path
 
     def bundle(number):
         machine = number * 7 % MACHINES
-        path = pack(folder / f"{number}.bundle", recording, f"00000000-0000-4000-8000-{number:012}", f"machine-{machine}")
+        path = pack(
+            folder / f"{number}.bundle",
+            recording,
+            f"00000000-0000-4000-8000-{number:012}",
+            f"machine-{machine}",
+        )
         return "bundles", machine, path
+
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return list(pool.map(batch, range(batches))), list(pool.map(bundle, range(bundles)))
 
@@ -201,7 +334,9 @@ def cpu_seconds(roots):
 
 def memory_mib(pid):
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return sum(int(re.search(rf"{name}:\s+(\d+)", text)[1]) for name in ("RssAnon", "RssShmem")) / 1024
+    return (
+        sum(int(re.search(rf"{name}:\s+(\d+)", text)[1]) for name in ("RssAnon", "RssShmem")) / 1024
+    )
 
 
 class Load:
@@ -222,7 +357,14 @@ class Load:
             with contextlib.closing(self.server.connect()) as connection:
                 outcome, _ = self.server.ask(connection, "HEAD", address, self.tokens[machine])
                 if outcome == 404:
-                    outcome, _ = self.server.ask(connection, "PUT", address, self.tokens[machine], content, **{"Content-Type": "application/zstd"})
+                    outcome, _ = self.server.ask(
+                        connection,
+                        "PUT",
+                        address,
+                        self.tokens[machine],
+                        content,
+                        **{"Content-Type": "application/zstd"},
+                    )
         except (OSError, http.client.HTTPException) as error:
             outcome = type(error).__name__
         with self.lock:
@@ -235,8 +377,11 @@ class Load:
         """Sends both kinds, spread evenly over the time; returns when all have been answered,
         with the time that took."""
         begun = time.monotonic()
-        due = sorted([(number * seconds / len(batches), upload) for number, upload in enumerate(batches)] +
-                     [(number * seconds / len(bundles), upload) for number, upload in enumerate(bundles)], key=lambda entry: entry[0])
+        due = sorted(
+            [(number * seconds / len(batches), upload) for number, upload in enumerate(batches)]
+            + [(number * seconds / len(bundles), upload) for number, upload in enumerate(bundles)],
+            key=lambda entry: entry[0],
+        )
         with concurrent.futures.ThreadPoolExecutor(128) as pool:
             for after_s, upload in due:
                 time.sleep(max(0.0, begun + after_s - time.monotonic()))
@@ -248,7 +393,12 @@ class Reader:
     """Requests a page each half second, one after the other."""
 
     def __init__(self, server):
-        self.server, self.took_s, self.memory, self.stopping = server, collections.defaultdict(list), [], threading.Event()
+        self.server, self.took_s, self.memory, self.stopping = (
+            server,
+            collections.defaultdict(list),
+            [],
+            threading.Event(),
+        )
         self.thread = threading.Thread(target=self.work)
 
     def work(self):
@@ -257,7 +407,12 @@ class Reader:
             for name, path in PAGES.items():
                 now_s = int(time.time())
                 begun = time.monotonic()
-                status, body = self.server.ask(connection, "GET", path.format(now=f"{now_s}000000000", day=f"{now_s - 86400}000000000"), self.server.admin)
+                status, body = self.server.ask(
+                    connection,
+                    "GET",
+                    path.format(now=f"{now_s}000000000", day=f"{now_s - 86400}000000000"),
+                    self.server.admin,
+                )
                 if status != 200:
                     raise RuntimeError(f"{name}: {status} {body[:200]}")
                 self.took_s[name].append(time.monotonic() - begun)
@@ -290,45 +445,106 @@ def measure(seconds, runs_per_second, bundles_per_second):
         s3, gateway = stack.enter_context(object_store(objects))
         server = Server(work, store, f"s3://lagtrap?endpoint={urllib.parse.quote(s3, safe=':/')}")
         stack.callback(lambda: (server.process.terminate(), server.process.wait()))
-        batches, bundles = make_uploads(work, runs_per_second * seconds // RUNS_OF_BATCH, bundles_per_second * seconds)
+        batches, bundles = make_uploads(
+            work, runs_per_second * seconds // RUNS_OF_BATCH, bundles_per_second * seconds
+        )
         load = Load(server, server.tokens())
-        processes = {"server": [server.process.pid], "PostgreSQL": [postmaster], "S3": gateway, "generator": [os.getpid()]}
+        processes = {
+            "server": [server.process.pid],
+            "PostgreSQL": [postmaster],
+            "S3": gateway,
+            "generator": [os.getpid()],
+        }
         before = {name: cpu_seconds(pids) for name, pids in processes.items()}
         with Reader(server) as reader:
             took_s = load.run(batches, bundles, seconds)
-            cpu = {name: (cpu_seconds(pids) - before[name]) / took_s for name, pids in processes.items()}
+            cpu = {
+                name: (cpu_seconds(pids) - before[name]) / took_s
+                for name, pids in processes.items()
+            }
             # The generator is the ancestor of the server.
             cpu["generator"] -= cpu["server"]
             begun = time.monotonic()
-            while server.metric("lagtrap_server_bundles_parsed_total") < len(load.took_s["bundles"]) and time.monotonic() - begun < 600:
+            while (
+                server.metric("lagtrap_server_bundles_parsed_total") < len(load.took_s["bundles"])
+                and time.monotonic() - begun < 600
+            ):
                 time.sleep(0.5)
             caught_up_s = time.monotonic() - begun
         stored = server.metric("lagtrap_server_runs")
-        if stored != len(load.took_s["batches"]) * RUNS_OF_BATCH or server.metric("lagtrap_server_bundles_bad") > 0:
-            raise RuntimeError(f"{stored} runs are stored, {server.metric('lagtrap_server_bundles_bad')} bundles cannot be read")
+        if (
+            stored != len(load.took_s["batches"]) * RUNS_OF_BATCH
+            or server.metric("lagtrap_server_bundles_bad") > 0
+        ):
+            raise RuntimeError(
+                f"{stored} runs are stored, {server.metric('lagtrap_server_bundles_bad')} bundles cannot be read"
+            )
         quarter = max(1, len(reader.memory) // 4)
         return {
-            "seconds": took_s, "asked_runs_per_second": runs_per_second, "asked_bundles_per_second": bundles_per_second,
-            "runs_per_second": len(load.took_s["batches"]) * RUNS_OF_BATCH / took_s, "bundles_per_second": len(load.took_s["bundles"]) / took_s,
-            "bundle_bytes": statistics.median(path.stat().st_size for _, _, path in bundles), "refused": dict(load.refused),
-            "upload_ms": {kind: [round(at(values, share)) for share in (0.5, 0.99, 1)] for kind, values in load.took_s.items()},
-            "page_ms": {name: [round(at(values, share)) for share in (0.5, 0.99, 1)] for name, values in reader.took_s.items()},
-            "memory_mib": [round(statistics.median(part)) for part in (reader.memory[:quarter], reader.memory[-quarter:])],
-            "cpus": {name: round(value, 2) for name, value in cpu.items()}, "caught_up_s": round(caught_up_s, 1),
+            "seconds": took_s,
+            "asked_runs_per_second": runs_per_second,
+            "asked_bundles_per_second": bundles_per_second,
+            "runs_per_second": len(load.took_s["batches"]) * RUNS_OF_BATCH / took_s,
+            "bundles_per_second": len(load.took_s["bundles"]) / took_s,
+            "bundle_bytes": statistics.median(path.stat().st_size for _, _, path in bundles),
+            "refused": dict(load.refused),
+            "upload_ms": {
+                kind: [round(at(values, share)) for share in (0.5, 0.99, 1)]
+                for kind, values in load.took_s.items()
+            },
+            "page_ms": {
+                name: [round(at(values, share)) for share in (0.5, 0.99, 1)]
+                for name, values in reader.took_s.items()
+            },
+            "memory_mib": [
+                round(statistics.median(part))
+                for part in (reader.memory[:quarter], reader.memory[-quarter:])
+            ],
+            "cpus": {name: round(value, 2) for name, value in cpu.items()},
+            "caught_up_s": round(caught_up_s, 1),
         }
 
 
 def bench(row):
     figures = measure(360, 10_000, 10)
-    row("1,000 machines over TLS, PostgreSQL and S3: runs; bundles a second", f"{figures['runs_per_second']:,.0f}; {figures['bundles_per_second']:.1f}", wanted="10,000; 10")
+    row(
+        "1,000 machines over TLS, PostgreSQL and S3: runs; bundles a second",
+        f"{figures['runs_per_second']:,.0f}; {figures['bundles_per_second']:.1f}",
+        wanted="10,000; 10",
+    )
     for kind, values in figures["upload_ms"].items():
-        row(f"their {kind}, from due to acknowledged: p50, p99, longest", ", ".join(f"{value} ms" for value in values))
+        row(
+            f"their {kind}, from due to acknowledged: p50, p99, longest",
+            ", ".join(f"{value} ms" for value in values),
+        )
     slowest = max(figures["page_ms"].items(), key=lambda entry: entry[1][1])
-    row("pages meanwhile: p99 of the slowest, " + slowest[0], f"{slowest[1][1]} ms", wanted="under 1,000 ms")
-    row("the server's memory meanwhile, first and last quarter", "{} and {} MiB".format(*figures["memory_mib"]), wanted="flat")
-    row("bundles not looked into at the end: done after", f"{figures['caught_up_s']} s", wanted="0 s")
+    row(
+        "pages meanwhile: p99 of the slowest, " + slowest[0],
+        f"{slowest[1][1]} ms",
+        wanted="under 1,000 ms",
+    )
+    row(
+        "the server's memory meanwhile, first and last quarter",
+        "{} and {} MiB".format(*figures["memory_mib"]),
+        wanted="flat",
+    )
+    row(
+        "bundles not looked into at the end: done after",
+        f"{figures['caught_up_s']} s",
+        wanted="0 s",
+    )
     row("CPUs taken", ", ".join(f"{name} {value}" for name, value in figures["cpus"].items()))
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(*(int(text) for text in (sys.argv[1:] + ["360", "10000", "10"][len(sys.argv) - 1:]))), indent=2))
+    print(
+        json.dumps(
+            measure(
+                *(
+                    int(text)
+                    for text in (sys.argv[1:] + ["360", "10000", "10"][len(sys.argv) - 1 :])
+                )
+            ),
+            indent=2,
+        )
+    )

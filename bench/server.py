@@ -22,8 +22,21 @@ UPLOADS, UPLOAD_BYTES, AT_ONCE = 120, 8 << 20, 8
 def running(folder, *options):
     log = folder / f"log-{len(list(folder.iterdir()))}"
     with open(log, "w") as errors:
-        process = subprocess.Popen([BUILD_DIR / "server" / "lagtrap-server", "--listen", "127.0.0.1:0", "--data", folder / f"data-{log.name}",
-                                    "--parsers", "0", "--requests-per-second", "0", *options], stderr=errors)
+        process = subprocess.Popen(
+            [
+                BUILD_DIR / "server" / "lagtrap-server",
+                "--listen",
+                "127.0.0.1:0",
+                "--data",
+                folder / f"data-{log.name}",
+                "--parsers",
+                "0",
+                "--requests-per-second",
+                "0",
+                *options,
+            ],
+            stderr=errors,
+        )
     try:
         while not (found := re.search(r"listening on (https?)://127.0.0.1:(\d+)", log.read_text())):
             if process.poll() is not None:
@@ -50,12 +63,32 @@ def upload(files, scheme, port):
     """Bytes per second of curl sending all files, several in parallel."""
     lines = []
     for path, digest in files:
-        lines += [f'url = "{scheme}://127.0.0.1:{port}/api/v1/bundles/{digest}"', f'upload-file = "{path}"', 'output = "/dev/null"',
-                  'header = "Expect:"', "insecure", "fail", "next"]
+        lines += [
+            f'url = "{scheme}://127.0.0.1:{port}/api/v1/bundles/{digest}"',
+            f'upload-file = "{path}"',
+            'output = "/dev/null"',
+            'header = "Expect:"',
+            "insecure",
+            "fail",
+            "next",
+        ]
     settings = "\n".join(lines[:-1])
     begun = time.monotonic()
-    subprocess.run(["curl", "--no-progress-meter", "--parallel", "--parallel-max", str(AT_ONCE), "--config", "-"], input=settings,
-                   text=True, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            "curl",
+            "--no-progress-meter",
+            "--parallel",
+            "--parallel-max",
+            str(AT_ONCE),
+            "--config",
+            "-",
+        ],
+        input=settings,
+        text=True,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return sum(path.stat().st_size for path, _ in files) / (time.monotonic() - begun)
 
 
@@ -69,13 +102,21 @@ def copy_and_hash(files, folder):
         subprocess.run(["sha256sum", copy], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["sync", copy], check=True)
         copy.unlink()
+
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(one, [path for path, _ in files]))
     return sum(path.stat().st_size for path, _ in files) / (time.monotonic() - begun)
 
 
 def memory_mib(process, name):
-    return int(re.search(rf"{name}:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())[1]) / 1024
+    return (
+        int(
+            re.search(rf"{name}:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())[
+                1
+            ]
+        )
+        / 1024
+    )
 
 
 def many_at_once(process, port, count=200):
@@ -85,11 +126,16 @@ def many_at_once(process, port, count=200):
     connections = []
     for body in bodies:
         connection = socket.create_connection(("127.0.0.1", port), timeout=60)
-        connection.sendall((f"PUT /api/v1/bundles/{hashlib.sha256(body).hexdigest()} HTTP/1.1\r\nHost: localhost\r\n"
-                            f"Content-Length: {len(body)}\r\n\r\n").encode() + body[:len(body) // 2])
+        connection.sendall(
+            (
+                f"PUT /api/v1/bundles/{hashlib.sha256(body).hexdigest()} HTTP/1.1\r\nHost: localhost\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n"
+            ).encode()
+            + body[: len(body) // 2]
+        )
         connections.append(connection)
     for connection, body in zip(connections, bodies):
-        connection.sendall(body[len(body) // 2:])
+        connection.sendall(body[len(body) // 2 :])
     for connection in connections:
         answer = connection.recv(64)
         if b" 201 " not in answer:
@@ -99,8 +145,28 @@ def many_at_once(process, port, count=200):
 
 
 def certificate(folder):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-                    "/CN=127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "certificate.pem"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=127.0.0.1",
+            "-keyout",
+            folder / "key.pem",
+            "-out",
+            folder / "certificate.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return "--tls-certificate", folder / "certificate.pem", "--tls-key", folder / "key.pem"
 
 
@@ -116,24 +182,42 @@ def bench_uploads(row):
         with running(folder) as (process, _, port):
             memory = many_at_once(process, port)
     for what, rate, wanted in (("plain", plain, "300 MB/s"), ("TLS", secure, "200 MB/s")):
-        row(f"bundles uploaded over loopback by curl, {AT_ONCE} at once, {what}", f"{rate / 1e6:.0f} MB/s",
-            f"cp, sha256sum and sync of the same files {peer / 1e6:.0f} MB/s", f"{rate / peer:.2f}", wanted)
+        row(
+            f"bundles uploaded over loopback by curl, {AT_ONCE} at once, {what}",
+            f"{rate / 1e6:.0f} MB/s",
+            f"cp, sha256sum and sync of the same files {peer / 1e6:.0f} MB/s",
+            f"{rate / peer:.2f}",
+            wanted,
+        )
     row("memory with 200 uploads at once", f"{memory:.0f} MiB", wanted="under 64 MB")
 
 
 def bench_store(row):
     program = str(BUILD_DIR / "server" / "store" / "store_bench")
     figures = store.measure(program, "10000000")
-    row("runs stored a second, durable, SQLite", f"{figures['sqlite_write']['runs_per_second']:,.0f}", wanted="30,000")
+    row(
+        "runs stored a second, durable, SQLite",
+        f"{figures['sqlite_write']['runs_per_second']:,.0f}",
+        wanted="30,000",
+    )
     for connections, figure in figures["postgres_write"].items():
-        row(f"runs stored a second, durable, PostgreSQL, {connections.replace('_', ' ')}", f"{figure['runs_per_second']:,.0f}",
-            wanted="150,000")
+        row(
+            f"runs stored a second, durable, PostgreSQL, {connections.replace('_', ' ')}",
+            f"{figure['runs_per_second']:,.0f}",
+            wanted="150,000",
+        )
     page = figures["sqlite_page"]
-    row("summary and newest 1,000 runs of an event, 10 million runs, SQLite", f"{page['first_answer_ms']:.0f} ms", wanted="under 300 ms")
+    row(
+        "summary and newest 1,000 runs of an event, 10 million runs, SQLite",
+        f"{page['first_answer_ms']:.0f} ms",
+        wanted="under 300 ms",
+    )
 
 
 def bench_causes(row):
-    done = subprocess.run([BUILD_DIR / "server" / "reports" / "causes_bench", "20"], capture_output=True, text=True)
+    done = subprocess.run(
+        [BUILD_DIR / "server" / "reports" / "causes_bench", "20"], capture_output=True, text=True
+    )
     size, *rates = [line for line in done.stdout.splitlines() if not line.startswith("  ")]
     row("causes: " + size.split(":")[0], size.split(": ")[1], wanted="under 2 s")
     for line in rates:
@@ -141,10 +225,23 @@ def bench_causes(row):
 
 
 def bench_pages(row):
-    weight = subprocess.run(["node", "-e", "const z=require('zlib'),f=require('fs');let n=0;for(const p of f.readdirSync(process.argv[1],"
-                             "{recursive:true}))try{n+=z.gzipSync(f.readFileSync(process.argv[1]+'/'+p),{level:9}).length}catch{};console.log(n)",
-                             BUILD_DIR / "server" / "web" / "site" / "dist"], capture_output=True, text=True, check=True).stdout
-    row("weight of the pages, gzip, all files", f"{int(weight) / 1000:.0f} KB", wanted="under 150 KB")
+    weight = subprocess.run(
+        [
+            "node",
+            "-e",
+            "const z=require('zlib'),f=require('fs');let n=0;for(const p of f.readdirSync(process.argv[1],"
+            "{recursive:true}))try{n+=z.gzipSync(f.readFileSync(process.argv[1]+'/'+p),{level:9}).length}catch{};console.log(n)",
+            BUILD_DIR / "server" / "web" / "site" / "dist",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    row(
+        "weight of the pages, gzip, all files",
+        f"{int(weight) / 1000:.0f} KB",
+        wanted="under 150 KB",
+    )
 
 
 def bench(row):

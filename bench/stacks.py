@@ -47,7 +47,7 @@ class Roots:
         address = file.address(offset) if file else None
         if address is None:
             return False
-        entry, = struct.unpack_from("<Q", file.data, 24)
+        (entry,) = struct.unpack_from("<Q", file.data, 24)
         before = file.code(address - 48, 48 + 7)
         return entry <= address < entry + 64 or any(call in before for call in BEGINS_THREAD)
 
@@ -55,16 +55,35 @@ class Roots:
 def perf_record(folder, seconds, *options):
     """Starts perf; the file it writes is complete when the process has ended."""
     file = pathlib.Path(folder) / f"perf-{time.monotonic_ns()}.data"
-    process = subprocess.Popen(["perf", "record", "-q", *([] if "-c" in options else ["-F", str(FREQUENCY)]), *options, "-o", file, "--", "sleep", str(seconds)],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [
+            "perf",
+            "record",
+            "-q",
+            *([] if "-c" in options else ["-F", str(FREQUENCY)]),
+            *options,
+            "-o",
+            file,
+            "--",
+            "sleep",
+            str(seconds),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     return process, file
 
 
 def perf_stacks(file):
     """(pid, user frames as (path, offset), innermost first) of each sample, as perf script
     unwinds it."""
-    script = subprocess.Popen(["perf", "script", "-i", file, "--no-inline", "-F", "pid,tid,ip,sym,dso"], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, errors="replace")
+    script = subprocess.Popen(
+        ["perf", "script", "-i", file, "--no-inline", "-F", "pid,tid,ip,sym,dso"],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        errors="replace",
+    )
     pid, frames = None, []
     for line in script.stdout:
         frame = FRAME.match(line)
@@ -82,12 +101,21 @@ def perf_stacks(file):
 def our_stacks(capture, pids):
     """The same from a capture, with how the walk ended; once per sample."""
     converted = {}
-    for seen in (entry for listed in capture.seen.values() for entry in listed if entry.kind == "sample" and entry.pid in pids):
+    for seen in (
+        entry
+        for listed in capture.seen.values()
+        for entry in listed
+        if entry.kind == "sample" and entry.pid in pids
+    ):
         stack = capture.stacks.get(seen.stack)
         if stack and seen.stack not in converted:
             frames = capture.frames(stack)
-            converted[seen.stack] = tuple((frame.mapping.path, address - frame.mapping.start + frame.mapping.offset) if frame.mapping
-                                          else ("?", address) for frame, address in zip(frames, stack.frames))
+            converted[seen.stack] = tuple(
+                (frame.mapping.path, address - frame.mapping.start + frame.mapping.offset)
+                if frame.mapping
+                else ("?", address)
+                for frame, address in zip(frames, stack.frames)
+            )
         yield seen.pid, converted.get(seen.stack, ()), stack
 
 
@@ -95,17 +123,29 @@ def our_stacks(capture, pids):
 def debian_programs(folder):
     """PostgreSQL under pgbench, redis under redis-benchmark, and python3: their loads and a
     function that returns their pids."""
-    with Postgres() as postgres, Load("redis-server", "--port", "7382", "--save", "", cwd=folder) as server, \
-            Load("/usr/bin/python3", "-c", PYTHON_LOAD) as python:
+    with Postgres() as postgres, Load(
+        "redis-server", "--port", "7382", "--save", "", cwd=folder
+    ) as server, Load("/usr/bin/python3", "-c", PYTHON_LOAD) as python:
         python.ready()
-        wait_for(lambda: subprocess.run(["redis-cli", "-p", "7382", "ping"], capture_output=True).stdout == b"PONG\n", "redis")
-        pgbench = postgres.command(POSTGRES_BIN / "pgbench", "-h", postgres.folder, "-n", "-c", 2, "-T", 600, "postgres")
-        with Load("redis-benchmark", "-p", "7382", "-c", 4, "-t", "set,get", "-l", "-q") as benchmark, Load(*pgbench, cwd="/") as load:
+        wait_for(
+            lambda: subprocess.run(["redis-cli", "-p", "7382", "ping"], capture_output=True).stdout
+            == b"PONG\n",
+            "redis",
+        )
+        pgbench = postgres.command(
+            POSTGRES_BIN / "pgbench", "-h", postgres.folder, "-n", "-c", 2, "-T", 600, "postgres"
+        )
+        with Load(
+            "redis-benchmark", "-p", "7382", "-c", 4, "-t", "set,get", "-l", "-q"
+        ) as benchmark, Load(*pgbench, cwd="/") as load:
             time.sleep(2)  # until all are at work
 
             def pids(capture):
-                return {"PostgreSQL": set(pids_of(capture, POSTGRES_BIN / "postgres")), "redis": {server.process.pid},
-                        "python3": {python.process.pid}}
+                return {
+                    "PostgreSQL": set(pids_of(capture, POSTGRES_BIN / "postgres")),
+                    "redis": {server.process.pid},
+                    "python3": {python.process.pid},
+                }
 
             yield (server, python, benchmark, load), pids
 
@@ -113,7 +153,9 @@ def debian_programs(folder):
 def bench_complete(row):
     """Share of samples whose user stack reaches the thread's first frame."""
     roots = Roots()
-    with tempfile.TemporaryDirectory() as folder, Recorder(length=f"{SECONDS}s") as recorder, debian_programs(folder) as (loads, pids):
+    with tempfile.TemporaryDirectory() as folder, Recorder(
+        length=f"{SECONDS}s"
+    ) as recorder, debian_programs(folder) as (loads, pids):
         recorder.record(*loads)  # afterwards the tables of all programs exist
         capture = recorder.record(*loads)
         perf, file = perf_record(folder, SECONDS, "-a", "-g")
@@ -126,12 +168,28 @@ def bench_complete(row):
                     theirs[name, roots.is_root(*frames[-1])] += 1
     all_ours, all_theirs = collections.Counter(), collections.Counter()
     for name, members in groups.items():
-        ours = collections.Counter(stack is not None and stack.end == COMPLETE and bool(frames) and roots.is_root(*frames[-1])
-                                   for _, frames, stack in our_stacks(capture, members))
+        ours = collections.Counter(
+            stack is not None
+            and stack.end == COMPLETE
+            and bool(frames)
+            and roots.is_root(*frames[-1])
+            for _, frames, stack in our_stacks(capture, members)
+        )
         all_ours += ours
-        all_theirs += collections.Counter({reached: theirs[name, reached] for reached in (True, False)})
-        row(f"{name}: samples whose user stack reaches the first frame", share(ours), f"perf record -g {share(collections.Counter({r: theirs[name, r] for r in (True, False)}))}")
-    row("all three: samples whose user stack reaches the first frame", share(all_ours), f"perf record -g {share(all_theirs)}", wanted="95 %")
+        all_theirs += collections.Counter(
+            {reached: theirs[name, reached] for reached in (True, False)}
+        )
+        row(
+            f"{name}: samples whose user stack reaches the first frame",
+            share(ours),
+            f"perf record -g {share(collections.Counter({r: theirs[name, r] for r in (True, False)}))}",
+        )
+    row(
+        "all three: samples whose user stack reaches the first frame",
+        share(all_ours),
+        f"perf record -g {share(all_theirs)}",
+        wanted="95 %",
+    )
 
 
 def share(counter):
@@ -177,29 +235,58 @@ def bench_agreement(row):
     """Share of our frames whose caller is the same in perf's offline unwinding of 64 KB of
     stack, at the same time."""
     only = "plain_20,saved_registers,over_aligned,aligned_and_alloca,short_calls,cold_parts,qsort,std_sort,malloc_free,memcpy,linked_library"
-    loads = {"planted program": lambda: start(program("pie"), "--only", only), "python3": lambda: Load("/usr/bin/python3", "-c", PYTHON_LOAD)}
+    loads = {
+        "planted program": lambda: start(program("pie"), "--only", only),
+        "python3": lambda: Load("/usr/bin/python3", "-c", PYTHON_LOAD),
+    }
     for name, make in loads.items():
-        with tempfile.TemporaryDirectory() as folder, make() as load, Recorder(length=f"{SECONDS}s") as recorder:
+        with tempfile.TemporaryDirectory() as folder, make() as load, Recorder(
+            length=f"{SECONDS}s"
+        ) as recorder:
             if name == "python3":
                 load.ready()
             recorder.record(load)
-            perf, file = perf_record(folder, SECONDS, "-e", "cpu-clock:u", "--call-graph", "dwarf,65528", "-p", str(load.process.pid))
+            perf, file = perf_record(
+                folder,
+                SECONDS,
+                "-e",
+                "cpu-clock:u",
+                "--call-graph",
+                "dwarf,65528",
+                "-p",
+                str(load.process.pid),
+            )
             time.sleep(0.3)  # perf does not report when it has begun
             capture = recorder.record(load)
             check(perf.wait() == 0, "perf record failed")
             roots = Roots()
-            theirs = [return_addresses(frames) for pid, frames in perf_stacks(file) if pid == load.process.pid]
-            whole = [frames for frames in theirs if frames and roots.is_root(frames[-1][0], frames[-1][1] - 1)]
-            ours = [frames for _, frames, stack in our_stacks(capture, {load.process.pid}) if stack and stack.end == COMPLETE]
+            theirs = [
+                return_addresses(frames)
+                for pid, frames in perf_stacks(file)
+                if pid == load.process.pid
+            ]
+            whole = [
+                frames
+                for frames in theirs
+                if frames and roots.is_root(frames[-1][0], frames[-1][1] - 1)
+            ]
+            ours = [
+                frames
+                for _, frames, stack in our_stacks(capture, {load.process.pid})
+                if stack and stack.end == COMPLETE
+            ]
         agreement = Agreement(whole)
         for frames in ours:
             agreement.add(frames)
         other = Agreement(whole[::2])
         for frames in whole[1::2]:
             other.add(frames)
-        row(f"{name}: frames with the same caller as in perf record --call-graph dwarf,65528", agreement.share(),
+        row(
+            f"{name}: frames with the same caller as in perf record --call-graph dwarf,65528",
+            agreement.share(),
             f"perf's odd samples in its even ones {other.share()}; perf reaches the first frame in {len(whole)} of {len(theirs)}",
-            wanted="99 % of frames")
+            wanted="99 % of frames",
+        )
         for edge, times in agreement.missing.most_common(3):
             print(f"    {times} times not seen by perf: {edge}")
 
@@ -211,9 +298,21 @@ def bpf_run_times(pid):
         with contextlib.suppress(FileNotFoundError):
             found = re.search(r"^prog_id:\s*(\d+)", entry.read_text(), re.MULTILINE)
             ids |= {int(found[1])} if found else set()
-    shown = json.loads(subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True).stdout)
-    return {entry["id"]: (entry["name"], entry["type"], entry.get("run_time_ns", 0), entry.get("run_cnt", 0))
-            for entry in shown if entry["id"] in ids}
+    shown = json.loads(
+        subprocess.run(
+            ["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True
+        ).stdout
+    )
+    return {
+        entry["id"]: (
+            entry["name"],
+            entry["type"],
+            entry.get("run_time_ns", 0),
+            entry.get("run_cnt", 0),
+        )
+        for entry in shown
+        if entry["id"] in ids
+    }
 
 
 def time_per_sample(frames):
@@ -222,7 +321,14 @@ def time_per_sample(frames):
     with contextlib.ExitStack() as stack, Recorder(length="4s") as recorder:
         loads = []
         for cpu in sorted(os.sched_getaffinity(0)):
-            load = stack.enter_context(Load(program("pie"), "--stand", frames, preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, {cpu})))
+            load = stack.enter_context(
+                Load(
+                    program("pie"),
+                    "--stand",
+                    frames,
+                    preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, {cpu}),
+                )
+            )
             loads.append(load.ready())
         recorder.record(*loads)
         recorder.begin()
@@ -234,9 +340,14 @@ def time_per_sample(frames):
         capture = recorder.finish(loads)
     pids = {load.process.pid for load in loads}
     depth = statistics.median(len(frames) for _, frames, _ in our_stacks(capture, pids))
-    ends = collections.Counter(stack.end == COMPLETE for _, _, stack in our_stacks(capture, pids) if stack)
-    samplers = [(last[number][2] - first[number][2], last[number][3] - first[number][3])
-                for number in last if number in first and last[number][1] == "perf_event"]
+    ends = collections.Counter(
+        stack.end == COMPLETE for _, _, stack in our_stacks(capture, pids) if stack
+    )
+    samplers = [
+        (last[number][2] - first[number][2], last[number][3] - first[number][3])
+        for number in last
+        if number in first and last[number][1] == "perf_event"
+    ]
     spent_ns, runs = (sum(column) for column in zip(*samplers))
     check(runs > 0, f"no program on perf events ran: {last}")
     return spent_ns / runs, runs, depth, ends
@@ -252,8 +363,16 @@ def bench_time(row):
         for frames in (13, 30, 60):
             times[frames], runs, depth, ends = time_per_sample(frames)
             wanted = "under 20 us" if frames == 30 else ""
-            row(f"time of a sample in BPF, {depth:.0f} frames, {share(ends)} complete", f"{times[frames] / 1e3:.2f} us over {runs} samples", wanted=wanted)
-        row("the same for each frame more", f"{(times[60] - times[13]) / 47:.0f} ns", wanted="under 1 us")
+            row(
+                f"time of a sample in BPF, {depth:.0f} frames, {share(ends)} complete",
+                f"{times[frames] / 1e3:.2f} us over {runs} samples",
+                wanted=wanted,
+            )
+        row(
+            "the same for each frame more",
+            f"{(times[60] - times[13]) / 47:.0f} ns",
+            wanted="under 1 us",
+        )
     finally:
         setting.write_text(before)
 
@@ -263,17 +382,29 @@ def bench_bytes(row):
     nearly the same time."""
     with tempfile.TemporaryDirectory() as folder, debian_programs(folder) as (loads, _):
         for recording, peer_name, peer_commands in (
-                ('scheduling="no"', "perf record --call-graph dwarf,8192", [("-a", "--call-graph", "dwarf,8192")]),
-                ("", "the same and perf sched record", [("-a", "--call-graph", "dwarf,8192"), SCHED])):
+            (
+                'scheduling="no"',
+                "perf record --call-graph dwarf,8192",
+                [("-a", "--call-graph", "dwarf,8192")],
+            ),
+            ("", "the same and perf sched record", [("-a", "--call-graph", "dwarf,8192"), SCHED]),
+        ):
             ours, theirs = [], []
             with Recorder(length=f"{SECONDS}s", recording=recording) as recorder:
                 for _ in range(3):
                     ours.append(sum(recorder.record(*loads).log_bytes.values()) / SECONDS)
-                    theirs.append(sum(perf_bytes(folder, options) for options in peer_commands) / SECONDS)
+                    theirs.append(
+                        sum(perf_bytes(folder, options) for options in peer_commands) / SECONDS
+                    )
             own, peer = statistics.median(ours), statistics.median(theirs)
             what = "samples alone" if recording else "samples, switches, wakings and off-CPU stacks"
-            row(f"bytes a second of recording: {what}", f"{own / 1e6:.3f} MB", f"{peer_name} {peer / 1e6:.1f} MB", f"1/{peer / own:.0f}",
-                "1/50 or less")
+            row(
+                f"bytes a second of recording: {what}",
+                f"{own / 1e6:.3f} MB",
+                f"{peer_name} {peer / 1e6:.1f} MB",
+                f"1/{peer / own:.0f}",
+                "1/50 or less",
+            )
 
 
 SCHED = ("-a", "-e", "sched:sched_switch,sched:sched_waking,sched:sched_process_fork", "-c", "1")
@@ -288,11 +419,21 @@ def perf_bytes(folder, options):
     return size
 
 
-MANY = (["/usr/bin/python3", "-c", "import ssl, sqlite3, json, asyncio, ctypes; print('ready', flush=True); input()"],
-        ["perl", "-MPOSIX", "-e", "$| = 1; print qq(ready\n); <STDIN>"], ["bash", "-c", "echo ready; read"], ["dash", "-c", "echo ready; read x"],
-        ["gdb", "-nx", "-q", "-batch", "-ex", "echo ready\\n", "-ex", "python input()"], ["mawk", "-W", "interactive", "BEGIN { print \"ready\"; fflush(); getline }"],
-        ["git", "-c", "alias.x=!echo ready; read x", "x"],
-        ["node", "-e", "console.log('ready'); process.stdin.resume()"], ["sqlite3", "-batch", "-cmd", "select 'ready';"])
+MANY = (
+    [
+        "/usr/bin/python3",
+        "-c",
+        "import ssl, sqlite3, json, asyncio, ctypes; print('ready', flush=True); input()",
+    ],
+    ["perl", "-MPOSIX", "-e", "$| = 1; print qq(ready\n); <STDIN>"],
+    ["bash", "-c", "echo ready; read"],
+    ["dash", "-c", "echo ready; read x"],
+    ["gdb", "-nx", "-q", "-batch", "-ex", "echo ready\\n", "-ex", "python input()"],
+    ["mawk", "-W", "interactive", 'BEGIN { print "ready"; fflush(); getline }'],
+    ["git", "-c", "alias.x=!echo ready; read x", "x"],
+    ["node", "-e", "console.log('ready'); process.stdin.resume()"],
+    ["sqlite3", "-batch", "-cmd", "select 'ready';"],
+)
 
 
 def many_processes(stack, count):
@@ -300,7 +441,9 @@ def many_processes(stack, count):
         command = [word for word in MANY[number % len(MANY)]]
         if subprocess.run(["which", command[0]], capture_output=True).returncode != 0:
             command = list(MANY[0])
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         stack.callback(process.wait)
         stack.callback(process.kill)
         check(b"ready" in process.stdout.readline(), f"{command} does not begin")
@@ -312,25 +455,47 @@ def tables_of_all():
     begun = time.monotonic()
     with Recorder(length="100ms") as recorder:
         recorder.record()
-        status = wait_for(lambda: (lambda now: now if now["tables_waiting"] == 0 and now["tables"] else None)(recorder.unwinder()), "the tables")
+        status = wait_for(
+            lambda: (lambda now: now if now["tables_waiting"] == 0 and now["tables"] else None)(
+                recorder.unwinder()
+            ),
+            "the tables",
+        )
         return status, time.monotonic() - begun
 
 
 def bench_tables(row):
     """Tables of a machine with 200 processes: built, and then loaded from the cache."""
     import stack_recorder
-    with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory(prefix="lagtrap-bench-cache-") as cache:
+
+    with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory(
+        prefix="lagtrap-bench-cache-"
+    ) as cache:
         many_processes(stack, 200)
         stack_recorder.CACHE = type("Cache", (), {"name": cache})
         made, made_seconds = tables_of_all()
         cached, cached_seconds = tables_of_all()
     what = f"{made['tables']} tables, {made['processes']} processes"
-    row(f"tables of a machine with 200 processes more ({what})", f"{made['table_bytes'] / 1e6:.1f} MB, {made['used_bytes'] / 1e6:.1f} MB with address spaces",
-        wanted="under 64 MB")
-    row("CPU time to make them", f"{made['make_cpu_ns'] / 1e9:.2f} s ({made['made']} made, there after {made_seconds:.1f} s)", wanted="under 5 s")
-    row("the same from the cache", f"{cached['from_cache_cpu_ns'] / 1e9:.3f} s ({cached['cached']} from the cache, {cached['made']} made, there after "
-        f"{cached_seconds:.1f} s)", wanted="under 0.3 s")
-    row("tables that found no room, or could not be made", f"{made['tables_without_room']}, {made['tables_failed']}")
+    row(
+        f"tables of a machine with 200 processes more ({what})",
+        f"{made['table_bytes'] / 1e6:.1f} MB, {made['used_bytes'] / 1e6:.1f} MB with address spaces",
+        wanted="under 64 MB",
+    )
+    row(
+        "CPU time to make them",
+        f"{made['make_cpu_ns'] / 1e9:.2f} s ({made['made']} made, there after {made_seconds:.1f} s)",
+        wanted="under 5 s",
+    )
+    row(
+        "the same from the cache",
+        f"{cached['from_cache_cpu_ns'] / 1e9:.3f} s ({cached['cached']} from the cache, {cached['made']} made, there after "
+        f"{cached_seconds:.1f} s)",
+        wanted="under 0.3 s",
+    )
+    row(
+        "tables that found no room, or could not be made",
+        f"{made['tables_without_room']}, {made['tables_failed']}",
+    )
 
 
 def bench(row, parts=()):

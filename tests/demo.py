@@ -27,8 +27,14 @@ def step(text):
 
 def show(*command):
     """Runs a command with its output on ours."""
-    print("$ " + " ".join(pathlib.Path(str(part)).name if index == 0 else str(part)
-                          for index, part in enumerate(command)), flush=True)
+    print(
+        "$ "
+        + " ".join(
+            pathlib.Path(str(part)).name if index == 0 else str(part)
+            for index, part in enumerate(command)
+        ),
+        flush=True,
+    )
     done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, timeout=300)
     parts.check(done.returncode == 0, f"{command[0]} ended with {done.returncode}")
 
@@ -37,14 +43,29 @@ def demonstrate():
     parts.require_bpf()
     with Server() as server:
         step(f"a server listens on {server.url}")
-        event = parts.library_event("work", parts.PLANTED, threshold="50ms", trace_length="1s",
-                                    stages=("prepare", "execute", "finish"))
+        event = parts.library_event(
+            "work",
+            parts.PLANTED,
+            threshold="50ms",
+            trace_length="1s",
+            stages=("prepare", "execute", "finish"),
+        )
         with parts.Daemon(event, more=f'<upload url="{server.url}"/>') as daemon:
-            step("lagtrapd watches the event \"work\": slower than 50 ms is a delay")
+            step('lagtrapd watches the event "work": slower than 50 ms is a delay')
             print(event)
-            step(f"a program makes 2,000 fast runs and one in which it waits {SLOW_MS} ms for a lock")
-            with parts.Watched(parts.PLANTED, "--kind", "lock", "--fast", "1000", "--slow-ms", str(SLOW_MS),
-                               "--wait") as program:
+            step(
+                f"a program makes 2,000 fast runs and one in which it waits {SLOW_MS} ms for a lock"
+            )
+            with parts.Watched(
+                parts.PLANTED,
+                "--kind",
+                "lock",
+                "--fast",
+                "1000",
+                "--slow-ms",
+                str(SLOW_MS),
+                "--wait",
+            ) as program:
                 print("what the program itself says:", json.dumps(program.go().result()))
             bundle = daemon.wait_for_bundles(1)[0]
             show(parts.LAGTRAP, "status", "--socket", daemon.socket_path)

@@ -23,6 +23,7 @@ sys.path[:0] = [str(SOURCE / "tests" / part) for part in ("integration", "cases"
 def record(kept):
     """Makes the recording in a folder whose path reveals nothing about this machine."""
     import record_golden
+
     record_golden.copy_build()
     _, bundle = record_golden.record(SCENARIO)
     shutil.copy(bundle, kept)
@@ -31,24 +32,44 @@ def record(kept):
 def waiting_delay(bundle):
     """Number of the delay of the session that waits for the other one's lock."""
     from lagtrap_test import LAGTRAP
-    shown = subprocess.run([LAGTRAP, "report", "--json", bundle], capture_output=True, text=True, check=True)
+
+    shown = subprocess.run(
+        [LAGTRAP, "report", "--json", bundle], capture_output=True, text=True, check=True
+    )
     commands = [delay["command_line"] for delay in json.loads(shown.stdout)["delays"]]
     return 1 + next(number for number, command in enumerate(commands) if "waiting" in command)
 
 
 def take_pictures(build, bundle, folder):
     from lagtrap_server import Server, sha256
+
     content = bundle.read_bytes()
     with tempfile.TemporaryDirectory(prefix="lagtrap-pictures-") as work:
         with Server("--requests-per-second", "0") as server:
             server.put(content)
             server.parsed_bundles()
             world = pathlib.Path(work) / "world.json"
-            world.write_text(json.dumps({"url": server.url, "accounts": {},
-                                         "delay": {"bundle": sha256(content), "number": waiting_delay(bundle)}}))
-            subprocess.run(["node", SOURCE / "tests" / "browser" / "pictures.mjs"], check=True, timeout=300,
-                           env={**os.environ, "LAGTRAP_WEB_WORLD": str(world), "LAGTRAP_WEB_BUILD": str(build / "server/web/site"),
-                                "LAGTRAP_WEB_SCREENSHOTS": str(folder), "LAGTRAP_WEB_SIZES": str(build / "pictures")})
+            world.write_text(
+                json.dumps(
+                    {
+                        "url": server.url,
+                        "accounts": {},
+                        "delay": {"bundle": sha256(content), "number": waiting_delay(bundle)},
+                    }
+                )
+            )
+            subprocess.run(
+                ["node", SOURCE / "tests" / "browser" / "pictures.mjs"],
+                check=True,
+                timeout=300,
+                env={
+                    **os.environ,
+                    "LAGTRAP_WEB_WORLD": str(world),
+                    "LAGTRAP_WEB_BUILD": str(build / "server/web/site"),
+                    "LAGTRAP_WEB_SCREENSHOTS": str(folder),
+                    "LAGTRAP_WEB_SIZES": str(build / "pictures"),
+                },
+            )
     for picture in folder.glob("*.png"):
         size = picture.stat().st_size
         if size > SIZE_LIMIT_BYTES:
@@ -62,12 +83,16 @@ def main():
     if len(sys.argv) > 3:
         return record(sys.argv[3])
     from control_groups import command_in, group
+
     with tempfile.TemporaryDirectory(prefix="lagtrap-pictures-") as work:
         bundle = pathlib.Path(work) / "recording.lagtrap.tar.zst"
         # The recorder uses copies of the programs, which requires a separate process. Its control
         # group is one that a reader knows.
         with group("system.slice", "postgresql.service") as inside:
-            subprocess.run(command_in(inside, sys.executable, "-B", __file__, build, folder, bundle), check=True)
+            subprocess.run(
+                command_in(inside, sys.executable, "-B", __file__, build, folder, bundle),
+                check=True,
+            )
         folder.mkdir(parents=True, exist_ok=True)
         take_pictures(build, bundle, folder)
 

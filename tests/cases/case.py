@@ -38,8 +38,12 @@ class Case:
     provoke: typing.Callable  # World -> None: makes the slow run, from begin to end
     expected: Expected
     least_ms: int  # minimum duration of the slow run, by what was planted
-    prepare: typing.Callable = lambda world: None  # World -> None: starts what must exist before the daemon
-    slow: typing.Callable = lambda world, delay: True  # whether a delay (of the report's JSON) can be the planted one
+    prepare: typing.Callable = (
+        lambda world: None
+    )  # World -> None: starts what must exist before the daemon
+    slow: typing.Callable = (
+        lambda world, delay: True
+    )  # whether a delay (of the report's JSON) can be the planted one
     name: str = ""
     from_debian: bool = False
 
@@ -63,15 +67,30 @@ class World:
 
     def start(self, *command, **options):
         """A program that runs until the case has ended."""
-        process = subprocess.Popen([str(part) for part in command], **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
-                                                                      "stderr": subprocess.DEVNULL, **options})
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            **{
+                "stdin": subprocess.DEVNULL,
+                "stdout": subprocess.DEVNULL,
+                "stderr": subprocess.DEVNULL,
+                **options,
+            },
+        )
         self.started.append(process)
         return process
 
     def run(self, *command, **options):
         """Runs a program to its end; returns its output."""
-        done = subprocess.run([str(part) for part in command], **{"capture_output": True, "text": True, "timeout": 120,
-                                                                  "stdin": subprocess.DEVNULL, **options})
+        done = subprocess.run(
+            [str(part) for part in command],
+            **{
+                "capture_output": True,
+                "text": True,
+                "timeout": 120,
+                "stdin": subprocess.DEVNULL,
+                **options,
+            },
+        )
         check(done.returncode == 0, f"{command[0]}: {done.stderr or done.stdout}")
         return done.stdout
 
@@ -93,16 +112,20 @@ class World:
 
 def call_event(function, binary, threshold="100ms", more="", attributes=""):
     """Each call of a function is a run of the event "run"."""
-    return (f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {attributes}>{more}'
-            f'<function name="{function}" binary="{pathlib.Path(binary).resolve()}"/></event>')
+    return (
+        f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {attributes}>{more}'
+        f'<function name="{function}" binary="{pathlib.Path(binary).resolve()}"/></event>'
+    )
 
 
 def marker_event(begin, end, binary="", threshold="100ms", more="", attributes=""):
     """A run lasts from one marker to another; `begin` and `end` are the attributes of their
     elements."""
     watched = f'binary="{pathlib.Path(binary).resolve()}"' if binary else ""
-    return (f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {watched} {attributes}>{more}'
-            f'<begin {begin}/><end {end}/></event>')
+    return (
+        f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {watched} {attributes}>{more}'
+        f"<begin {begin}/><end {end}/></event>"
+    )
 
 
 # Longer than the slow runs, even on a busy machine, where they take several times as long.
@@ -124,5 +147,12 @@ def planted(program, function, about, expected, least_ms, arguments=lambda world
         if world.program.process.returncode != 0:
             raise TestFailure(f"{program} ended with {world.program.process.returncode}")
 
-    return Case(about, f"{program}.cpp", event or (lambda world: call_event(ANONYMOUS + function, PROGRAMS / program)), provoke, expected,
-                least_ms, prepare)
+    return Case(
+        about,
+        f"{program}.cpp",
+        event or (lambda world: call_event(ANONYMOUS + function, PROGRAMS / program)),
+        provoke,
+        expected,
+        least_ms,
+        prepare,
+    )

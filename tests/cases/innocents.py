@@ -6,7 +6,7 @@ import tempfile
 
 from case import PROGRAMS
 
-SOURCE = "#include <map>\n#include <regex>\n#include <string>\nint main() { return std::regex_match(\"a\", std::regex(\"a\")); }\n"
+SOURCE = '#include <map>\n#include <regex>\n#include <string>\nint main() { return std::regex_match("a", std::regex("a")); }\n'
 
 
 class Innocents:
@@ -17,9 +17,15 @@ class Innocents:
         source = os.path.join(self.folder.name, "source.cpp")
         with open(source, "w", encoding="ascii") as file:
             file.write(SOURCE)
-        self.processes = [subprocess.Popen([PROGRAMS / "innocent"]) for _ in range(os.cpu_count() or 1)]
-        self.processes.append(subprocess.Popen(["sh", "-c", f"while :; do g++ -O2 -c -o /dev/null '{source}'; done"],
-                                               start_new_session=True))
+        self.processes = [
+            subprocess.Popen([PROGRAMS / "innocent"]) for _ in range(os.cpu_count() or 1)
+        ]
+        self.processes.append(
+            subprocess.Popen(
+                ["sh", "-c", f"while :; do g++ -O2 -c -o /dev/null '{source}'; done"],
+                start_new_session=True,
+            )
+        )
         return self
 
     def __exit__(self, *_):

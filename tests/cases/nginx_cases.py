@@ -8,5 +8,9 @@ PROGRAM = "nginx 1.22"
 
 
 def request_event(world):
-    return marker_event('function="ngx_http_process_request" key="arg0"', 'function="ngx_http_free_request" key="arg0"', NGINX,
-                        more="<key/>")
+    return marker_event(
+        'function="ngx_http_process_request" key="arg0"',
+        'function="ngx_http_free_request" key="arg0"',
+        NGINX,
+        more="<key/>",
+    )

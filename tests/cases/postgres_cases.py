@@ -7,7 +7,9 @@ PROGRAM = "PostgreSQL 15"
 
 
 def query_event(world):
-    return marker_event('usdt="postgresql:query__start"', 'usdt="postgresql:query__done"', POSTGRES_BIN / "postgres")
+    return marker_event(
+        'usdt="postgresql:query__start"', 'usdt="postgresql:query__done"', POSTGRES_BIN / "postgres"
+    )
 
 
 def slow_statement(about, statement, expected, least_ms):

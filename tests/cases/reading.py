@@ -32,8 +32,15 @@ def section(sections, start):
 def first_known(sentences):
     """Skips sentences about time that had passed before the recording began; any other is the
     report's conclusion."""
-    return next((sentence for sentence in sentences if "had passed before the recording began" not in sentence
-                 and not sentence.startswith("The rest: ")), "")
+    return next(
+        (
+            sentence
+            for sentence in sentences
+            if "had passed before the recording began" not in sentence
+            and not sentence.startswith("The rest: ")
+        ),
+        "",
+    )
 
 
 def name_of(who):
@@ -43,20 +50,30 @@ def name_of(who):
 def named_in_causes(cause):
     """Those named as holding up the run, without those that had a CPU."""
     told = [sentence for sentence in cause["sentences"] if not sentence.startswith("The rest: ")]
-    for part in cause["parts"][:len(told)]:
+    for part in cause["parts"][: len(told)]:
         # For a wait that is followed, the head of the chain is named; otherwise what ended most of
         # it.
-        links = part["chain"] or (part.get("wakers", [])[:1] if part.get("ended_by") == "thread" else [])
+        links = part["chain"] or (
+            part.get("wakers", [])[:1] if part.get("ended_by") == "thread" else []
+        )
         yield from (name_of(who) for who in links if who["tid"])
 
 
 def read(text, delay):
     """`delay` is the same delay in the report's JSON, which tells whose names they are."""
-    wakers = [name_of(waker) for waker in delay["wakers"] if waker["share"] >= 0.02 and not waker["interrupt"]]
+    wakers = [
+        name_of(waker)
+        for waker in delay["wakers"]
+        if waker["share"] >= 0.02 and not waker["interrupt"]
+    ]
     sentences = delay["cause"]["sentences"]
     shown = " ".join(line.strip() for line in section(sections_of(text), "Cause"))
     for sentence in sentences:  # the same words at any line width
         if re.sub(r"\s", "", sentence) not in re.sub(r"\s", "", shown):
-            raise ValueError(f"the text does not say \"{sentence}\" but \"{shown}\"")
-    return Reading(first_known(sentences), sentences, section(sections_of(text), "Functions")[:FUNCTION_LINES],
-                   sorted({*wakers, *named_in_causes(delay["cause"])}))
+            raise ValueError(f'the text does not say "{sentence}" but "{shown}"')
+    return Reading(
+        first_known(sentences),
+        sentences,
+        section(sections_of(text), "Functions")[:FUNCTION_LINES],
+        sorted({*wakers, *named_in_causes(delay["cause"])}),
+    )

@@ -23,7 +23,16 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 from case import World  # noqa: E402  (the path is set above)
 from innocents import Innocents  # noqa: E402
 from judge import Verdict, judge  # noqa: E402
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, TestFailure, check, report, require_bpf, wait_for  # noqa: E402
+from lagtrap_test import (
+    BUILD_DIR,
+    LAGTRAP,
+    Daemon,
+    TestFailure,
+    check,
+    report,
+    require_bpf,
+    wait_for,
+)  # noqa: E402
 from reading import read  # noqa: E402
 from table import print_verdict, save, write_document  # noqa: E402
 
@@ -41,7 +50,13 @@ def load_cases():
 
 def cpu_times():
     """Totals of all CPUs since boot: user, nice, system, idle, waiting for disks, and others."""
-    return [int(word) for word in pathlib.Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]]
+    return [
+        int(word)
+        for word in pathlib.Path("/proc/stat")
+        .read_text(encoding="ascii")
+        .split("\n", 1)[0]
+        .split()[1:]
+    ]
 
 
 def idle_share(before, after):
@@ -50,7 +65,7 @@ def idle_share(before, after):
 
 
 def the_event(daemon):
-    event, = daemon.status()["events"]
+    (event,) = daemon.status()["events"]
     return event
 
 
@@ -65,16 +80,25 @@ def await_recording(daemon):
 def slow_run(daemon, world, case):
     """Bundle, number and JSON of the planted delay once its recording is merged; nothing if it
     was not noticed."""
+
     def settled():
         status = daemon.status()
         check(status["captures"]["failed"] == 0, f"a capture failed: {daemon.log()}")
-        return status["state"] in ("waiting", "cooling-down") and status["captures"]["waiting"] == 0 \
+        return (
+            status["state"] in ("waiting", "cooling-down")
+            and status["captures"]["waiting"] == 0
             and status["captures"]["done"] > 0
+        )
+
     if the_event(daemon)["delays"] == 0:
         return None
     wait_for(settled, "the recordings to be merged", 90)
-    found = [(delay["duration_ns"], bundle, delay["number"], delay) for bundle in daemon.bundles()
-             for delay in report(bundle)["delays"] if case.slow(world, delay)]
+    found = [
+        (delay["duration_ns"], bundle, delay["number"], delay)
+        for bundle in daemon.bundles()
+        for delay in report(bundle)["delays"]
+        if case.slow(world, delay)
+    ]
     found = [entry for entry in found if entry[0] >= case.least_ms * 1e6]
     return max(found, key=lambda entry: entry[0])[1:] if found else None
 
@@ -84,7 +108,10 @@ def run_case(case, busy, keep):
         case.prepare(world)
         with Daemon(case.event(world)) as daemon:
             world.daemon = daemon
-            wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the unwind tables to be made")
+            wait_for(
+                lambda: daemon.status()["unwinder"]["tables_waiting"] == 0,
+                "the unwind tables to be made",
+            )
             with Innocents() if busy else contextlib.nullcontext():
                 before = cpu_times()
                 case.provoke(world)
@@ -93,9 +120,16 @@ def run_case(case, busy, keep):
                 await_recording(daemon)
             found = slow_run(daemon, world, case)
             if not found:
-                return Verdict(why=[f"no recording has a run of {case.least_ms} ms: {the_event(daemon)}"])
+                return Verdict(
+                    why=[f"no recording has a run of {case.least_ms} ms: {the_event(daemon)}"]
+                )
             bundle, number, delay = found
-            done = subprocess.run([LAGTRAP, "report", "--delay", str(number), bundle], capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [LAGTRAP, "report", "--delay", str(number), bundle],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             reading = read(done.stdout, delay)
             expected = case.expected
             if callable(expected.holder):
@@ -104,7 +138,9 @@ def run_case(case, busy, keep):
             if keep:
                 pathlib.Path(keep).mkdir(parents=True, exist_ok=True)
                 (pathlib.Path(keep) / f"{case.name}.txt").write_text(done.stdout, encoding="utf-8")
-                (pathlib.Path(keep) / f"{case.name}.lagtrap.tar.zst").write_bytes(bundle.read_bytes())
+                (pathlib.Path(keep) / f"{case.name}.lagtrap.tar.zst").write_bytes(
+                    bundle.read_bytes()
+                )
             return verdict
 
 

@@ -17,8 +17,19 @@ PYTHON = "/usr/bin/python3"
 class Redis:
     def __init__(self, world):
         self.world, self.socket = world, world.folder / "redis.sock"
-        self.process = world.start(REDIS, "--port", 0, "--unixsocket", self.socket, "--save", "", "--dir", world.folder,
-                                   "--enable-debug-command", "yes")
+        self.process = world.start(
+            REDIS,
+            "--port",
+            0,
+            "--unixsocket",
+            self.socket,
+            "--save",
+            "",
+            "--dir",
+            world.folder,
+            "--enable-debug-command",
+            "yes",
+        )
         wait_for(lambda: self.socket.exists() and self.ask("ping") == "PONG\n", "redis")
 
     def ask(self, *words):
@@ -29,7 +40,9 @@ class Session:
     """A client that gets statements one after the other, and holds its transaction meanwhile."""
 
     def __init__(self, world, command):
-        self.process = world.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/")
+        self.process = world.start(
+            *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/"
+        )
 
     def ask(self, statement):
         """The first line of the answer."""
@@ -50,12 +63,20 @@ class Postgres:
     def __init__(self, world):
         self.world, self.data = world, world.folder / "data"
         shutil.chown(world.folder, "postgres", "postgres")
-        self.run(POSTGRES_BIN / "initdb", "-D", self.data, "--no-sync", "-A", "trust", "--locale", "C")
+        self.run(
+            POSTGRES_BIN / "initdb", "-D", self.data, "--no-sync", "-A", "trust", "--locale", "C"
+        )
         with open(self.data / "postgresql.conf", "a", encoding="ascii") as settings:
-            settings.write(f"listen_addresses = ''\nunix_socket_directories = '{world.folder}'\nfsync = off\njit = off\n"
-                           "work_mem = '256MB'\nautovacuum = off\nmax_parallel_workers_per_gather = 0\n")
-        self.run(POSTGRES_BIN / "pg_ctl", "-D", self.data, "-l", world.folder / "log", "-w", "start")
-        world.at_end(lambda: self.run(POSTGRES_BIN / "pg_ctl", "-D", self.data, "-m", "immediate", "stop"))
+            settings.write(
+                f"listen_addresses = ''\nunix_socket_directories = '{world.folder}'\nfsync = off\njit = off\n"
+                "work_mem = '256MB'\nautovacuum = off\nmax_parallel_workers_per_gather = 0\n"
+            )
+        self.run(
+            POSTGRES_BIN / "pg_ctl", "-D", self.data, "-l", world.folder / "log", "-w", "start"
+        )
+        world.at_end(
+            lambda: self.run(POSTGRES_BIN / "pg_ctl", "-D", self.data, "-m", "immediate", "stop")
+        )
 
     def as_postgres(self, *words):
         return ["runuser", "-u", "postgres", "--", *words]
@@ -63,7 +84,13 @@ class Postgres:
     def run(self, *words):
         # pg_ctl passes its output to the server it starts, so there must be no pipe, which would
         # never end.
-        self.world.run(*self.as_postgres(*words), capture_output=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+        self.world.run(
+            *self.as_postgres(*words),
+            capture_output=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+        )
 
     def ask(self, statement):
         return self.world.run(*self.psql(), "-c", statement, cwd="/").strip()
@@ -78,16 +105,43 @@ class Postgres:
 class MariaDb:
     def __init__(self, world):
         self.world, self.socket, data = world, world.folder / "mariadb.sock", world.folder / "data"
-        world.run("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root", "--skip-test-db",
-                  "--auth-root-authentication-method=normal")
-        self.process = world.start(MARIADB, "--no-defaults", f"--datadir={data}", f"--socket={self.socket}", "--user=root",
-                                   "--skip-networking", f"--pid-file={world.folder}/pid", "--innodb-buffer-pool-size=64M",
-                                   "--sort-buffer-size=64M")
-        wait_for(lambda: subprocess.run([*self.client(), "-e", "select 1"], capture_output=True).returncode == 0, "mariadbd")
+        world.run(
+            "mariadb-install-db",
+            "--no-defaults",
+            f"--datadir={data}",
+            "--user=root",
+            "--skip-test-db",
+            "--auth-root-authentication-method=normal",
+        )
+        self.process = world.start(
+            MARIADB,
+            "--no-defaults",
+            f"--datadir={data}",
+            f"--socket={self.socket}",
+            "--user=root",
+            "--skip-networking",
+            f"--pid-file={world.folder}/pid",
+            "--innodb-buffer-pool-size=64M",
+            "--sort-buffer-size=64M",
+        )
+        wait_for(
+            lambda: subprocess.run(
+                [*self.client(), "-e", "select 1"], capture_output=True
+            ).returncode
+            == 0,
+            "mariadbd",
+        )
         self.ask("create database if not exists test")
 
     def client(self):
-        return ["mariadb", "--no-defaults", f"--socket={self.socket}", "-uroot", "-N", "--unbuffered"]
+        return [
+            "mariadb",
+            "--no-defaults",
+            f"--socket={self.socket}",
+            "-uroot",
+            "-N",
+            "--unbuffered",
+        ]
 
     def ask(self, statement):
         return self.world.run(*self.client(), "-e", statement).strip()
@@ -140,11 +194,28 @@ class Nginx:
         settings.write_text(
             f"daemon off; worker_processes 1; user root; pid {world.folder}/nginx.pid; error_log {world.folder}/error.log;\n"
             f"events {{}}\nhttp {{ access_log off; client_body_temp_path {world.folder}/body; proxy_temp_path {world.folder}/proxy;\n"
-            f"server {{ listen unix:{self.socket}; {server} }} }}\n", encoding="ascii")
+            f"server {{ listen unix:{self.socket}; {server} }} }}\n",
+            encoding="ascii",
+        )
         self.process = world.start(NGINX, "-c", settings, "-p", world.folder)
         world.at_end(lambda: (self.process.terminate(), self.process.wait()))
-        wait_for(lambda: subprocess.run(["curl", "-s", "--unix-socket", self.socket, "http://localhost/nothing"],
-                                        capture_output=True).returncode == 0, "nginx")
+        wait_for(
+            lambda: subprocess.run(
+                ["curl", "-s", "--unix-socket", self.socket, "http://localhost/nothing"],
+                capture_output=True,
+            ).returncode
+            == 0,
+            "nginx",
+        )
 
     def get(self, path):
-        self.world.run("curl", "-s", "--compressed", "-o", "/dev/null", "--unix-socket", self.socket, f"http://localhost{path}")
+        self.world.run(
+            "curl",
+            "-s",
+            "--compressed",
+            "-o",
+            "/dev/null",
+            "--unix-socket",
+            self.socket,
+            f"http://localhost{path}",
+        )

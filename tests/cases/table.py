@@ -46,7 +46,9 @@ def kept(folder, busy):
 
 def save(folder, verdicts, busy):
     folder.mkdir(parents=True, exist_ok=True)
-    kept_path(folder, busy).write_text(json.dumps({**kept(folder, busy), **verdicts}, indent=1), encoding="utf-8")
+    kept_path(folder, busy).write_text(
+        json.dumps({**kept(folder, busy), **verdicts}, indent=1), encoding="utf-8"
+    )
 
 
 def result(verdicts, name):
@@ -63,11 +65,18 @@ def share(verdicts, cases):
 
 def write_document(path, folder, cases):
     idle, busy = kept(folder, False), kept(folder, True)
-    rows = [f"| {name} | {case.about} | {case.program} | "
-            + " | ".join(result(column, name) for column in (idle, busy)) + " |"
-            for name, case in cases.items()]
-    reasons = [f"- {name}, {state}: {'; '.join(column[name]['why'])}" for state, column in (("idle", idle), ("busy", busy))
-               for name in cases if name in column and not all(column[name][part] for part in PARTS)]
+    rows = [
+        f"| {name} | {case.about} | {case.program} | "
+        + " | ".join(result(column, name) for column in (idle, busy))
+        + " |"
+        for name, case in cases.items()
+    ]
+    reasons = [
+        f"- {name}, {state}: {'; '.join(column[name]['why'])}"
+        for state, column in (("idle", idle), ("busy", busy))
+        for name in cases
+        if name in column and not all(column[name][part] for part in PARTS)
+    ]
     text = HEAD + "\n".join(rows) + "\n\n"
     text += f"Correct in the last run of each case: {share(idle, cases)} idle, {share(busy, cases)} busy.\n"
     if reasons:

@@ -17,8 +17,19 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
-from lagtrap_test import (BUILD_DIR, LAGTRAPD, PLANTED, UPLOADER, Daemon, TestFailure, Watched, check,  # noqa: E402
-                          library_event, make_bundle, wait_for)
+from lagtrap_test import (
+    BUILD_DIR,
+    LAGTRAPD,
+    PLANTED,
+    UPLOADER,
+    Daemon,
+    TestFailure,
+    Watched,
+    check,  # noqa: E402
+    library_event,
+    make_bundle,
+    wait_for,
+)
 
 MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
 ERRORS = ("EIO", "ENOSPC", "EDQUOT", "EROFS")
@@ -50,8 +61,13 @@ class Point(collections.namedtuple("Point", "name by_suffix can_fail")):
 
 def points_of(program):
     """The fault points linked into a program, as it lists them."""
-    done = subprocess.run([program], env={**os.environ, "LAGTRAP_FAULT": "list"}, capture_output=True, text=True)
-    check(done.returncode == 0 and done.stdout, f"{program} lists no fault points: built without LAGTRAP_FAULT_POINTS?")
+    done = subprocess.run(
+        [program], env={**os.environ, "LAGTRAP_FAULT": "list"}, capture_output=True, text=True
+    )
+    check(
+        done.returncode == 0 and done.stdout,
+        f"{program} lists no fault points: built without LAGTRAP_FAULT_POINTS?",
+    )
     points = []
     for line in done.stdout.splitlines():
         name, *kill = line.split()
@@ -90,19 +106,28 @@ def is_partial(server, row):
 def uploader(spool, url):
     """Its command. Runs that were sent are removed at once, as bundles are moved at once."""
     settings = spool.parent / "uploader.xml"
-    settings.write_text(f'<lagtrap version="1"><spool path="{spool}" keep-sent-runs="0s"/></lagtrap>')
+    settings.write_text(
+        f'<lagtrap version="1"><spool path="{spool}" keep-sent-runs="0s"/></lagtrap>'
+    )
     return [UPLOADER, "--settings", settings, "--spool", spool, "--url", url]
 
 
 def upload(spool, url, fault=None, log=None):
     """Runs lagtrap-uploader --once; returns how it ended and its output."""
     with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log):
-        done = subprocess.run([*uploader(spool, url), "--once"], capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [*uploader(spool, url), "--once"], capture_output=True, text=True, timeout=300
+        )
     return done.returncode, done.stdout + done.stderr
 
 
 def in_spool(spool, *folders):
-    return sorted(path.name for folder in folders for path in (spool / folder).iterdir() if path.name.endswith(".zst"))
+    return sorted(
+        path.name
+        for folder in folders
+        for path in (spool / folder).iterdir()
+        if path.name.endswith(".zst")
+    )
 
 
 def make_spool(folder):
@@ -143,7 +168,10 @@ exec {merge} "$@"
 
 def children_of(pid):
     with contextlib.suppress(OSError):
-        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(child)
+            for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     return []
 
 
@@ -154,7 +182,10 @@ class RecordingDaemon(Daemon):
     def __init__(self, trace_length="100ms", spool=None, spool_attributes="", started=True):
         self.started = started
         self.spool_attributes = spool_attributes
-        super().__init__(library_event("work", PLANTED, "50ms", trace_length), 'cool-down="10ms" captures-per-hour="3600"')
+        super().__init__(
+            library_event("work", PLANTED, "50ms", trace_length),
+            'cool-down="10ms" captures-per-hour="3600"',
+        )
         self.wrapper = self.folder / "merge"
         self.wrapper.write_text(MERGE_WRAPPER.format(merge=MERGE.resolve()))
         self.wrapper.chmod(0o755)
@@ -234,7 +265,11 @@ class RecordingDaemon(Daemon):
 
     def settle(self):
         """Waits until no capture is left to be recorded or merged."""
-        wait_for(lambda: self.status()["state"] != "recording" and not self.captures_left(), "all captures to be bundles", 300)
+        wait_for(
+            lambda: self.status()["state"] != "recording" and not self.captures_left(),
+            "all captures to be bundles",
+            300,
+        )
 
 
 def check_all_arrived_once(daemon, server):
@@ -242,7 +277,10 @@ def check_all_arrived_once(daemon, server):
     partial if it was cut short. Returns its rows."""
     daemon.note_begun()
     code, said = upload(daemon.spool, server.url)
-    check(code == 0 and not in_spool(daemon.spool, "ready", "sending", "rejected"), f"not all was delivered: {said}")
+    check(
+        code == 0 and not in_spool(daemon.spool, "ready", "sending", "rejected"),
+        f"not all was delivered: {said}",
+    )
     rows = server.parsed_bundles(seconds=180)
     sessions = collections.Counter(row["session"] for row in rows)
     twice = [session for session, count in sessions.items() if count != 1]
@@ -251,6 +289,10 @@ def check_all_arrived_once(daemon, server):
     check(not missing, f"begun and never arrived: {missing}")
     bad = [row["bad_reason"] for row in rows if row["bad_reason"]]
     check(not bad, f"bundles that cannot be read: {bad}")
-    whole = [row["session"] for row in rows if row["session"] in daemon.cut_short and not is_partial(server, row)]
+    whole = [
+        row["session"]
+        for row in rows
+        if row["session"] in daemon.cut_short and not is_partial(server, row)
+    ]
     check(not whole, f"cut short and not marked as partial: {whole}")
     return rows

@@ -9,8 +9,19 @@ exactly once, whatever happens in between.
 import collections
 import sys
 
-from fault_world import (ERRORS, LAGTRAPD, MERGE, RecordingDaemon, can_fail, check, check_all_arrived_once, passes_in,
-                         points_of, temporary_folder, wait_for)
+from fault_world import (
+    ERRORS,
+    LAGTRAPD,
+    MERGE,
+    RecordingDaemon,
+    can_fail,
+    check,
+    check_all_arrived_once,
+    passes_in,
+    points_of,
+    temporary_folder,
+    wait_for,
+)
 from lagtrap_server import Server
 from lagtrap_test import run
 
@@ -51,7 +62,10 @@ def steps_in(passes, wanted):
             continue
         times = 1 if name.startswith(FIRST_PASS_ONLY) else min(counter[name] for counter in passes)
         steps += [(name, nth) for nth in range(1, min(times, 4) + 1)]
-    check(any(name.startswith(wanted) for name, _ in steps), f"{wanted}* is not among the steps {steps}")
+    check(
+        any(name.startswith(wanted) for name, _ in steps),
+        f"{wanted}* is not among the steps {steps}",
+    )
     return steps
 
 
@@ -61,8 +75,11 @@ def check_none_forgotten(names):
     # kernels that lack something.
     others = ("spool.", "transfer.", "server.", "retention.", "renewal.", "kernel.")
     points = {point for program in (LAGTRAPD, MERGE) for point in points_of(program)}
-    forgotten = sorted(point.name for point in points
-                       if not point.name.startswith(others) and not any(point.is_pass(name) for name in names))
+    forgotten = sorted(
+        point.name
+        for point in points
+        if not point.name.startswith(others) and not any(point.is_pass(name) for name in names)
+    )
     check(not forgotten, f"no capture passes the fault points {forgotten}")
     return points
 
@@ -85,11 +102,18 @@ def die_in_the_merge(daemon, steps):
         done = daemon.status()["captures"]["done"]
         daemon.fail_next_merge(f"{name}@{nth}:kill")
         daemon.slow_run()
-        wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of the death at {name}", 300)
+        wait_for(
+            lambda: daemon.status()["captures"]["done"] == done + 1,
+            f"the bundle in spite of the death at {name}",
+            300,
+        )
         check(not daemon.merge_fault_waits(), f"no merge had the fault {name}")
         daemon.note_begun()
         figures["merge killed"] += 1
-    check(daemon.status()["captures"]["merges_failed"] == len(steps), f"{daemon.status()['captures']}: {len(steps)} were killed")
+    check(
+        daemon.status()["captures"]["merges_failed"] == len(steps),
+        f"{daemon.status()['captures']}: {len(steps)} were killed",
+    )
     daemon.settle()
 
 
@@ -104,11 +128,17 @@ def kills():
             rows = check_all_arrived_once(daemon, server)
             server.check_store()
         check(daemon.cut_short, "no death came while something was recorded")
-        leftovers = [path.name for path in (daemon.spool / "ready").iterdir() if not path.name.startswith((".re",))]
+        leftovers = [
+            path.name
+            for path in (daemon.spool / "ready").iterdir()
+            if not path.name.startswith((".re",))
+        ]
         check(not leftovers, f"left in ready/: {leftovers}")
-    print(f"{len(of_daemon)} steps of the daemon and {len(of_merge)} of its merge helper: {figures['daemon killed']} + "
-          f"{figures['merge killed']} kills, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server, "
-          f"{len(daemon.cut_short)} of captures that were cut short marked as partial")
+    print(
+        f"{len(of_daemon)} steps of the daemon and {len(of_merge)} of its merge helper: {figures['daemon killed']} + "
+        f"{figures['merge killed']} kills, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server, "
+        f"{len(daemon.cut_short)} of captures that were cut short marked as partial"
+    )
 
 
 def errors():
@@ -123,15 +153,29 @@ def errors():
                 continue
             error = ERRORS[injected % len(ERRORS)]
             log = folder / f"passes {injected}"
-            check(daemon.start_with(f"{name}@{nth}:error:{error}", log), f"{error} at {name} ended the daemon at its start")
+            check(
+                daemon.start_with(f"{name}@{nth}:error:{error}", log),
+                f"{error} at {name} ended the daemon at its start",
+            )
             for slow in (1, 2):
-                wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait for breaches")
+                wait_for(
+                    lambda: daemon.status()["state"] == "waiting", "the daemon to wait for breaches"
+                )
                 daemon.slow_run()
-                wait_for(lambda: sum(daemon.status()["captures"][key] for key in ("done", "failed")) >= slow, f"capture {slow}")
+                wait_for(
+                    lambda: sum(daemon.status()["captures"][key] for key in ("done", "failed"))
+                    >= slow,
+                    f"capture {slow}",
+                )
             daemon.settle()
             counts = daemon.status()["captures"]
-            check(counts["done"] >= 1, f"{error} at {name}: nothing was recorded afterwards: {counts}")
-            check(passes_in(log)[daemon.process.pid][name] >= nth, f"the error at {name}, pass {nth}, did not come about")
+            check(
+                counts["done"] >= 1, f"{error} at {name}: nothing was recorded afterwards: {counts}"
+            )
+            check(
+                passes_in(log)[daemon.process.pid][name] >= nth,
+                f"the error at {name}, pass {nth}, did not come about",
+            )
             daemon.note_begun()
             daemon.stop()
             injected += 1
@@ -142,7 +186,11 @@ def errors():
             done = daemon.status()["captures"]["done"]
             daemon.fail_next_merge(f"{name}@{nth}:error:{ERRORS[injected % len(ERRORS)]}")
             daemon.slow_run()
-            wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of an error at {name}", 300)
+            wait_for(
+                lambda: daemon.status()["captures"]["done"] == done + 1,
+                f"the bundle in spite of an error at {name}",
+                300,
+            )
             check(not daemon.merge_fault_waits(), f"no merge had the fault {name}")
             daemon.note_begun()
             injected += 1
@@ -151,7 +199,9 @@ def errors():
         with Server(data=folder / "server") as server:
             rows = check_all_arrived_once(daemon, server)
             server.check_store()
-    print(f"{injected} errors, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server")
+    print(
+        f"{injected} errors, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server"
+    )
 
 
 if __name__ == "__main__":

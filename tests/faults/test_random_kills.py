@@ -15,8 +15,18 @@ import sys
 import threading
 import time
 
-from fault_world import (PLANTED, UPLOADER, RecordingDaemon, check, children_of, check_all_arrived_once, in_spool,
-                         is_partial, temporary_folder, wait_for)
+from fault_world import (
+    PLANTED,
+    UPLOADER,
+    RecordingDaemon,
+    check,
+    children_of,
+    check_all_arrived_once,
+    in_spool,
+    is_partial,
+    temporary_folder,
+    wait_for,
+)
 from lagtrap_server import Server
 from lagtrap_test import run
 
@@ -45,7 +55,11 @@ class Load:
             if len(self.daemon.captures_left()) > CAPTURES_WAITING:
                 time.sleep(0.02)
                 continue
-            subprocess.run([PLANTED, "--kind", "sleep", "--fast", "0", "--slow-ms", "70"], stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(
+                [PLANTED, "--kind", "sleep", "--fast", "0", "--slow-ms", "70"],
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
             self.runs += 1
 
     def end(self):
@@ -66,7 +80,9 @@ class System:
             check(self.daemon.start_with(), "the daemon did not start")
         if self.uploader is None or self.uploader.poll() is not None:
             with open(self.folder / "uploader.log", "ab") as log:
-                self.uploader = subprocess.Popen([UPLOADER, "--spool", self.daemon.spool, "--url", self.server.url], stderr=log)
+                self.uploader = subprocess.Popen(
+                    [UPLOADER, "--spool", self.daemon.spool, "--url", self.server.url], stderr=log
+                )
 
     def merge_helper(self):
         """Finds the merge helper among the daemon's children; the daemon also reads others'
@@ -105,7 +121,9 @@ def random_kills():
     victims = [VICTIMS[index % len(VICTIMS)] for index in range(KILLS)]
     random.shuffle(victims)
     print(f"{KILLS} kills, LAGTRAP_RANDOM_SEED={SEED}")
-    with temporary_folder() as folder, RecordingDaemon() as daemon, Server(data=folder / "server") as server:
+    with temporary_folder() as folder, RecordingDaemon() as daemon, Server(
+        data=folder / "server"
+    ) as server:
         system = System(daemon, server, folder)
         system.start_what_is_dead()
         load = Load(daemon)
@@ -117,7 +135,11 @@ def random_kills():
                 system.start_what_is_dead()
             load.end()
             daemon.settle()
-            wait_for(lambda: not in_spool(daemon.spool, "ready", "sending"), "the uploader to send all", 180)
+            wait_for(
+                lambda: not in_spool(daemon.spool, "ready", "sending"),
+                "the uploader to send all",
+                180,
+            )
         finally:
             load.end()
             system.stop()
@@ -129,9 +151,11 @@ def random_kills():
         partial = sum(is_partial(server, row) for row in rows)
         server.check_store()
     killed = ", ".join(f"{victim} {count}" for victim, count in sorted(system.killed.items()))
-    print(f"{KILLS} random kills ({killed}): {load.runs} slow runs, {len(daemon.begun)} captures begun, {len(rows)} bundles "
-          f"at the server, once each, {partial} of them partial ({len(daemon.cut_short)} cut short by a death); the last "
-          f"daemon: {counts}")
+    print(
+        f"{KILLS} random kills ({killed}): {load.runs} slow runs, {len(daemon.begun)} captures begun, {len(rows)} bundles "
+        f"at the server, once each, {partial} of them partial ({len(daemon.cut_short)} cut short by a death); the last "
+        f"daemon: {counts}"
+    )
 
 
 if __name__ == "__main__":

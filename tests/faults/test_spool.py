@@ -20,8 +20,11 @@ CHUNK = 64 * 1024
 def small_disk(megabytes):
     """A separate file system."""
     with temporary_folder() as folder:
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", folder],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", folder],
+            capture_output=True,
+            text=True,
+        )
         if done.returncode != 0:
             skip(f"no file system can be mounted: {done.stderr.strip()}")
         try:
@@ -69,11 +72,17 @@ def disk_full():
         (daemon.spool / "ready" / ready[0]).rename(daemon.spool / "sent" / ready[0])
         fill(disk)
         fail_to_record(daemon)
-        wait_for(lambda: daemon.status()["spool"]["removed_sent"] == 1, "the bundle that the server has to make room")
+        wait_for(
+            lambda: daemon.status()["spool"]["removed_sent"] == 1,
+            "the bundle that the server has to make room",
+        )
         check("1 sent" in daemon.log() and "No space left" in daemon.log(), "the log does not tell")
         fill(disk)
         fail_to_record(daemon)
-        check(ready[1] in in_spool(daemon.spool, "ready"), "a bundle that nobody has yet was removed for room")
+        check(
+            ready[1] in in_spool(daemon.spool, "ready"),
+            "a bundle that nobody has yet was removed for room",
+        )
         check(daemon.status()["spool"]["removed_unsent"] == 0, f"{daemon.status()['spool']}")
         (disk / "filler").unlink()
         record(daemon)
@@ -104,6 +113,7 @@ def disk_read_only():
 
 def spool_limit():
     """The daemon alone enforces it: removes first what the server has, then the oldest."""
+
     def put(folder, age_s):
         path = daemon.spool / folder / f"{uuid.uuid4()}-{'0' * 16}.lagtrap.tar.zst"
         path.write_bytes(bytes(8 * MIB))
@@ -121,8 +131,15 @@ def spool_limit():
         left = in_spool(daemon.spool, "ready", "sent")
         check(newer in left and len(left) == 2, f"{left}")
         # Together, or the first one before the recording.
-        check(re.search(r"removed bundles .*: 1 sent", daemon.log()) and "1 never sent" in daemon.log(), "the log does not tell")
-        check((daemon.spool / "ready" / ".removed").read_text() == "1\n", "what was never sent is not counted")
+        check(
+            re.search(r"removed bundles .*: 1 sent", daemon.log())
+            and "1 never sent" in daemon.log(),
+            "the log does not tell",
+        )
+        check(
+            (daemon.spool / "ready" / ".removed").read_text() == "1\n",
+            "what was never sent is not counted",
+        )
         record(daemon)
 
 

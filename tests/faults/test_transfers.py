@@ -13,8 +13,22 @@ import subprocess
 import sys
 import uuid
 
-from fault_world import (ERRORS, UPLOADER, add_bundle, can_fail, check, in_spool, make_spool, passes_in, points_of,
-                         temporary_folder, times_passed, upload, uploader, wait_for)
+from fault_world import (
+    ERRORS,
+    UPLOADER,
+    add_bundle,
+    can_fail,
+    check,
+    in_spool,
+    make_spool,
+    passes_in,
+    points_of,
+    temporary_folder,
+    times_passed,
+    upload,
+    uploader,
+    wait_for,
+)
 from lagtrap_server import Server
 from lagtrap_test import SERVER, make_runs, run
 
@@ -43,7 +57,9 @@ class Cargo:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         path.rename(self.spool / "ready" / f"{uuid.uuid4()}-{digest[:16]}.runs.zst")
         self.batches.append(digest)
-        (self.spool / "ready" / f"{uuid.uuid4()}-{'0' * 16}.lagtrap.tar.zst").write_bytes(b"damaged")
+        (self.spool / "ready" / f"{uuid.uuid4()}-{'0' * 16}.lagtrap.tar.zst").write_bytes(
+            b"damaged"
+        )
         self.damaged += 1
 
     def load_for(self, scene, server):
@@ -60,17 +76,28 @@ class Cargo:
     def check_arrived_once(self, server):
         check(not self.left(), f"left: {self.left()}")
         rows = server.parsed_bundles(len(self.sessions))
-        check(sorted(row["session"] for row in rows) == sorted(self.sessions),
-              f"{len(rows)} bundles of {len(self.sessions)} are at the server")
+        check(
+            sorted(row["session"] for row in rows) == sorted(self.sessions),
+            f"{len(rows)} bundles of {len(self.sessions)} are at the server",
+        )
         check(not any(row["bad_reason"] for row in rows), f"{rows}")
         missing = [digest for digest in self.batches if not has_batch(server, digest)]
         check(not missing, f"batches that are not at the server: {missing}")
         # Each batch has one run that was suspended, which is not counted with the others.
         runs = runs_of(server, "query")
-        check(runs == len(self.batches) * (RUNS - 1), f"{runs} runs of {len(self.batches)} batches of {RUNS}, one of them dirty")
-        check(len(in_spool(self.spool, "rejected")) == self.damaged, f"rejected: {in_spool(self.spool, 'rejected')}")
+        check(
+            runs == len(self.batches) * (RUNS - 1),
+            f"{runs} runs of {len(self.batches)} batches of {RUNS}, one of them dirty",
+        )
+        check(
+            len(in_spool(self.spool, "rejected")) == self.damaged,
+            f"rejected: {in_spool(self.spool, 'rejected')}",
+        )
         reasons = list((self.spool / "rejected").glob("*.zst.reason"))
-        check(len(reasons) == self.damaged, f"{len(reasons)} reasons of {self.damaged} rejected bundles")
+        check(
+            len(reasons) == self.damaged,
+            f"{len(reasons)} reasons of {self.damaged} rejected bundles",
+        )
 
 
 def has_batch(server, digest):
@@ -78,17 +105,24 @@ def has_batch(server, digest):
 
 
 def runs_of(server, event):
-    return sum(row["runs"] for row in server.get("/api/v1/events")["events"] if row["event"] == event)
+    return sum(
+        row["runs"] for row in server.get("/api/v1/events")["events"] if row["event"] == event
+    )
 
 
 def steps_of(passes, limit=2):
     counts = sum(passes.values(), collections.Counter())
-    return [(name, nth) for name in sorted(counts) for nth in range(1, min(counts[name], limit) + 1)]
+    return [
+        (name, nth) for name in sorted(counts) for nth in range(1, min(counts[name], limit) + 1)
+    ]
 
 
 def check_none_forgotten(program, names, starts):
-    forgotten = sorted(point.name for point in points_of(program)
-                       if point.name.startswith(starts) and not any(point.is_pass(name) for name in names))
+    forgotten = sorted(
+        point.name
+        for point in points_of(program)
+        if point.name.startswith(starts) and not any(point.is_pass(name) for name in names)
+    )
     check(not forgotten, f"no transfer passes the fault points {forgotten} of {program.name}")
 
 
@@ -115,15 +149,20 @@ def uploader_killed():
         for scene, name, nth in steps:
             cargo.load_for(scene, server)
             code, said = upload(cargo.spool, server.url, f"{name}@{nth}:kill")
-            check(code == -signal.SIGKILL, f"{scene}: no death at {name}, pass {nth}, but {code}: {said}")
+            check(
+                code == -signal.SIGKILL,
+                f"{scene}: no death at {name}, pass {nth}, but {code}: {said}",
+            )
             if scene == "no server":
                 server.start()
             code, said = upload(cargo.spool, server.url)
             check(not cargo.left(), f"{scene}, after a death at {name}: {said}")
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"the uploader killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the "
-          "server once each")
+    print(
+        f"the uploader killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the "
+        "server once each"
+    )
 
 
 def uploader_errors():
@@ -139,16 +178,28 @@ def uploader_errors():
             error = ERRORS[injected % len(ERRORS)]
             passes = folder / f"passes {injected}"
             with open(folder / "uploader.log", "ab") as log:
-                process = subprocess.Popen(uploader(cargo.spool, server.url), stderr=log,
-                                           env={**os.environ, "LAGTRAP_FAULT": f"{name}@{nth}:error:{error}",
-                                                "LAGTRAP_FAULT_LOG": str(passes)})
+                process = subprocess.Popen(
+                    uploader(cargo.spool, server.url),
+                    stderr=log,
+                    env={
+                        **os.environ,
+                        "LAGTRAP_FAULT": f"{name}@{nth}:error:{error}",
+                        "LAGTRAP_FAULT_LOG": str(passes),
+                    },
+                )
             try:
-                wait_for(lambda: process.poll() is not None or times_passed(passes, name) >= nth,
-                         f"{error} at {name}, pass {nth} ({scene})", 120)
+                wait_for(
+                    lambda: process.poll() is not None or times_passed(passes, name) >= nth,
+                    f"{error} at {name}, pass {nth} ({scene})",
+                    120,
+                )
                 if scene == "no server":
                     server.start()
-                wait_for(lambda: process.poll() is not None or not cargo.left(),
-                         f"all to be sent in spite of {error} at {name}, pass {nth} ({scene})", 120)
+                wait_for(
+                    lambda: process.poll() is not None or not cargo.left(),
+                    f"all to be sent in spite of {error} at {name}, pass {nth} ({scene})",
+                    120,
+                )
                 check(process.poll() is None, f"{error} at {name} ended the uploader ({scene})")
             finally:
                 process.terminate()
@@ -156,8 +207,10 @@ def uploader_errors():
             injected += 1
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the server "
-          "once each")
+    print(
+        f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the server "
+        "once each"
+    )
 
 
 def server_steps(folder, server):
@@ -184,7 +237,9 @@ def server_killed():
             server.start(f"{name}@{nth}:kill")
             # A bundle and a batch of runs: the kill happens at one of them.
             upload(cargo.spool, server.url)
-            wait_for(lambda: server.process.poll() == -signal.SIGKILL, f"the server's death at {name}")
+            wait_for(
+                lambda: server.process.poll() == -signal.SIGKILL, f"the server's death at {name}"
+            )
             server.start()
             code, said = upload(cargo.spool, server.url)
             check(not cargo.left(), f"after the server's death at {name}: {said}")
@@ -192,7 +247,9 @@ def server_killed():
         server.start()
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"the server killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each")
+    print(
+        f"the server killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each"
+    )
 
 
 def server_errors():
@@ -216,7 +273,9 @@ def server_errors():
         server.start()
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"{injected} errors in the server, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each")
+    print(
+        f"{injected} errors in the server, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each"
+    )
 
 
 if __name__ == "__main__":

@@ -9,12 +9,18 @@ from trace_client import TraceClient
 
 IN_C, IN_CPP = PROGRAMS / "call_trees_c", PROGRAMS / "call_trees_cpp"
 WITH_FIBERS = PROGRAMS / "call_trees_fibers"  # the first one, which also switches stacks
-WITH_SIGNAL_STACK = PROGRAMS / "call_trees_handlers"  # the first one, whose handlers have a separate stack
-WITH_SPLIT_STACK = PROGRAMS / "call_trees_split"  # the first one, whose stack grows by separate pieces
+WITH_SIGNAL_STACK = (
+    PROGRAMS / "call_trees_handlers"
+)  # the first one, whose handlers have a separate stack
+WITH_SPLIT_STACK = (
+    PROGRAMS / "call_trees_split"
+)  # the first one, whose stack grows by separate pieces
 WITH_COROUTINES = PROGRAMS / "call_trees_coroutines"
 # The functions that note themselves; others (of libc, of the notes) would be in the trees too.
-NOTED = ("^(tree_leaf|tree_twig|tree_branch|sleeper|recursive|target_.*|jumper|over_jumped|tail_.*|in_handler|signalled|"
-         "interrupted|leaves_handler|wide|steps|throws_between|runs_on_its_own|never_ends|on_fiber|of_thread_.|ending|thrower|passed|catcher|hot)$")
+NOTED = (
+    "^(tree_leaf|tree_twig|tree_branch|sleeper|recursive|target_.*|jumper|over_jumped|tail_.*|in_handler|signalled|"
+    "interrupted|leaves_handler|wide|steps|throws_between|runs_on_its_own|never_ends|on_fiber|of_thread_.|ending|thrower|passed|catcher|hot)$"
+)
 
 
 class Program(OwnedProcess):
@@ -22,7 +28,9 @@ class Program(OwnedProcess):
 
     def __init__(self, path):
         self.path = path
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         check(self.process.stdout.readline() == "ready\n", f"{path} did not say that it is ready")
 
     def begin(self, mode):
@@ -39,7 +47,9 @@ class Program(OwnedProcess):
 
     def first_byte_of(self, function):
         """The first byte of the function's code in memory: a probe replaces it (int3, 0xcc)."""
-        listed = subprocess.run(["nm", self.path], capture_output=True, text=True, check=True).stdout.splitlines()
+        listed = subprocess.run(
+            ["nm", self.path], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
         linked = next(int(line.split()[0], 16) for line in listed if line.split()[-1] == function)
         with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
             base = int(maps.readline().split("-")[0], 16)
@@ -56,7 +66,18 @@ class CallTrace(TraceClient):
     """lagtrap calls --json of a process, once the probes are attached."""
 
     def __init__(self, daemon, pid, function, *options, count=0, budget=PLENTY):
-        super().__init__("calls", daemon, pid, "--function", function, "--count", str(count), "--budget", budget, *options)
+        super().__init__(
+            "calls",
+            daemon,
+            pid,
+            "--function",
+            function,
+            "--count",
+            str(count),
+            "--budget",
+            budget,
+            *options,
+        )
         self.more, self.tree = [], None
 
     def lines(self):
@@ -121,7 +142,13 @@ def check_parts(tree):
     below = [0] * len(calls)
     for number in reversed(range(len(calls))):
         call = calls[number]
-        check(call["wall_ns"] == call["on_cpu_ns"] + call["runnable_ns"] + call["blocked_ns"], f"parts of {call}")
-        check(call["own_ns"] == call["wall_ns"] - below[number], f"own time of {call}: {below[number]} ns below it")
+        check(
+            call["wall_ns"] == call["on_cpu_ns"] + call["runnable_ns"] + call["blocked_ns"],
+            f"parts of {call}",
+        )
+        check(
+            call["own_ns"] == call["wall_ns"] - below[number],
+            f"own time of {call}: {below[number]} ns below it",
+        )
         if call["parent"] is not None:
             below[call["parent"]] += call["wall_ns"]

@@ -67,9 +67,26 @@ class Container:
     def __init__(self, image, *command):
         self.folder = tempfile.mkdtemp(prefix="lagtrap-container-")
         self.process = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c", INSIDE,
-             self.folder, image.folder, *[str(part) for part in command]],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [
+                "unshare",
+                "--mount",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "--propagation",
+                "private",
+                "sh",
+                "-c",
+                INSIDE,
+                self.folder,
+                image.folder,
+                *[str(part) for part in command],
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         if self.process.stdout.readline() != "ready\n":
             self.process.kill()
             said = self.process.communicate()[1]
@@ -86,7 +103,11 @@ class Container:
     @property
     def pid(self):
         """The program's process number outside the container."""
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        children = (
+            pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+            .read_text()
+            .split()
+        )
         return int(children[0])
 
     def go(self):
@@ -95,7 +116,10 @@ class Container:
 
     def wait(self, seconds=120):
         self.process.communicate(timeout=seconds)
-        check(self.process.returncode == 0, f"the program in the container ended with {self.process.returncode}")
+        check(
+            self.process.returncode == 0,
+            f"the program in the container ended with {self.process.returncode}",
+        )
 
     def tear_down(self):
         """Kills all of it; its mounts are removed with it."""

@@ -29,7 +29,10 @@ def group(*names):
         yield folder
     finally:
         for folder in reversed(made):
-            wait_for(lambda folder=folder: not (folder / "cgroup.procs").read_text(), "the group's processes to end")
+            wait_for(
+                lambda folder=folder: not (folder / "cgroup.procs").read_text(),
+                "the group's processes to end",
+            )
             folder.rmdir()
 
 

@@ -17,7 +17,19 @@ import sys
 
 from lagtrap_test import OwnedProcess, check
 
-LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 17, 18, 25, 26, 36, 42
+LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, INTERRUPT, BATCH_FORGET = (
+    1,
+    2,
+    3,
+    14,
+    15,
+    17,
+    18,
+    25,
+    26,
+    36,
+    42,
+)
 ROOT, FILE = 1, 2
 MNT_DETACH = 2
 READ_BYTES = 1 << 17
@@ -25,13 +37,17 @@ READ_BYTES = 1 << 17
 
 def attributes(node, size):
     mode = stat.S_IFDIR | 0o755 if node == ROOT else stat.S_IFREG | 0o755
-    return struct.pack("<6Q10I", node, size, (size + 511) // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+    return struct.pack(
+        "<6Q10I", node, size, (size + 511) // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0
+    )
 
 
 def answer_to(kind, node, body, content):
     """The answer's body, or an errno; None if there is no answer."""
     if kind == INIT:
-        return struct.pack("<4I2H2I2H8I", 7, 31, READ_BYTES, 0, 16, 12, READ_BYTES, 1, 0, 0, *[0] * 8)
+        return struct.pack(
+            "<4I2H2I2H8I", 7, 31, READ_BYTES, 0, 16, 12, READ_BYTES, 1, 0, 0, *[0] * 8
+        )
     if kind == LOOKUP:
         if body.rstrip(b"\0") != b"program":
             return errno.ENOENT
@@ -42,7 +58,7 @@ def answer_to(kind, node, body, content):
         return struct.pack("<QII", 0, 0, 0)
     if kind == READ:
         offset, size = struct.unpack_from("<QI", body, 8)
-        return content[offset:offset + size]
+        return content[offset : offset + size]
     if kind == STATFS:
         return struct.pack("<5Q4I", *[0] * 5, 4096, 255, 4096, 0) + bytes(24)
     if kind in (RELEASE, FLUSH):
@@ -57,7 +73,12 @@ def serve(mount, program):
     content = pathlib.Path(program).read_bytes()
     device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
-    if ctypes.CDLL(None, use_errno=True).mount(b"dead", os.fsencode(mount), b"fuse", 0, options.encode()) != 0:
+    if (
+        ctypes.CDLL(None, use_errno=True).mount(
+            b"dead", os.fsencode(mount), b"fuse", 0, options.encode()
+        )
+        != 0
+    ):
         sys.exit(os.strerror(ctypes.get_errno()))
     print("ready", flush=True)
     while True:
@@ -81,7 +102,9 @@ class DeadMount(OwnedProcess):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir()
         self.program = self.folder / "program"
-        self.process = subprocess.Popen([sys.executable, "-B", __file__, folder, program], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", __file__, folder, program], stdout=subprocess.PIPE, text=True
+        )
         check(self.process.stdout.readline() == "ready\n", "the file system could not be mounted")
 
     def die(self):

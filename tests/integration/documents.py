@@ -16,11 +16,16 @@ class Section:
 
     def __init__(self, text):
         self.title = text.splitlines()[0]
-        self.blocks = {kind.strip(): body for kind, body in re.findall(r"^```(\w+[ \w]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)}
+        self.blocks = {
+            kind.strip(): body
+            for kind, body in re.findall(
+                r"^```(\w+[ \w]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+            )
+        }
         self.notes = re.findall(r"^<!-- (.*?) -->$", text, re.MULTILINE)
 
     def block(self, kind):
-        check(kind in self.blocks, f"{self.title}: no block \"{kind}\"")
+        check(kind in self.blocks, f'{self.title}: no block "{kind}"')
         return self.blocks[kind]
 
     def name(self):
@@ -30,7 +35,10 @@ class Section:
 
 
 def sections(page):
-    return [Section(part) for part in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]]
+    return [
+        Section(part)
+        for part in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    ]
 
 
 class World:
@@ -50,13 +58,27 @@ class World:
     def run(self, script, name):
         if self.shell is None:
             self.output = open(self.folder / "output", "w", encoding="utf-8")
-            self.shell = subprocess.Popen(["bash"], cwd=self.folder, env=self.environment, stdin=subprocess.PIPE, stdout=self.output,
-                                          stderr=self.output, text=True, start_new_session=True)
+            self.shell = subprocess.Popen(
+                ["bash"],
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.PIPE,
+                stdout=self.output,
+                stderr=self.output,
+                text=True,
+                start_new_session=True,
+            )
         done = self.tools / f"{name}-done"
         self.shell.stdin.write(f"{script}\necho $? > {done}.new; mv {done}.new {done}\n")
         self.shell.stdin.flush()
-        wait_for(lambda: done.exists() or self.shell.poll() is not None, f"the block {name}: {self.said()}", 120)
-        check(done.exists() and done.read_text() == "0\n", f"the block {name} failed: {self.said()}")
+        wait_for(
+            lambda: done.exists() or self.shell.poll() is not None,
+            f"the block {name}: {self.said()}",
+            120,
+        )
+        check(
+            done.exists() and done.read_text() == "0\n", f"the block {name} failed: {self.said()}"
+        )
 
     def said(self):
         return (self.folder / "output").read_text(encoding="utf-8", errors="replace")[-2000:]

@@ -23,14 +23,23 @@ def sha256(content):
 
 
 def add_user(data, name, role, password=PASSWORD):
-    subprocess.run([SERVER, "--data", data, "user", "add", name, "--role", role], input=password + "\n", text=True,
-                   check=True, capture_output=True)
+    subprocess.run(
+        [SERVER, "--data", data, "user", "add", name, "--role", role],
+        input=password + "\n",
+        text=True,
+        check=True,
+        capture_output=True,
+    )
 
 
 def add_token(data, name, scope):
     """The token, as its user must send it."""
-    return subprocess.run([SERVER, "--data", data, "token", "add", name, "--scope", scope, "--quiet"], text=True,
-                          check=True, capture_output=True).stdout.strip()
+    return subprocess.run(
+        [SERVER, "--data", data, "token", "add", name, "--scope", scope, "--quiet"],
+        text=True,
+        check=True,
+        capture_output=True,
+    ).stdout.strip()
 
 
 class Server(OwnedProcess):
@@ -56,8 +65,12 @@ class Server(OwnedProcess):
         environment = os.environ | {name: str(value) for name, value in faults.items() if value}
         with open(self.log_path, "ab") as log:
             self.log_begin = log.tell()
-            self.process = subprocess.Popen([SERVER, *listen, "--data", self.data, *self.options],
-                                            stdout=log, stderr=log, env=environment)
+            self.process = subprocess.Popen(
+                [SERVER, *listen, "--data", self.data, *self.options],
+                stdout=log,
+                stderr=log,
+                env=environment,
+            )
         try:
             wait_for(lambda: self._has_started(fault), "the server to listen")
         except BaseException:
@@ -130,9 +143,11 @@ class Server(OwnedProcess):
 
     def parsed_bundles(self, least=1, seconds=60):
         """The bundles, once there are at least this many and all have been parsed."""
+
         def parsed():
             rows = self.bundles()
             return rows if len(rows) >= least and all(row["parsed"] for row in rows) else None
+
         return wait_for(parsed, f"{least} bundles to be on the server and looked into", seconds)
 
     def metric(self, name):
@@ -147,14 +162,21 @@ class Server(OwnedProcess):
         """Sends the header and `share` bytes of the body; returns the socket once the server has
         them."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        head = (f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
-                f"Content-Length: {len(content)}\r\n\r\n")
+        head = (
+            f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
+            f"Content-Length: {len(content)}\r\n\r\n"
+        )
         connection.sendall(head.encode() + content[:share])
-        wait_for(lambda: [path for path in self.incoming() if path.stat().st_size == share], "the half bundle")
+        wait_for(
+            lambda: [path for path in self.incoming() if path.stat().st_size == share],
+            "the half bundle",
+        )
         return connection
 
     def check_store(self):
         """Stops it and runs `lagtrap-server check`, which needs the folder for itself."""
         self.stop()
-        done = subprocess.run([SERVER, "--data", self.data, "check"], capture_output=True, text=True)
+        done = subprocess.run(
+            [SERVER, "--data", self.data, "check"], capture_output=True, text=True
+        )
         check(done.returncode == 0, f"lagtrap-server check: {done.stdout}{done.stderr}")

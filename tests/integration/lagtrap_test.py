@@ -38,7 +38,12 @@ def own_copies(folder):
     own = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-programs-"))
     own.chmod(0o755)  # unprivileged users run them too
     atexit.register(shutil.rmtree, own, ignore_errors=True)
-    shutil.copytree(folder, own, dirs_exist_ok=True, ignore=shutil.ignore_patterns("CMakeFiles", "go-*", "*.cmake", "*.a"))
+    shutil.copytree(
+        folder,
+        own,
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("CMakeFiles", "go-*", "*.cmake", "*.a"),
+    )
     return own
 
 
@@ -71,13 +76,17 @@ def wait_for(condition, what, seconds=60):
         if value:
             return value
         if time.monotonic() > deadline:
-            raise TestFailure(f"waited {seconds} s in vain for {what() if callable(what) else what}")
+            raise TestFailure(
+                f"waited {seconds} s in vain for {what() if callable(what) else what}"
+            )
         time.sleep(0.02)
 
 
 def sanitized(program):
     """Whether it was built with a sanitizer."""
-    return any(name in pathlib.Path(program).read_bytes() for name in (b"__asan_init", b"__tsan_init"))
+    return any(
+        name in pathlib.Path(program).read_bytes() for name in (b"__asan_init", b"__tsan_init")
+    )
 
 
 def check_memory(program, peak_bytes, limit_bytes, what):
@@ -85,9 +94,14 @@ def check_memory(program, peak_bytes, limit_bytes, what):
     (shadow, freed blocks that it keeps) is not the program's, so with a sanitizer the figure is
     only printed."""
     judged = not sanitized(program)
-    print(f"{what}: {peak_bytes / (1 << 20):.1f} MiB at the most{'' if judged else ', not judged: a sanitizer is inside'}",
-          file=sys.stderr)
-    check(not judged or peak_bytes < limit_bytes, f"{what}: {peak_bytes} bytes, {limit_bytes} are allowed")
+    print(
+        f"{what}: {peak_bytes / (1 << 20):.1f} MiB at the most{'' if judged else ', not judged: a sanitizer is inside'}",
+        file=sys.stderr,
+    )
+    check(
+        not judged or peak_bytes < limit_bytes,
+        f"{what}: {peak_bytes} bytes, {limit_bytes} are allowed",
+    )
 
 
 def skip(reason):
@@ -105,8 +119,15 @@ def require_bpf():
 class Daemon:
     """A lagtrapd with its own settings, spool and control socket in a temporary folder."""
 
-    def __init__(self, events, recording='cool-down="100ms" captures-per-hour="1000"', more="", options=(),
-                 budget='shed="none"', prefix=()):
+    def __init__(
+        self,
+        events,
+        recording='cool-down="100ms" captures-per-hour="1000"',
+        more="",
+        options=(),
+        budget='shed="none"',
+        prefix=(),
+    ):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-test-"))
         os.chmod(self.folder, 0o755)
         self.spool = self.folder / "spool"
@@ -114,7 +135,9 @@ class Daemon:
         self.settings_path = self.folder / "settings.xml"
         self.log_path = self.folder / "lagtrapd.log"
         self.recording, self.more, self.options = recording, more, options
-        self.budget = budget  # tests make hits as fast as the machine can, and must not depend on its speed
+        self.budget = (
+            budget  # tests make hits as fast as the machine can, and must not depend on its speed
+        )
         self.prefix = prefix  # a command that becomes the daemon
         self.expect_armed = True
         self.await_arming = True  # otherwise READY is enough
@@ -125,7 +148,8 @@ class Daemon:
         self.settings_path.write_text(
             '<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
             f"<recording {self.recording}/>\n<budget {self.budget}/>\n{self.more}\n"
-            f'<spool path="{self.spool}"/>\n<control socket="{self.socket_path}"/>\n{events}\n</lagtrap>\n')
+            f'<spool path="{self.spool}"/>\n<control socket="{self.socket_path}"/>\n{events}\n</lagtrap>\n'
+        )
 
     def __enter__(self):
         self.start()
@@ -147,11 +171,17 @@ class Daemon:
             notify.settimeout(0.1)
             with open(self.log_path, "ab") as log:
                 self.process = subprocess.Popen(
-                    [*self.prefix, LAGTRAPD, "--settings", self.settings_path, *self.options], stdout=log, stderr=log,
-                    env={**os.environ, "NOTIFY_SOCKET": notify_path})
+                    [*self.prefix, LAGTRAPD, "--settings", self.settings_path, *self.options],
+                    stdout=log,
+                    stderr=log,
+                    env={**os.environ, "NOTIFY_SOCKET": notify_path},
+                )
 
             def ready():
-                check(self.process.poll() is None, "lagtrapd ended: " + self.log_path.read_text(errors="replace"))
+                check(
+                    self.process.poll() is None,
+                    "lagtrapd ended: " + self.log_path.read_text(errors="replace"),
+                )
                 try:
                     return b"READY=1" in notify.recv(4096)
                 except TimeoutError:
@@ -206,8 +236,14 @@ class Daemon:
 
         def settled():
             status = self.status()
-            check(status["captures"]["failed"] == 0, f"a capture failed: {self.log_path.read_text(errors='replace')}")
-            return status["captures"]["done"] >= count and status["state"] in ("waiting", "cooling-down")
+            check(
+                status["captures"]["failed"] == 0,
+                f"a capture failed: {self.log_path.read_text(errors='replace')}",
+            )
+            return status["captures"]["done"] >= count and status["state"] in (
+                "waiting",
+                "cooling-down",
+            )
 
         try:
             wait_for(settled, f"{count} bundles", seconds)
@@ -240,9 +276,17 @@ class Watched(OwnedProcess):
     """A program that waits for "go" before it begins (`--wait`), so that a test can arm first."""
 
     def __init__(self, *command, **options):
-        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, **options)
-        check(self.process.stdout.readline() == "ready\n", f"{command[0]} did not say that it is ready")
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+        check(
+            self.process.stdout.readline() == "ready\n",
+            f"{command[0]} did not say that it is ready",
+        )
 
     def go(self):
         self.process.stdin.write("go\n")
@@ -252,7 +296,10 @@ class Watched(OwnedProcess):
     def result(self, seconds=120):
         """The program's output at its end, a JSON object."""
         output, _ = self.process.communicate(timeout=seconds)
-        check(self.process.returncode == 0, f"the watched program ended with {self.process.returncode}")
+        check(
+            self.process.returncode == 0,
+            f"the watched program ended with {self.process.returncode}",
+        )
         return json.loads(output.strip().splitlines()[-1])
 
 
@@ -262,35 +309,61 @@ def library_event(name, binary, threshold, trace_length="1s", stages=(), more=""
     if "copies=" not in attributes:
         attributes += ' copies="none"'
     listed = "".join(f'<stage name="{stage}"/>' for stage in stages)
-    return (f'<event name="{name}" threshold="{threshold}" trace-length="{trace_length}" {attributes}>{more}'
-            f'<library binary="{pathlib.Path(binary).resolve()}">{listed}</library></event>')
+    return (
+        f'<event name="{name}" threshold="{threshold}" trace-length="{trace_length}" {attributes}>{more}'
+        f'<library binary="{pathlib.Path(binary).resolve()}">{listed}</library></event>'
+    )
 
 
 def make_bundle(folder, seed=0, host="host", event="query", session=None, since_s=RECORDED_SINCE_S):
     """Writes a small real bundle to the folder; returns its path."""
-    made = subprocess.run([MAKE_BUNDLE, session or str(uuid.uuid4()), host, folder, str(seed), str(since_s), event],
-                          capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        [MAKE_BUNDLE, session or str(uuid.uuid4()), host, folder, str(seed), str(since_s), event],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return pathlib.Path(made.stdout.strip())
 
 
-def make_runs(path, seed, host="host", event="query", count=60, lost=0, since_s=RECORDED_SINCE_S, slower=None):
+def make_runs(
+    path, seed, host="host", event="query", count=60, lost=0, since_s=RECORDED_SINCE_S, slower=None
+):
     """Writes a batch of runs to `path`; slower=(FACTOR, BUILD) makes them that many times as
     long, all of one build."""
-    subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), str(since_s), str(lost), path, *map(str, slower or ())],
-                   check=True)
+    subprocess.run(
+        [
+            MAKE_RUNS,
+            host,
+            event,
+            str(count),
+            str(seed),
+            str(since_s),
+            str(lost),
+            path,
+            *map(str, slower or ()),
+        ],
+        check=True,
+    )
 
 
 def report(bundle):
     """`lagtrap report --json` of a bundle."""
-    done = subprocess.run([LAGTRAP, "report", "--json", bundle], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [LAGTRAP, "report", "--json", bundle], capture_output=True, text=True, timeout=120
+    )
     check(done.returncode == 0, f"lagtrap report: {done.stderr}")
     return json.loads(done.stdout)
 
 
 def decode_trace(path, limit=0):
     """The independent decoder's result for a trace."""
-    done = subprocess.run([sys.executable, "-B", SOURCE_DIR / "tests/data/trace/decode_trace.py", path, str(limit)],
-                          capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-B", SOURCE_DIR / "tests/data/trace/decode_trace.py", path, str(limit)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     check(done.returncode == 0, f"the trace is not sound: {done.stderr or done.stdout}")
     return json.loads(done.stdout)
 
@@ -314,7 +387,9 @@ def chosen(tests):
     names = names[1:] if others else names
     unknown = set(names) - {test.__name__ for test in tests}
     if unknown:
-        sys.exit(f"there is no test {', '.join(sorted(unknown))}; there are {', '.join(test.__name__ for test in tests)}")
+        sys.exit(
+            f"there is no test {', '.join(sorted(unknown))}; there are {', '.join(test.__name__ for test in tests)}"
+        )
     return [test for test in tests if not names or (test.__name__ in names) != others]
 
 

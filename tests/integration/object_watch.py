@@ -20,8 +20,28 @@ class Watch(TraceClient):
         return self
 
     def calls(self, function=None):
-        keys = ("function", "tid", "begin_ns", "end_ns", "probes_ns", "off_cpu_ns", "object", "result", "taken", "given",
-                "resident", "allocations", "errno", "state", "failed", "left", "depth", "thread", "title", "error")
+        keys = (
+            "function",
+            "tid",
+            "begin_ns",
+            "end_ns",
+            "probes_ns",
+            "off_cpu_ns",
+            "object",
+            "result",
+            "taken",
+            "given",
+            "resident",
+            "allocations",
+            "errno",
+            "state",
+            "failed",
+            "left",
+            "depth",
+            "thread",
+            "title",
+            "error",
+        )
         calls = []
         for line in self.lines:
             for row in line.get("object_calls", []):
@@ -30,12 +50,23 @@ class Watch(TraceClient):
                 calls.append(call)
             for _, tid, _, text in line.get("messages", []):
                 # Of a failure reported earlier.
-                next(call for call in reversed(calls) if call["tid"] == tid and call["failed"])["error"] = text
+                next(call for call in reversed(calls) if call["tid"] == tid and call["failed"])[
+                    "error"
+                ] = text
         return [call for call in calls if function in (None, call["name"])]
 
     def counts(self, name):
-        keys = ("created", "alive", "released", "failures", "released_twice", "used_after", "unknown", "replaced",
-                "not_followed")
+        keys = (
+            "created",
+            "alive",
+            "released",
+            "failures",
+            "released_twice",
+            "used_after",
+            "unknown",
+            "replaced",
+            "not_followed",
+        )
         return dict(zip(keys, self.ended["classes"][self.started["classes"].index(name)]))
 
     def totals(self):

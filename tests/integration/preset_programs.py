@@ -38,24 +38,39 @@ class Trial:
 
 def python_program(world, lines):
     """A Python process that runs `lines` when told to, and then ends."""
-    world.program = world.start(PYTHON, "-c", "import sys\n" + lines[0] + "\nprint('ready', flush=True)\nsys.stdin.readline()\n" + lines[1],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    world.program = world.start(
+        PYTHON,
+        "-c",
+        "import sys\n"
+        + lines[0]
+        + "\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        + lines[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     check(world.program.stdout.readline() == "ready\n", "the program did not start")
 
 
 def let_go(world):
     world.program.stdin.write("go\n")
     world.program.stdin.flush()
-    check(world.program.wait(timeout=120) == 0, f"the program ended with {world.program.returncode}")
+    check(
+        world.program.wait(timeout=120) == 0, f"the program ended with {world.program.returncode}"
+    )
 
 
 def python_trial(preset, event, setup, work, guilty, **more):
-    return Trial(preset, event, lambda world: python_program(world, (setup, work)), let_go, guilty, **more)
+    return Trial(
+        preset, event, lambda world: python_program(world, (setup, work)), let_go, guilty, **more
+    )
 
 
 def start_postgres(world):
     world.postgres = Postgres(world)
-    world.postgres.ask("create table account as select i as id, 0 as amount from generate_series(1, 200000) i")
+    world.postgres.ask(
+        "create table account as select i as id, 0 as amount from generate_series(1, 200000) i"
+    )
 
 
 def wait_for_row(world):
@@ -63,7 +78,10 @@ def wait_for_row(world):
     holder.tell("begin; update account set amount = 1 where id = 1;")
     check(holder.ask("select 'held';") == "held", "no lock is held")
     waiter.tell("update account set amount = 2 where id = 1;")
-    wait_for(lambda: world.postgres.ask("select count(*) from pg_locks where not granted") != "0", "the wait")
+    wait_for(
+        lambda: world.postgres.ask("select count(*) from pg_locks where not granted") != "0",
+        "the wait",
+    )
     time.sleep(PLANTED_MS / 1000)
     holder.tell("commit;")
     waiter.end()
@@ -89,8 +107,13 @@ def wait_for_table(world):
     check(holder.ask("select 1;") == "1", "no lock is held")
     waiter = world.mariadb.session()
     waiter.tell("select count(*) from test.account;")
-    wait_for(lambda: world.mariadb.ask("select count(*) from information_schema.processlist where state like '%metadata lock%'") == "1",
-             "the wait")
+    wait_for(
+        lambda: world.mariadb.ask(
+            "select count(*) from information_schema.processlist where state like '%metadata lock%'"
+        )
+        == "1",
+        "the wait",
+    )
     time.sleep(PLANTED_MS / 1000)
     holder.tell("unlock tables;")
     holder.end()
@@ -112,10 +135,16 @@ def start_apache(world):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    modules = "".join(f"LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so\n" for name in ("mpm_event", "authz_core", "wsgi"))
-    settings.write_text(f"ServerName localhost\nListen 127.0.0.1:{port}\nServerRoot {world.folder}\nPidFile {world.folder}/pid\n{modules}"
-                        f"ErrorLog {world.folder}/log\nWSGIScriptAlias / {world.folder}/slow.wsgi\nUser www-data\nGroup www-data\n"
-                        "<Directory />\nRequire all granted\n</Directory>\n", encoding="ascii")
+    modules = "".join(
+        f"LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so\n"
+        for name in ("mpm_event", "authz_core", "wsgi")
+    )
+    settings.write_text(
+        f"ServerName localhost\nListen 127.0.0.1:{port}\nServerRoot {world.folder}\nPidFile {world.folder}/pid\n{modules}"
+        f"ErrorLog {world.folder}/log\nWSGIScriptAlias / {world.folder}/slow.wsgi\nUser www-data\nGroup www-data\n"
+        "<Directory />\nRequire all granted\n</Directory>\n",
+        encoding="ascii",
+    )
     world.url = f"http://127.0.0.1:{port}/"
     apache = world.start("/usr/sbin/apache2", "-f", settings, "-D", "FOREGROUND")
     world.at_end(lambda: (apache.terminate(), apache.wait(timeout=30)))
@@ -132,9 +161,12 @@ def start_haproxy(world):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     settings = world.folder / "haproxy.cfg"
-    settings.write_text("defaults\n mode http\n timeout connect 5s\n timeout client 30s\n timeout server 30s\n"
-                        f"frontend front\n bind 127.0.0.1:{port}\n default_backend back\n"
-                        f"backend back\n server one {world.upstream.url.removeprefix('http://')}\n", encoding="ascii")
+    settings.write_text(
+        "defaults\n mode http\n timeout connect 5s\n timeout client 30s\n timeout server 30s\n"
+        f"frontend front\n bind 127.0.0.1:{port}\n default_backend back\n"
+        f"backend back\n server one {world.upstream.url.removeprefix('http://')}\n",
+        encoding="ascii",
+    )
     world.url = f"http://127.0.0.1:{port}/slow"
     world.start("/usr/sbin/haproxy", "-db", "-f", settings)
     wait_for(lambda: fetch(world) == 0, "haproxy")
@@ -165,25 +197,35 @@ def start_late_tls_server(world):
     thread.start()
     world.at_end(server.close)
     port = server.getsockname()[1]
-    python_program(world, ("import socket, ssl", f"""
+    python_program(
+        world,
+        (
+            "import socket, ssl",
+            f"""
 plain = socket.create_connection(("127.0.0.1", {port}))
 try:
     ssl._create_unverified_context().wrap_socket(plain)
 except OSError:
     pass
-"""))
+""",
+        ),
+    )
 
 
 # In its own mount namespace, so that nothing else queries this name server.
-RESOLVE = ('mount --bind "$1" /etc/resolv.conf && exec "$2" -c '
-           '"import socket\ntry:\n    socket.getaddrinfo(\'nobody.example\', 80)\nexcept socket.gaierror:\n    pass\n"')
+RESOLVE = (
+    'mount --bind "$1" /etc/resolv.conf && exec "$2" -c '
+    "\"import socket\ntry:\n    socket.getaddrinfo('nobody.example', 80)\nexcept socket.gaierror:\n    pass\n\""
+)
 
 
 def start_silent_name_server(world):
     silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     silent.bind(("127.77.0.54", 53))
     world.at_end(silent.close)
-    (world.folder / "resolv.conf").write_text("nameserver 127.77.0.54\noptions timeout:1 attempts:1\n", encoding="ascii")
+    (world.folder / "resolv.conf").write_text(
+        "nameserver 127.77.0.54\noptions timeout:1 attempts:1\n", encoding="ascii"
+    )
 
 
 def resolve(world):
@@ -192,7 +234,9 @@ def resolve(world):
 
 def node_preset():
     """The preset for this machine's Node.js: Debian's is a library."""
-    libraries = subprocess.run(["ldd", shutil.which("node")], check=True, capture_output=True, text=True).stdout
+    libraries = subprocess.run(
+        ["ldd", shutil.which("node")], check=True, capture_output=True, text=True
+    ).stdout
     return "libnode" if "libnode.so" in libraries else "node"
 
 
@@ -202,7 +246,9 @@ NODE = """process.stdin.once('data', () => { setTimeout(function spin() {
 
 
 def start_node(world):
-    world.program = world.start("node", "-e", NODE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    world.program = world.start(
+        "node", "-e", NODE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     check(world.program.stdout.readline() == "ready\n", "node did not start")
 
 
@@ -223,8 +269,19 @@ def start_java(world):
     (world.folder / "Hoard.java").write_text(JAVA, encoding="ascii")
     java = pathlib.Path("/usr/lib/jvm/java-17-openjdk-amd64/bin")
     world.run(java / "javac", "-d", world.folder, world.folder / "Hoard.java")
-    world.program = world.start(java / "java", "-XX:+UseG1GC", "-Xms900m", "-Xmx900m", "-XX:ParallelGCThreads=1", "-cp", world.folder,
-                                "Hoard", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    world.program = world.start(
+        java / "java",
+        "-XX:+UseG1GC",
+        "-Xms900m",
+        "-Xmx900m",
+        "-XX:ParallelGCThreads=1",
+        "-cp",
+        world.folder,
+        "Hoard",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     check(world.program.stdout.readline() == "ready\n", "java did not start")
 
 
@@ -245,17 +302,35 @@ def start_systemd(world):
     units = world.folder / ".config/systemd/user"
     units.mkdir(parents=True)
     (units / "default.target").write_text("[Unit]\nDescription=Nothing\n", encoding="ascii")
-    (units / "slow.service").write_text("[Service]\nType=oneshot\nExecStart=/bin/sleep 0.4\n", encoding="ascii")
-    world.environment = {**os.environ, "HOME": str(world.folder), "XDG_RUNTIME_DIR": str(world.folder)}
+    (units / "slow.service").write_text(
+        "[Service]\nType=oneshot\nExecStart=/bin/sleep 0.4\n", encoding="ascii"
+    )
+    world.environment = {
+        **os.environ,
+        "HOME": str(world.folder),
+        "XDG_RUNTIME_DIR": str(world.folder),
+    }
     world.environment.pop("DBUS_SESSION_BUS_ADDRESS", None)
-    manager = world.start("unshare", "--mount", "--propagation", "private", "bash", "-c", SYSTEMD, "bash",
-                          f"lagtrap-test-{os.getpid()}", env=world.environment)
+    manager = world.start(
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "bash",
+        "-c",
+        SYSTEMD,
+        "bash",
+        f"lagtrap-test-{os.getpid()}",
+        env=world.environment,
+    )
     world.at_end(lambda: (manager.terminate(), manager.wait(timeout=60)))
     wait_for(lambda: ask_systemd(world, "is-active", "default.target") == 0, "systemd")
 
 
 def ask_systemd(world, *words):
-    return subprocess.run(["systemctl", "--user", *words], env=world.environment, check=False, capture_output=True).returncode
+    return subprocess.run(
+        ["systemctl", "--user", *words], env=world.environment, check=False, capture_output=True
+    ).returncode
 
 
 def start_unit(world):
@@ -263,15 +338,23 @@ def start_unit(world):
 
 
 def run_shell(world, script):
-    return world.run("bash", "-c", "set -e; cd \"$0\"; " + script, world.folder).strip()
+    return world.run("bash", "-c", 'set -e; cd "$0"; ' + script, world.folder).strip()
 
 
 def stack_disks(world):
     """A disk in a file on a file system that can be frozen, and one that keeps working
     meanwhile."""
-    world.at_end(lambda: run_shell(world, "umount mounted || true; for name in outer other mounted/inner; do losetup -j $name -O NAME -n | xargs -r losetup -d; done"))
-    run_shell(world, "truncate -s 64M outer; mkfs.ext4 -q outer; mkdir mounted; mount -o loop outer mounted; "
-                     "dd if=/dev/zero of=mounted/inner bs=1M count=8 status=none; sync mounted/inner; truncate -s 8M other")
+    world.at_end(
+        lambda: run_shell(
+            world,
+            "umount mounted || true; for name in outer other mounted/inner; do losetup -j $name -O NAME -n | xargs -r losetup -d; done",
+        )
+    )
+    run_shell(
+        world,
+        "truncate -s 64M outer; mkfs.ext4 -q outer; mkdir mounted; mount -o loop outer mounted; "
+        "dd if=/dev/zero of=mounted/inner bs=1M count=8 status=none; sync mounted/inner; truncate -s 8M other",
+    )
     world.disk = run_shell(world, "losetup -f --show mounted/inner")
     world.at_end(lambda: run_shell(world, f"losetup -d {world.disk}"))
     world.other_disk = run_shell(world, "losetup -f --show other")
@@ -280,7 +363,10 @@ def stack_disks(world):
 def sum_over_disks(field):
     """The sum of a field in the statistics of all disks, numbered from 0 as in the kernel's
     Documentation/block/stat.rst."""
-    return sum(int((disk / "stat").read_text().split()[field]) for disk in pathlib.Path("/sys/block").iterdir())
+    return sum(
+        int((disk / "stat").read_text().split()[field])
+        for disk in pathlib.Path("/sys/block").iterdir()
+    )
 
 
 def count_requests_without_partner():
@@ -291,14 +377,29 @@ def count_requests_without_partner():
 
 
 def write_one_sector(disk):
-    return "dd", "if=/dev/zero", f"of={disk}", "oflag=direct", "bs=4k", "count=1", "seek=100", "conv=notrunc"
+    return (
+        "dd",
+        "if=/dev/zero",
+        f"of={disk}",
+        "oflag=direct",
+        "bs=4k",
+        "count=1",
+        "seek=100",
+        "conv=notrunc",
+    )
 
 
 def write_to_frozen_disk(world):
     """Meanwhile the same sector of another disk is written, which is a different request."""
     run_shell(world, "fsfreeze -f mounted")
     writer = world.start(*write_one_sector(world.disk))
-    wait_for(lambda: pathlib.Path("/sys/block", os.path.basename(world.disk), "inflight").read_text().split() != ["0", "0"], "the request")
+    wait_for(
+        lambda: pathlib.Path("/sys/block", os.path.basename(world.disk), "inflight")
+        .read_text()
+        .split()
+        != ["0", "0"],
+        "the request",
+    )
     world.run(*write_one_sector(world.other_disk))
     time.sleep(PLANTED_MS / 1000)
     run_shell(world, "fsfreeze -u mounted")
@@ -311,7 +412,9 @@ def write_much(world):
 
 
 def sync_file(world):
-    world.run(world.program, "if=/dev/zero", f"of={world.folder}/file", "bs=1M", "count=500", "conv=fsync")
+    world.run(
+        world.program, "if=/dev/zero", f"of={world.folder}/file", "bs=1M", "count=500", "conv=fsync"
+    )
 
 
 # Wakes up each millisecond, while a higher-priority thread allows it, and for another second.
@@ -339,8 +442,12 @@ def start_waiter(world):
     folder = slice_group.__enter__()
     world.at_end(lambda: slice_group.__exit__(None, None, None))
     world.cpu = str(min(os.sched_getaffinity(0)))
-    world.program = world.start(*command_in(folder, "taskset", "-c", world.cpu, PYTHON, "-c", WAITER), stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, text=True)
+    world.program = world.start(
+        *command_in(folder, "taskset", "-c", world.cpu, PYTHON, "-c", WAITER),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     world.at_end(lambda: (world.program.kill(), world.program.wait()))
     check(world.program.stdout.readline() == "ready\n", "the program did not start")
 
@@ -362,44 +469,182 @@ def beside_its_cpu(world):
 
 
 TRIALS = [
-    Trial("postgresql", "postgresql-query", start_postgres, lambda world: world.postgres.ask("select pg_sleep(0.4)"), "pg_sleep|WaitLatch"),
-    Trial("postgresql", "postgresql-execute", start_postgres, lambda world: world.postgres.ask("select pg_sleep(0.4)"), "pg_sleep|WaitLatch",
-          attributes='events="postgresql-execute"'),
-    Trial("postgresql", "postgresql-lock-wait", start_postgres, wait_for_row, "ProcSleep|WaitLatch|lock",
-          attributes='events="postgresql-lock-wait"'),
-    Trial("postgresql", "postgresql-checkpoint", start_postgres,
-          lambda world: (world.postgres.ask("update account set amount = 5"), world.postgres.ask("checkpoint")), "CheckPoint|write",
-          attributes='events="postgresql-checkpoint" threshold="1ms"', least_ms=1),
-    Trial("postgresql", "postgresql-vacuum", start_postgres, vacuum_by_itself, "vacuum",
-          attributes='events="postgresql-vacuum" threshold="5ms"', least_ms=5),
-    Trial("mariadb", "mariadb-command", start_mariadb, lambda world: world.mariadb.ask("select sleep(0.4)"), "Item_func_sleep|sleep|dispatch"),
+    Trial(
+        "postgresql",
+        "postgresql-query",
+        start_postgres,
+        lambda world: world.postgres.ask("select pg_sleep(0.4)"),
+        "pg_sleep|WaitLatch",
+    ),
+    Trial(
+        "postgresql",
+        "postgresql-execute",
+        start_postgres,
+        lambda world: world.postgres.ask("select pg_sleep(0.4)"),
+        "pg_sleep|WaitLatch",
+        attributes='events="postgresql-execute"',
+    ),
+    Trial(
+        "postgresql",
+        "postgresql-lock-wait",
+        start_postgres,
+        wait_for_row,
+        "ProcSleep|WaitLatch|lock",
+        attributes='events="postgresql-lock-wait"',
+    ),
+    Trial(
+        "postgresql",
+        "postgresql-checkpoint",
+        start_postgres,
+        lambda world: (
+            world.postgres.ask("update account set amount = 5"),
+            world.postgres.ask("checkpoint"),
+        ),
+        "CheckPoint|write",
+        attributes='events="postgresql-checkpoint" threshold="1ms"',
+        least_ms=1,
+    ),
+    Trial(
+        "postgresql",
+        "postgresql-vacuum",
+        start_postgres,
+        vacuum_by_itself,
+        "vacuum",
+        attributes='events="postgresql-vacuum" threshold="5ms"',
+        least_ms=5,
+    ),
+    Trial(
+        "mariadb",
+        "mariadb-command",
+        start_mariadb,
+        lambda world: world.mariadb.ask("select sleep(0.4)"),
+        "Item_func_sleep|sleep|dispatch",
+    ),
     Trial("mariadb", "mariadb-table-lock", start_mariadb, wait_for_table, "MDL_|acquire_lock"),
-    Trial("redis", "redis-command", lambda world: setattr(world, "redis", Redis(world)), lambda world: world.redis.ask("debug", "sleep", "0.4"),
-          "debugCommand|sleep"),
-    Trial("nginx", "nginx-request", start_nginx, lambda world: world.nginx.get("/slow"), "epoll|weave_page|python3"),
+    Trial(
+        "redis",
+        "redis-command",
+        lambda world: setattr(world, "redis", Redis(world)),
+        lambda world: world.redis.ask("debug", "sleep", "0.4"),
+        "debugCommand|sleep",
+    ),
+    Trial(
+        "nginx",
+        "nginx-request",
+        start_nginx,
+        lambda world: world.nginx.get("/slow"),
+        "epoll|weave_page|python3",
+    ),
     Trial("apache", "apache-request", start_apache, fetch, "sleep|select|wsgi"),
-    Trial("haproxy", "haproxy-request", start_haproxy, fetch, "epoll|python3|_do_poll", attributes='threshold="200ms"'),
+    Trial(
+        "haproxy",
+        "haproxy-request",
+        start_haproxy,
+        fetch,
+        "epoll|python3|_do_poll",
+        attributes='threshold="200ms"',
+    ),
     Trial("sqlite", "sqlite-step", start_sqlite, query_sqlite, "sqlite3", least_ms=100),
-    Trial("openssl", "openssl-handshake", start_late_tls_server, let_go, "SSL_do_handshake|read|recv"),
-    Trial("getaddrinfo", "getaddrinfo", start_silent_name_server, resolve, "getaddrinfo|gaih_inet|res_", least_ms=900),
-    python_trial("glib", "glib-turn", "import time\nfrom gi.repository import GLib\nloop = GLib.MainLoop()",
-                 "GLib.timeout_add(1, lambda: (time.sleep(0.4), loop.quit()))\nloop.run()", "g_main_context_dispatch|sleep"),
-    python_trial("qt", "qt-event", "import time\nfrom PySide2 import QtCore\napp = QtCore.QCoreApplication([])",
-                 "QtCore.QTimer.singleShot(1, lambda: (time.sleep(0.4), app.quit()))\napp.exec_()", "notifyInternal2|sleep"),
-    python_trial("libuv", "libuv-turn", "import time, uvloop\nloop = uvloop.new_event_loop()",
-                 "loop.call_later(0.05, lambda: (time.sleep(0.4), loop.call_later(0.05, loop.stop)))\nloop.run_forever()", "sleep|uv_run",
-                 awaits_program=False, scope=lambda world: f'<scope pid="{world.program.pid}"/>'),
-    Trial(node_preset(), f"{node_preset()}-callback", start_node, let_go, "JsonStringify|spin|Function::Call|RunTimers|Builtin"),
-    Trial("java", "java-safepoint", start_java, let_go, "G1|Safepoint|VMThread|gc", attributes='events="java-safepoint"', least_ms=100),
-    Trial("java", "java-gc", start_java, let_go, "G1|gc", attributes='events="java-gc"', least_ms=100),
-    python_trial("python", "python-gc", "import gc\ngc.disable()\nkept = [[] for _ in range(6_000_000)]\nfor one in kept: one.append(one)",
-                 "gc.collect()\nimport os\nos._exit(0)", r"\[python3.11\]|PyObject|PyGC", attributes='events="python-gc"', least_ms=100),
-    Trial("systemd", "systemd-job", start_systemd, start_unit, "epoll|sleep|its timer", attributes='threshold="200ms"',
-          unpaired_percent=200),  # a job that waits for others is restarted
-    Trial("block", "block-request", stack_disks, write_to_frozen_disk, "loop|disk|dd|block|swapper|idle|signal|waiting|Waited|before the recording",
-          awaits_program=False, unpaired_percent=0, count_unpaired=count_requests_without_partner),
-    Trial("run-queue", "run-queue", start_waiter, take_its_cpu, f"for a CPU while {HOG_NAME}",
-          awaits_program=False, scope=lambda world: f'<scope unit="waiter-{os.getpid()}.service"/>', prefix=beside_its_cpu),
-    Trial("fsync", "fsync", write_much, sync_file, "fsync|disk", attributes='events="fsync" threshold="50ms"', least_ms=50,
-          awaits_program=False, scope=lambda world: f'<scope binary="{world.program}"/>'),
+    Trial(
+        "openssl", "openssl-handshake", start_late_tls_server, let_go, "SSL_do_handshake|read|recv"
+    ),
+    Trial(
+        "getaddrinfo",
+        "getaddrinfo",
+        start_silent_name_server,
+        resolve,
+        "getaddrinfo|gaih_inet|res_",
+        least_ms=900,
+    ),
+    python_trial(
+        "glib",
+        "glib-turn",
+        "import time\nfrom gi.repository import GLib\nloop = GLib.MainLoop()",
+        "GLib.timeout_add(1, lambda: (time.sleep(0.4), loop.quit()))\nloop.run()",
+        "g_main_context_dispatch|sleep",
+    ),
+    python_trial(
+        "qt",
+        "qt-event",
+        "import time\nfrom PySide2 import QtCore\napp = QtCore.QCoreApplication([])",
+        "QtCore.QTimer.singleShot(1, lambda: (time.sleep(0.4), app.quit()))\napp.exec_()",
+        "notifyInternal2|sleep",
+    ),
+    python_trial(
+        "libuv",
+        "libuv-turn",
+        "import time, uvloop\nloop = uvloop.new_event_loop()",
+        "loop.call_later(0.05, lambda: (time.sleep(0.4), loop.call_later(0.05, loop.stop)))\nloop.run_forever()",
+        "sleep|uv_run",
+        awaits_program=False,
+        scope=lambda world: f'<scope pid="{world.program.pid}"/>',
+    ),
+    Trial(
+        node_preset(),
+        f"{node_preset()}-callback",
+        start_node,
+        let_go,
+        "JsonStringify|spin|Function::Call|RunTimers|Builtin",
+    ),
+    Trial(
+        "java",
+        "java-safepoint",
+        start_java,
+        let_go,
+        "G1|Safepoint|VMThread|gc",
+        attributes='events="java-safepoint"',
+        least_ms=100,
+    ),
+    Trial(
+        "java", "java-gc", start_java, let_go, "G1|gc", attributes='events="java-gc"', least_ms=100
+    ),
+    python_trial(
+        "python",
+        "python-gc",
+        "import gc\ngc.disable()\nkept = [[] for _ in range(6_000_000)]\nfor one in kept: one.append(one)",
+        "gc.collect()\nimport os\nos._exit(0)",
+        r"\[python3.11\]|PyObject|PyGC",
+        attributes='events="python-gc"',
+        least_ms=100,
+    ),
+    Trial(
+        "systemd",
+        "systemd-job",
+        start_systemd,
+        start_unit,
+        "epoll|sleep|its timer",
+        attributes='threshold="200ms"',
+        unpaired_percent=200,
+    ),  # a job that waits for others is restarted
+    Trial(
+        "block",
+        "block-request",
+        stack_disks,
+        write_to_frozen_disk,
+        "loop|disk|dd|block|swapper|idle|signal|waiting|Waited|before the recording",
+        awaits_program=False,
+        unpaired_percent=0,
+        count_unpaired=count_requests_without_partner,
+    ),
+    Trial(
+        "run-queue",
+        "run-queue",
+        start_waiter,
+        take_its_cpu,
+        f"for a CPU while {HOG_NAME}",
+        awaits_program=False,
+        scope=lambda world: f'<scope unit="waiter-{os.getpid()}.service"/>',
+        prefix=beside_its_cpu,
+    ),
+    Trial(
+        "fsync",
+        "fsync",
+        write_much,
+        sync_file,
+        "fsync|disk",
+        attributes='events="fsync" threshold="50ms"',
+        least_ms=50,
+        awaits_program=False,
+        scope=lambda world: f'<scope binary="{world.program}"/>',
+    ),
 ]

@@ -19,7 +19,10 @@ class Webhook(OddServer):
 
     def __init__(self, *statuses, answer=None):
         self.statuses = list(statuses)
-        super().__init__(answer=answer or (lambda request, _: request.reply(self.statuses.pop(0) if self.statuses else 200)))
+        super().__init__(
+            answer=answer
+            or (lambda request, _: request.reply(self.statuses.pop(0) if self.statuses else 200))
+        )
 
     def messages(self):
         return [json.loads(body) for body in list(self.bodies)]
@@ -89,32 +92,81 @@ def check_rules(case, checker):
     """Each address for rules, with each of its answers."""
     ask = checker.ask
     case.assertEqual(ask("GET", "/api/v1/rules")[1]["rules"], [])
-    rule = {**LOSSES, "name": "losses <b>", "address": "http://127.0.0.1:1/hook", "enabled": False, "host": "no such host"}
+    rule = {
+        **LOSSES,
+        "name": "losses <b>",
+        "address": "http://127.0.0.1:1/hook",
+        "enabled": False,
+        "host": "no such host",
+    }
     _, made = ask("POST", "/api/v1/rules", rule, 201)
     case.assertTrue(made["secret"].startswith("whsec_"))
     ask("POST", "/api/v1/rules", rule, 409)
-    for wrong in ({"colour": "red"}, {"name": ""}, {"name": "x" * 65}, {"name": "tab\t"}, {"address": "file:///etc/passwd"}, {"address": "http://a:b@c/"},
-                  {"condition": "p99"}, {"condition": "never"}, {"over_ns": 5}, {"way": "slack", "secret": "x"}, {"hours": 0}, {"hours": 1.5},
-                  {"secret": "short"}, {"quiet_from": "22:00"}, {"quiet_from": "7 pm", "quiet_to": "07:00"}, {"quiet_zone": "UTC"}, {"enabled": 1}, {"to": ["a@b"]}):
+    for wrong in (
+        {"colour": "red"},
+        {"name": ""},
+        {"name": "x" * 65},
+        {"name": "tab\t"},
+        {"address": "file:///etc/passwd"},
+        {"address": "http://a:b@c/"},
+        {"condition": "p99"},
+        {"condition": "never"},
+        {"over_ns": 5},
+        {"way": "slack", "secret": "x"},
+        {"hours": 0},
+        {"hours": 1.5},
+        {"secret": "short"},
+        {"quiet_from": "22:00"},
+        {"quiet_from": "7 pm", "quiet_to": "07:00"},
+        {"quiet_zone": "UTC"},
+        {"enabled": 1},
+        {"to": ["a@b"]},
+    ):
         ask("POST", "/api/v1/rules", {**rule, "name": "other", **wrong}, 400)
     address = f"/api/v1/rules/{made['id']}"
-    _, changed = ask("PUT", address, {**rule, "name": "lost runs", "quiet_from": "22:00", "quiet_to": "07:00"})
+    _, changed = ask(
+        "PUT", address, {**rule, "name": "lost runs", "quiet_from": "22:00", "quiet_to": "07:00"}
+    )
     case.assertEqual(changed["quiet_zone"], "UTC")
-    _, unknown = ask("PUT", address, {**rule, "quiet_from": "22:00", "quiet_to": "07:00", "quiet_zone": "Europe/Atlantis"}, 400)
-    case.assertIn("\"quiet_zone\": the server's machine has no time zone \"Europe/Atlantis\"", unknown["error"]["message"])
+    _, unknown = ask(
+        "PUT",
+        address,
+        {**rule, "quiet_from": "22:00", "quiet_to": "07:00", "quiet_zone": "Europe/Atlantis"},
+        400,
+    )
+    case.assertIn(
+        '"quiet_zone": the server\'s machine has no time zone "Europe/Atlantis"',
+        unknown["error"]["message"],
+    )
     case.assertIn("tzdata", unknown["error"]["hint"])
-    case.assertEqual((changed["name"], changed["quiet_from"], changed["has_secret"], changed["changed_by"]),
-                     ("lost runs", "22:00", True, "ann"))
+    case.assertEqual(
+        (changed["name"], changed["quiet_from"], changed["has_secret"], changed["changed_by"]),
+        ("lost runs", "22:00", True, "ann"),
+    )
     # Its secret is never sent elsewhere, and never shown again.
     ask("PUT", address, {**rule, "address": "http://127.0.0.2:1/hook"}, 400)
     case.assertNotIn("secret", ask("GET", address)[1])
     ask("PUT", address, {**rule, "address": "http://127.0.0.2:1/hook", "secret": made["secret"]})
     slack = "http://127.0.0.1:1/services/T0/B0/hidden"
-    _, second = ask("POST", "/api/v1/rules", {**rule, "name": "slack", "way": "slack", "address": slack}, 201)
+    _, second = ask(
+        "POST", "/api/v1/rules", {**rule, "name": "slack", "way": "slack", "address": slack}, 201
+    )
     case.assertEqual(second["address"], "http://127.0.0.1:1/...")
-    ask("PUT", f"/api/v1/rules/{second['id']}", {**rule, "name": "slack", "way": "slack", "address": second["address"]})
-    ask("PUT", f"/api/v1/rules/{second['id']}", {**rule, "name": rule["name"], "way": "slack", "address": second["address"]}, 409)
-    whole = json.dumps([ask("GET", "/api/v1/rules")[1], ask("GET", "/api/v1/audit")[1]]) + checker.server.log()
+    ask(
+        "PUT",
+        f"/api/v1/rules/{second['id']}",
+        {**rule, "name": "slack", "way": "slack", "address": second["address"]},
+    )
+    ask(
+        "PUT",
+        f"/api/v1/rules/{second['id']}",
+        {**rule, "name": rule["name"], "way": "slack", "address": second["address"]},
+        409,
+    )
+    whole = (
+        json.dumps([ask("GET", "/api/v1/rules")[1], ask("GET", "/api/v1/audit")[1]])
+        + checker.server.log()
+    )
     for secret in (made["secret"], "hidden"):
         case.assertNotIn(secret, whole)
     ask("POST", address + "/test", expect=202)

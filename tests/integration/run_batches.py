@@ -4,16 +4,71 @@ them."""
 import struct
 import subprocess
 
-BATCH = {1: "batch_id", 2: "host", 3: "boot_id", 4: "session_hint", 5: "version", 6: "made_realtime_ns",
-         7: "runs_sampled_away", 8: "runs_lost"}
+BATCH = {
+    1: "batch_id",
+    2: "host",
+    3: "boot_id",
+    4: "session_hint",
+    5: "version",
+    6: "made_realtime_ns",
+    7: "runs_sampled_away",
+    8: "runs_lost",
+}
 FRAME = {1: "module", 2: "build_id", 3: "offset", 4: "function", 5: "file", 6: "line"}
-RUN = {1: "event", 2: "begin_realtime_ns", 3: "duration_ns", 4: "threshold_ns", 5: "key", 6: "pid", 7: "begin_tid",
-       8: "end_tid", 9: "thread", 10: "process", 11: "executable", 12: "build_id", 13: "user", 14: "start", 15: "delay",
-       16: "aborted", 17: "weight", 18: "begin_stack", 19: "end_stack", 21: "dirty_reasons", 23: "unit", 24: "without_stages"}
+RUN = {
+    1: "event",
+    2: "begin_realtime_ns",
+    3: "duration_ns",
+    4: "threshold_ns",
+    5: "key",
+    6: "pid",
+    7: "begin_tid",
+    8: "end_tid",
+    9: "thread",
+    10: "process",
+    11: "executable",
+    12: "build_id",
+    13: "user",
+    14: "start",
+    15: "delay",
+    16: "aborted",
+    17: "weight",
+    18: "begin_stack",
+    19: "end_stack",
+    21: "dirty_reasons",
+    23: "unit",
+    24: "without_stages",
+}
 TIMES = {1: "on_cpu_ns", 2: "runnable_ns", 3: "throttled_ns", 4: "handed_over_ns"}
-CLASSES = ["other", "lock", "events", "input", "output", "socket", "sleep", "child", "file-lock", "semaphore", "disk", "page-fault", "stopped"]
+CLASSES = [
+    "other",
+    "lock",
+    "events",
+    "input",
+    "output",
+    "socket",
+    "sleep",
+    "child",
+    "file-lock",
+    "semaphore",
+    "disk",
+    "page-fault",
+    "stopped",
+]
 STAGE = {1: "name", 2: "at_ns", 3: "tid", 4: "stack"}
-TEXTS = {"module", "build_id", "function", "file", "event", "thread", "process", "executable", "user", "name", "unit"}
+TEXTS = {
+    "module",
+    "build_id",
+    "function",
+    "file",
+    "event",
+    "thread",
+    "process",
+    "executable",
+    "user",
+    "name",
+    "unit",
+}
 
 
 def fields(message):
@@ -38,7 +93,7 @@ def fields(message):
             yield tag >> 3, varint()
         elif kind == 2:
             size = varint()
-            yield tag >> 3, message[at:at + size]
+            yield tag >> 3, message[at : at + size]
             at += size
         elif kind in (1, 5):
             size = 8 if kind == 1 else 4
@@ -60,8 +115,15 @@ def record(message, names, texts):
 def times_of(message):
     """The parts of a run's time; "blocked" by class, without zeros."""
     times = record(message, TIMES, [])
-    times["blocked"] = {CLASSES[number - 16]: value for number, value in fields(message) if number >= 16}
-    times["all_ns"] = times["on_cpu_ns"] + times["runnable_ns"] + times["handed_over_ns"] + sum(times["blocked"].values())
+    times["blocked"] = {
+        CLASSES[number - 16]: value for number, value in fields(message) if number >= 16
+    }
+    times["all_ns"] = (
+        times["on_cpu_ns"]
+        + times["runnable_ns"]
+        + times["handed_over_ns"]
+        + sum(times["blocked"].values())
+    )
     return times
 
 
@@ -77,7 +139,9 @@ def read_batch(path):
             batch["stacks"].append([record(frame, FRAME, texts) for _, frame in fields(value)])
         elif number == 11:
             run = record(value, RUN, texts)
-            run["stages"] = [record(stage, STAGE, texts) for kind, stage in fields(value) if kind == 20]
+            run["stages"] = [
+                record(stage, STAGE, texts) for kind, stage in fields(value) if kind == 20
+            ]
             times = [body for kind, body in fields(value) if kind == 22]
             run["times"] = times_of(times[0]) if times else None
             batch["runs"].append(run)

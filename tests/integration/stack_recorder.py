@@ -18,8 +18,10 @@ MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
 VARIANTS = ("pie", "fixed", "lazy", "static", "static_pie")
 LIBRARIES = ("linked", "frames", "one", "two", "three")
 # An event that never happens: captures are started by hand here.
-NOTHING = ('<event name="nothing" threshold="1h" trace-length="{length}"><function name="deep_decoy" '
-           f'binary="{DEEP_PROGRAMS}/deep_stacks_pie"/></event>')
+NOTHING = (
+    '<event name="nothing" threshold="1h" trace-length="{length}"><function name="deep_decoy" '
+    f'binary="{DEEP_PROGRAMS}/deep_stacks_pie"/></event>'
+)
 # Tables are kept across tests, as they would be across restarts.
 CACHE = tempfile.TemporaryDirectory(prefix="lagtrap-test-cache-")
 
@@ -29,7 +31,10 @@ def program(variant):
 
 
 def planted_files():
-    return Files([program(variant) for variant in VARIANTS] + [DEEP_PROGRAMS / f"libdeep_{name}.so" for name in LIBRARIES])
+    return Files(
+        [program(variant) for variant in VARIANTS]
+        + [DEEP_PROGRAMS / f"libdeep_{name}.so" for name in LIBRARIES]
+    )
 
 
 def age_seconds(pid):
@@ -41,8 +46,11 @@ class Recorder(Daemon):
     """A daemon that keeps the logs of its captures beside their bundles."""
 
     def __init__(self, events="", length="2s", recording=""):
-        super().__init__(NOTHING.format(length=length) + events, 'cool-down="1ms" captures-per-hour="3600" ' + recording,
-                         f'<unwinding cache="{CACHE.name}"/>')
+        super().__init__(
+            NOTHING.format(length=length) + events,
+            'cool-down="1ms" captures-per-hour="3600" ' + recording,
+            f'<unwinding cache="{CACHE.name}"/>',
+        )
         self.kept = self.folder / "kept"
         self.kept.mkdir()
         script = self.folder / "merge"
@@ -54,7 +62,7 @@ class Recorder(Daemon):
     def unwinder(self):
         """The daemon's unwinder status."""
         status = self.status()
-        check("unwinder" in status, f"the status has no section \"unwinder\", only {list(status)}")
+        check("unwinder" in status, f'the status has no section "unwinder", only {list(status)}')
         return status["unwinder"]
 
     def await_tables(self):
@@ -87,7 +95,10 @@ class Recorder(Daemon):
         """A capture of programs that started at least a second earlier, which is the required
         age."""
         for load in loads:
-            wait_for(lambda load=load: age_seconds(load.process.pid) >= 1, "the program to be a second old")
+            wait_for(
+                lambda load=load: age_seconds(load.process.pid) >= 1,
+                "the program to be a second old",
+            )
         self.begin()
         return self.finish(loads)
 
@@ -106,8 +117,14 @@ class Load:
         self.command, self.options = [str(word) for word in command], options
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, start_new_session=True, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True, **self.options)
+        self.process = subprocess.Popen(
+            self.command,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            **self.options,
+        )
         return self
 
     def ready(self):
@@ -131,4 +148,8 @@ def family(capture, pids):
 
 
 def pids_of(capture, path):
-    return [pid for pid, program_path in capture.programs.items() if program_path == os.path.realpath(path)]
+    return [
+        pid
+        for pid, program_path in capture.programs.items()
+        if program_path == os.path.realpath(path)
+    ]

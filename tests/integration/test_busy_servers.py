@@ -12,7 +12,15 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
-from lagtrap_test import LAGTRAP, SOURCE_DIR, Daemon, TestFailure, check, run, wait_for  # noqa: E402
+from lagtrap_test import (
+    LAGTRAP,
+    SOURCE_DIR,
+    Daemon,
+    TestFailure,
+    check,
+    run,
+    wait_for,
+)  # noqa: E402
 from servers import POSTGRES_BIN, Postgres, Redis  # noqa: E402
 
 # The cost of all markers, in multiples of the share left for them, at which an event is watched
@@ -26,18 +34,27 @@ LEAST_WATCHED = 0.19
 
 def postgres_event():
     """The README's four markers."""
-    return ('<event name="query" threshold="1s" trace-length="1s" binary="/usr/lib/postgresql/15/bin/postgres">'
-            '<begin usdt="postgresql:query__start"/><stage name="plan" usdt="postgresql:query__plan__start"/>'
-            '<stage name="execute" usdt="postgresql:query__execute__start"/><end usdt="postgresql:query__done"/></event>')
+    return (
+        '<event name="query" threshold="1s" trace-length="1s" binary="/usr/lib/postgresql/15/bin/postgres">'
+        '<begin usdt="postgresql:query__start"/><stage name="plan" usdt="postgresql:query__plan__start"/>'
+        '<stage name="execute" usdt="postgresql:query__execute__start"/><end usdt="postgresql:query__done"/></event>'
+    )
 
 
 def share_for_what_was_given_up(daemon, name):
     """The budget, in percent of a CPU, with which a shed event would be watched part of the
     time; None if it was not shed. The daemon's own message must say that the event cost too
     much."""
-    found = re.search(rf"event {name} is disabled: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
-                      r"(?: \(counted as <?([\d.]+) %\))?; the limit is ([\d.]+) %", daemon.log())
-    check(found or ("is disabled" not in daemon.log() and "is counted, not timed" not in daemon.log()), daemon.log())
+    found = re.search(
+        rf"event {name} is disabled: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
+        r"(?: \(counted as <?([\d.]+) %\))?; the limit is ([\d.]+) %",
+        daemon.log(),
+    )
+    check(
+        found
+        or ("is disabled" not in daemon.log() and "is counted, not timed" not in daemon.log()),
+        daemon.log(),
+    )
     if not found:
         return None
     cost, others, own, counted, share = (float(number or 0) for number in found.groups())
@@ -63,15 +80,26 @@ def stays_watched(daemon, name, load):
             load.communicate()
             return None
         check(one["watched_share"] >= LEAST_WATCHED, f"given up: {one['problem']}")
-        wait_for(lambda: load.poll() is not None or daemon.status()["budget"]["looks"] > looks, "the next look")
+        wait_for(
+            lambda: load.poll() is not None or daemon.status()["budget"]["looks"] > looks,
+            "the next look",
+        )
         looks = daemon.status()["budget"]["looks"]
     said = load.communicate()[0]
     check(load.returncode == 0, f"the load ended with {load.returncode}: {said}")
     if share_for_what_was_given_up(daemon, name):
         return None
-    shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        [LAGTRAP, "status", "--socket", daemon.socket_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     if min(shares) < 1:
-        check("of the time" in shown or "is watched" in daemon.log(), f"status says nothing of its precision: {shown}")
+        check(
+            "of the time" in shown or "is watched" in daemon.log(),
+            f"status says nothing of its precision: {shown}",
+        )
     return said, daemon.event(name)["runs"] - before, shares
 
 
@@ -96,13 +124,34 @@ def redis_under_its_benchmark():
         redis = Redis(world)
 
         def load():
-            return subprocess.Popen(["redis-benchmark", "-s", redis.socket, "-t", "set,get", "-n", str(count), "-c", "20", "--csv"],
-                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            return subprocess.Popen(
+                [
+                    "redis-benchmark",
+                    "-s",
+                    redis.socket,
+                    "-t",
+                    "set,get",
+                    "-n",
+                    str(count),
+                    "-c",
+                    "20",
+                    "--csv",
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+
         said, runs, shares = watched_under(event, "redis-command", load)
-        print(f"redis: {said.splitlines()[-1]}; {runs} of {2 * count} runs counted, watched {min(shares):.0%} to {max(shares):.0%}")
+        print(
+            f"redis: {said.splitlines()[-1]}; {runs} of {2 * count} runs counted, watched {min(shares):.0%} to {max(shares):.0%}"
+        )
         if min(shares) == 1:
             check(runs >= 2 * count, f"{runs} runs of {2 * count} commands")
-        check(runs > 2 * count * LEAST_WATCHED / 2, f"{runs} runs of {2 * count} commands, watched {shares}")
+        check(
+            runs > 2 * count * LEAST_WATCHED / 2,
+            f"{runs} runs of {2 * count} commands, watched {shares}",
+        )
 
 
 def postgresql_under_its_benchmark():
@@ -113,15 +162,37 @@ def postgresql_under_its_benchmark():
 
         def load():
             return subprocess.Popen(
-                postgres.as_postgres(POSTGRES_BIN / "pgbench", "-h", world.folder, "-n", "-f", world.folder / "select.sql", "-c", "4",
-                                     "-t", str(count), "postgres"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/")
+                postgres.as_postgres(
+                    POSTGRES_BIN / "pgbench",
+                    "-h",
+                    world.folder,
+                    "-n",
+                    "-f",
+                    world.folder / "select.sql",
+                    "-c",
+                    "4",
+                    "-t",
+                    str(count),
+                    "postgres",
+                ),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                cwd="/",
+            )
+
         said, runs, shares = watched_under(postgres_event(), "query", load)
         rate = re.search(r"tps = (\d+)", said)
         check(rate, said)
-        print(f"postgresql: {rate[1]} queries/s; {runs} of {4 * count} runs counted, watched {min(shares):.0%} to {max(shares):.0%}")
+        print(
+            f"postgresql: {rate[1]} queries/s; {runs} of {4 * count} runs counted, watched {min(shares):.0%} to {max(shares):.0%}"
+        )
         if min(shares) == 1:
             check(runs >= 4 * count, f"{runs} runs of {4 * count} queries")
-        check(runs > 4 * count * LEAST_WATCHED / 2, f"{runs} runs of {4 * count} queries, watched {shares}")
+        check(
+            runs > 4 * count * LEAST_WATCHED / 2,
+            f"{runs} runs of {4 * count} queries, watched {shares}",
+        )
 
 
 if __name__ == "__main__":

@@ -12,8 +12,10 @@ import tempfile
 from lagtrap_test import PROGRAMS, Daemon, check, run, wait_for
 
 RUNS = 3  # of short_lived
-EVENT = ('<event name="work" threshold="10s" trace-length="1s" binary="*/lagtrap-box/server">'
-         '<function name="handle_request"/></event>')
+EVENT = (
+    '<event name="work" threshold="10s" trace-length="1s" binary="*/lagtrap-box/server">'
+    '<function name="handle_request"/></event>'
+)
 
 # As container managers do it. The program is copied after all mounts, as an image's upper layer is
 # written.
@@ -41,13 +43,34 @@ def run_container(daemon=None):
     """Runs one until it ends. The program waits until the daemon watches it, or 0.4 s."""
     folder = tempfile.mkdtemp(prefix="lagtrap-box-")
     try:
-        with subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--propagation", "private", "sh", "-c", INSIDE, folder,
-                               PROGRAMS / "short_lived", *(["wait"] if daemon else [])],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as container:
+        with subprocess.Popen(
+            [
+                "unshare",
+                "--mount",
+                "--pid",
+                "--fork",
+                "--propagation",
+                "private",
+                "sh",
+                "-c",
+                INSIDE,
+                folder,
+                PROGRAMS / "short_lived",
+                *(["wait"] if daemon else []),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as container:
             if daemon:
                 check(container.stdout.readline() == "ready\n", "the program did not start")
-                pid = int(pathlib.Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text())
-                wait_for(lambda: is_watched(daemon, pid), lambda: f"process {pid} to be watched: {work(daemon)}")
+                pid = int(
+                    pathlib.Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text()
+                )
+                wait_for(
+                    lambda: is_watched(daemon, pid),
+                    lambda: f"process {pid} to be watched: {work(daemon)}",
+                )
             container.communicate("go\n")
         check(container.returncode == 0, f"the program ended with {container.returncode}")
     finally:
@@ -57,9 +80,14 @@ def run_container(daemon=None):
 def all_are_seen(containers, at_once=1, waits=True):
     with Daemon(EVENT) as daemon:
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            for done in [pool.submit(run_container, daemon if waits else None) for _ in range(containers)]:
+            for done in [
+                pool.submit(run_container, daemon if waits else None) for _ in range(containers)
+            ]:
                 done.result()
-        wait_for(lambda: work(daemon)["runs"] == RUNS * containers, lambda: f"the last runs: {work(daemon)}")
+        wait_for(
+            lambda: work(daemon)["runs"] == RUNS * containers,
+            lambda: f"the last runs: {work(daemon)}",
+        )
         status = json.dumps(daemon.status())
         check("no longer mounted" not in status, f"files of containers were not read: {status}")
 

@@ -22,8 +22,10 @@ RUNS = 101  # of a program started with these options: the slow one has 50 on ea
 
 
 def event(binary, more="", attributes=""):
-    return (f'<event name="work" threshold="10s" trace-length="1s" {attributes}>{more}'
-            f'<library binary="{binary}"/></event>')
+    return (
+        f'<event name="work" threshold="10s" trace-length="1s" {attributes}>{more}'
+        f'<library binary="{binary}"/></event>'
+    )
 
 
 def work(daemon):
@@ -31,14 +33,22 @@ def work(daemon):
 
 
 def shown(daemon):
-    return subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True,
-                          check=True).stdout
+    return subprocess.run(
+        [LAGTRAP, "status", "--socket", daemon.socket_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def looked_at(daemon, number):
     """The copies, once there are this many and each was watched or refused."""
     copies = work(daemon)["copies"]
-    return len(copies) == number and not any(copy["problem"] == "waiting for its turn" for copy in copies) and copies
+    return (
+        len(copies) == number
+        and not any(copy["problem"] == "waiting for its turn" for copy in copies)
+        and copies
+    )
 
 
 class OnMachine:
@@ -58,27 +68,45 @@ def every_container():
     with OnMachine(), Image({PROGRAM: PLANTED}) as one, Image({PROGRAM: PLANTED}) as other:
         with Daemon(event(PROGRAM)) as daemon:
             check((work(daemon)["files"], work(daemon)["processes"]) == (1, 0), work(daemon))
-            with Container(one, PROGRAM, *FAST) as a, Container(one, PROGRAM, *FAST) as b, \
-                    Container(other, PROGRAM, *FAST) as c:
+            with Container(one, PROGRAM, *FAST) as a, Container(
+                one, PROGRAM, *FAST
+            ) as b, Container(other, PROGRAM, *FAST) as c:
                 # The first two share a layer, and so one file.
-                found = wait_for(lambda: work(daemon)["processes"] == 3 and work(daemon), "three processes to be found")
+                found = wait_for(
+                    lambda: work(daemon)["processes"] == 3 and work(daemon),
+                    "three processes to be found",
+                )
                 check(found["files"] == 3 and len(found["copies"]) == 2, found)
                 check(sorted(copy["processes"] for copy in found["copies"]) == [1, 2], found)
-                check(all(copy["path"] == PROGRAM and not copy["problem"] for copy in found["copies"]), found)
+                check(
+                    all(
+                        copy["path"] == PROGRAM and not copy["problem"] for copy in found["copies"]
+                    ),
+                    found,
+                )
                 check(PROGRAM in shown(daemon), shown(daemon))
                 for number, container in enumerate((a, b, c), 1):
                     container.go()
                     container.wait()
-                    wait_for(lambda: work(daemon)["runs"] >= RUNS * number, "the runs of the container")
+                    wait_for(
+                        lambda: work(daemon)["runs"] >= RUNS * number, "the runs of the container"
+                    )
                     check(work(daemon)["runs"] == RUNS * number, work(daemon))
-            check(work(daemon)["unmatched_ends"] == work(daemon)["unmatched_begins"] == 0, work(daemon))
-            wait_for(lambda: work(daemon)["files"] == 1, "the copies that nobody has mapped any more to be left")
+            check(
+                work(daemon)["unmatched_ends"] == work(daemon)["unmatched_begins"] == 0,
+                work(daemon),
+            )
+            wait_for(
+                lambda: work(daemon)["files"] == 1,
+                "the copies that nobody has mapped any more to be left",
+            )
 
 
 def found_at_the_start():
     """Containers that run when the daemon starts, or when its settings are reloaded."""
-    with Image({PROGRAM: PLANTED}) as image, Container(image, PROGRAM, *FAST) as first, \
-            Container(image, PROGRAM, *FAST) as second:
+    with Image({PROGRAM: PLANTED}) as image, Container(image, PROGRAM, *FAST) as first, Container(
+        image, PROGRAM, *FAST
+    ) as second:
         with Daemon(event("*/planted_delays")) as daemon:
             wait_for(lambda: work(daemon)["processes"] == 2, "the processes to be found")
             check(work(daemon)["files"] == 1, work(daemon))
@@ -88,16 +116,25 @@ def found_at_the_start():
             # Another name for the same program: existing mappings are known.
             daemon.write_settings(event("/opt/*/planted_delays", attributes='breach="end"'))
             daemon.process.send_signal(signal.SIGHUP)
-            wait_for(lambda: work(daemon)["breach"] == "end" and work(daemon)["processes"] == 1, "the process to be found")
+            wait_for(
+                lambda: work(daemon)["breach"] == "end" and work(daemon)["processes"] == 1,
+                "the process to be found",
+            )
             second.go()
             second.wait()
-            wait_for(lambda: work(daemon)["runs"] == 2 * RUNS, "the runs of the second container too")
+            wait_for(
+                lambda: work(daemon)["runs"] == 2 * RUNS, "the runs of the second container too"
+            )
 
 
 def by_build_id():
-    notes = subprocess.run(["readelf", "-n", PLANTED], capture_output=True, text=True, check=True).stdout
+    notes = subprocess.run(
+        ["readelf", "-n", PLANTED], capture_output=True, text=True, check=True
+    ).stdout
     build_id = next(line.split()[-1] for line in notes.splitlines() if "Build ID" in line)
-    with Image({"/srv/renamed": PLANTED}) as image, Container(image, "/srv/renamed", *FAST) as before:
+    with Image({"/srv/renamed": PLANTED}) as image, Container(
+        image, "/srv/renamed", *FAST
+    ) as before:
         with Daemon(event(f"build-id:{build_id}")) as daemon:
             wait_for(lambda: work(daemon)["processes"] == 1, "the process of before to be found")
             with Container(image, "/srv/renamed", *FAST) as after:
@@ -112,29 +149,46 @@ def by_build_id():
 def by_package():
     """The program that a package has installed, before and after the daemon's start; here by a
     link to another package's file."""
-    settings = ('<event name="work" threshold="10s" trace-length="1s" binary="package:redis-server">'
-                '<function name="call"/></event>')
+    settings = (
+        '<event name="work" threshold="10s" trace-length="1s" binary="package:redis-server">'
+        '<function name="call"/></event>'
+    )
     with World() as before, World() as after:
         first = Redis(before)
         with Daemon(settings) as daemon:
-            wait_for(lambda: work(daemon)["processes"] == 1, "the process that was there to be found")
+            wait_for(
+                lambda: work(daemon)["processes"] == 1, "the process that was there to be found"
+            )
             second = Redis(after)
             wait_for(lambda: work(daemon)["processes"] == 2, "the new process to be found")
             runs = work(daemon)["runs"]
             for redis in (first, second):
                 redis.ask("set", "key", "value")
             wait_for(lambda: work(daemon)["runs"] >= runs + 2, "a run of each")
-            missing = daemon.settings_path.read_text().replace("package:redis-server", "package:no-such-package")
+            missing = daemon.settings_path.read_text().replace(
+                "package:redis-server", "package:no-such-package"
+            )
             (after.folder / "missing.xml").write_text(missing, encoding="utf-8")
-            said = subprocess.run([LAGTRAP, "check", after.folder / "missing.xml"], capture_output=True, text=True, check=False)
-            check(said.returncode == 3 and 'there is no package "no-such-package"' in said.stdout + said.stderr, f"{said}")
+            said = subprocess.run(
+                [LAGTRAP, "check", after.folder / "missing.xml"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            check(
+                said.returncode == 3
+                and 'there is no package "no-such-package"' in said.stdout + said.stderr,
+                f"{said}",
+            )
 
 
 def by_another_name():
     """A program started through a link beside it is found by the link's name."""
     with Image({"/opt/real-name": PLANTED}) as image:
         os.symlink("real-name", f"{image.folder}/opt/planted_link")
-        with Container(image, "/opt/planted_link", *FAST) as before, Daemon(event("*/planted_link")) as daemon:
+        with Container(image, "/opt/planted_link", *FAST) as before, Daemon(
+            event("*/planted_link")
+        ) as daemon:
             wait_for(lambda: work(daemon)["processes"] == 1, "the process of before to be found")
             with Container(image, "/opt/planted_link", *FAST) as after:
                 wait_for(lambda: work(daemon)["processes"] == 2, "the new process to be found")
@@ -152,14 +206,20 @@ def another_path():
             namesake = wait_for(lambda: work(daemon)["namesake"], "the other file to be told")
             check((namesake["path"], namesake["pid"]) == (elsewhere, container.pid), namesake)
             text = shown(daemon)
-            check('binary="*/planted_delays"' in text and f"{elsewhere} (process {container.pid}" in text, text)
+            check(
+                'binary="*/planted_delays"' in text
+                and f"{elsewhere} (process {container.pid}" in text,
+                text,
+            )
             container.go()
             container.wait()
         check(work(daemon)["runs"] == 0, work(daemon))
 
 
 def none_wanted():
-    with OnMachine(), Image({PROGRAM: PLANTED}) as image, Daemon(event(PROGRAM, attributes='copies="none"')) as daemon:
+    with OnMachine(), Image({PROGRAM: PLANTED}) as image, Daemon(
+        event(PROGRAM, attributes='copies="none"')
+    ) as daemon:
         with Container(image, PROGRAM, *FAST) as container:
             wait_for(lambda: work(daemon)["namesake"], "the container's file to be seen")
             container.go()
@@ -171,7 +231,9 @@ def functions_of(daemon, kill):
     """The functions that the report names for a program in a container, which may be killed
     during the recording."""
     with Image({PROGRAM: PLANTED}) as image:
-        with Container(image, PROGRAM, "--kind", "cpu", "--fast", "0", "--slow-ms", "2500", "--wait") as container:
+        with Container(
+            image, PROGRAM, "--kind", "cpu", "--fast", "0", "--slow-ms", "2500", "--wait"
+        ) as container:
             wait_for(lambda: work(daemon)["processes"] == 1, "the process to be found")
             container.go()
             wait_for(lambda: daemon.status()["state"] == "recording", "the recording")
@@ -200,11 +262,16 @@ def a_damaged_copy():
     """A copy that cannot be watched is reported with its path; the others are watched."""
     with tempfile.TemporaryDirectory() as folder:
         without = shutil.copy("/bin/sleep", folder)
-        with Image({PROGRAM: without}) as bad, Image({PROGRAM: PLANTED}) as good, Daemon(event("*" + PROGRAM)) as daemon:
+        with Image({PROGRAM: without}) as bad, Image({PROGRAM: PLANTED}) as good, Daemon(
+            event("*" + PROGRAM)
+        ) as daemon:
             sleeper = "/bin/sh", "-c", f"echo ready; exec {PROGRAM} 1000"
             with Container(bad, *sleeper), Container(good, PROGRAM, *FAST) as container:
-                found = wait_for(lambda: looked_at(daemon, 2), lambda: f"both files to be looked at: {work(daemon)}")
-                problem, = (copy["problem"] for copy in found if copy["problem"])
+                found = wait_for(
+                    lambda: looked_at(daemon, 2),
+                    lambda: f"both files to be looked at: {work(daemon)}",
+                )
+                (problem,) = (copy["problem"] for copy in found if copy["problem"])
                 check("lagtrap:work__" in problem and PROGRAM in problem, problem)
                 check("is not watched" in shown(daemon), shown(daemon))
                 container.go()
@@ -228,12 +295,19 @@ def readers_at_work(daemon):
 
 def large_program(folder):
     """With 200,000 symbols, which keep a reader busy; it calls work() forever."""
-    fillers = "".join(f".globl filler_{number}\n.type filler_{number},@function\nfiller_{number}: ret\n" for number in range(200_000))
+    fillers = "".join(
+        f".globl filler_{number}\n.type filler_{number},@function\nfiller_{number}: ret\n"
+        for number in range(200_000)
+    )
     (folder / "fillers.s").write_text(fillers + '.section .note.GNU-stack,"",@progbits\n')
-    (folder / "main.c").write_text("#include <unistd.h>\n__attribute__((noinline)) void work(void) { usleep(1000); }\n"
-                                   "int main(void) { for (;;) work(); }\n")
+    (folder / "main.c").write_text(
+        "#include <unistd.h>\n__attribute__((noinline)) void work(void) { usleep(1000); }\n"
+        "int main(void) { for (;;) work(); }\n"
+    )
     program = folder / "large-program"
-    subprocess.run(["cc", "-O1", "-o", program, folder / "main.c", folder / "fillers.s"], check=True)
+    subprocess.run(
+        ["cc", "-O1", "-o", program, folder / "main.c", folder / "fillers.s"], check=True
+    )
     return program
 
 
@@ -250,14 +324,20 @@ def too_slow_at_first():
 
     with tempfile.TemporaryDirectory() as folder:
         calls = '<event name="work" threshold="100s" trace-length="1s"><function name="work" binary="*/large-program"/></event>'
-        with Daemon(calls) as daemon, subprocess.Popen([large_program(pathlib.Path(folder))]) as process:
+        with Daemon(calls) as daemon, subprocess.Popen(
+            [large_program(pathlib.Path(folder))]
+        ) as process:
             try:
-                wait_for(lambda: told(daemon), lambda: f"one of {stopped} to be given up: {work(daemon)}")
+                wait_for(
+                    lambda: told(daemon), lambda: f"one of {stopped} to be given up: {work(daemon)}"
+                )
                 check("will be retried" in shown(daemon), shown(daemon))
                 for reader in stopped & set(readers_at_work(daemon)):
                     os.kill(reader, signal.SIGCONT)
                 wait_for(lambda: work(daemon)["runs"] > 0, lambda: f"its calls: {work(daemon)}")
-                check(not any(copy["problem"] for copy in work(daemon)["copies"]), f"{work(daemon)}")
+                check(
+                    not any(copy["problem"] for copy in work(daemon)["copies"]), f"{work(daemon)}"
+                )
             finally:
                 process.kill()
 
@@ -275,27 +355,57 @@ def a_user_holds_few_files_open():
     """Copies of a user beyond its share are not even opened, and that is reported; those of
     others are watched."""
     somebody, many, share, watched = 64001, 270, 256, 32
-    with tempfile.TemporaryDirectory() as folder, Daemon(event("*/planted_delays")) as daemon, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as folder, Daemon(
+        event("*/planted_delays")
+    ) as daemon, contextlib.ExitStack() as stack:
 
         def start(number, **as_whom):
             place = pathlib.Path(folder) / str(number)
             place.mkdir(mode=0o755)
-            process = stack.enter_context(subprocess.Popen([shutil.copy(PLANTED, place), *FAST], stdin=subprocess.PIPE,
-                                                           stdout=subprocess.DEVNULL, **as_whom))
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [shutil.copy(PLANTED, place), *FAST],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    **as_whom,
+                )
+            )
             stack.callback(process.kill)
 
         os.chmod(folder, 0o755)
         for number in range(many):
             start(number, user=somebody, group=somebody, extra_groups=[])
-        wait_for(lambda: any(user.get("copies_left_out") and user["uid"] == somebody for user in daemon.status()["limited_users"]),
-                 lambda: f"files to be left out: {held_by(daemon, folder)} are open")
+        wait_for(
+            lambda: any(
+                user.get("copies_left_out") and user["uid"] == somebody
+                for user in daemon.status()["limited_users"]
+            ),
+            lambda: f"files to be left out: {held_by(daemon, folder)} are open",
+        )
         check("copies of watched files not opened" in shown(daemon), shown(daemon))
-        wait_for(lambda: work(daemon)["files"] == watched, lambda: f"the user's share to be watched: {work(daemon)['files']}")
+        wait_for(
+            lambda: work(daemon)["files"] == watched,
+            lambda: f"the user's share to be watched: {work(daemon)['files']}",
+        )
         check(held_by(daemon, folder) <= share, f"{held_by(daemon, folder)} files are open")
         start(many)
-        wait_for(lambda: work(daemon)["files"] == watched + 1, lambda: f"root's copy to be watched: {work(daemon)['files']}")
+        wait_for(
+            lambda: work(daemon)["files"] == watched + 1,
+            lambda: f"root's copy to be watched: {work(daemon)['files']}",
+        )
 
 
 if __name__ == "__main__":
-    run(every_container, found_at_the_start, by_build_id, by_package, by_another_name, another_path, none_wanted, a_damaged_copy,
-        torn_down_in_a_recording, too_slow_at_first, a_user_holds_few_files_open)
+    run(
+        every_container,
+        found_at_the_start,
+        by_build_id,
+        by_package,
+        by_another_name,
+        another_path,
+        none_wanted,
+        a_damaged_copy,
+        torn_down_in_a_recording,
+        too_slow_at_first,
+        a_user_holds_few_files_open,
+    )

@@ -8,25 +8,49 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, Daemon, Watched, check, check_trace,
-                          library_event, report, run, wait_for)
+from lagtrap_test import (
+    BUILD_DIR,
+    LAGTRAP,
+    LAGTRAPD,
+    PLANTED,
+    PROGRAMS,
+    Daemon,
+    Watched,
+    check,
+    check_trace,
+    library_event,
+    report,
+    run,
+    wait_for,
+)
 
 CROWD = PROGRAMS / "crowd"
 
 
 def slow_run(milliseconds=120, program=PLANTED):
-    with Watched(program, "--kind", "sleep", "--fast", 1, "--slow-ms", milliseconds, "--wait") as program:
+    with Watched(
+        program, "--kind", "sleep", "--fast", 1, "--slow-ms", milliseconds, "--wait"
+    ) as program:
         return program.go().result()
 
 
 def settings_are_checked():
     with Daemon(library_event("work", PLANTED, "50ms")) as daemon:
-        good = subprocess.run([LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True)
+        good = subprocess.run(
+            [LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True
+        )
         check(good.returncode == 0, good.stderr)
-        daemon.write_settings('<event name="x" threshold="5sx" trace-length="1s"><function name="f" binary="/nowhere"/></event>')
-        bad = subprocess.run([LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True)
+        daemon.write_settings(
+            '<event name="x" threshold="5sx" trace-length="1s"><function name="f" binary="/nowhere"/></event>'
+        )
+        bad = subprocess.run(
+            [LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True
+        )
         check(bad.returncode != 0, "bad settings were accepted")
-        check("5sx" in bad.stderr and "/nowhere" in bad.stderr, f"not all errors are told: {bad.stderr}")
+        check(
+            "5sx" in bad.stderr and "/nowhere" in bad.stderr,
+            f"not all errors are told: {bad.stderr}",
+        )
         check(f"{daemon.settings_path}:" in bad.stderr, f"no place is told: {bad.stderr}")
 
 
@@ -38,17 +62,27 @@ def reload_good_and_bad():
         loaded = daemon.status()["settings"]["loaded_realtime_ns"]
         daemon.write_settings('<event name="work" threshold="0ms"/>')
         daemon.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: daemon.status()["settings"]["reload_error"], "the bad settings to be refused")
-        check(daemon.status()["settings"]["loaded_realtime_ns"] == loaded, "bad settings came into force")
+        wait_for(
+            lambda: daemon.status()["settings"]["reload_error"], "the bad settings to be refused"
+        )
+        check(
+            daemon.status()["settings"]["loaded_realtime_ns"] == loaded,
+            "bad settings came into force",
+        )
         check(daemon.event("work")["threshold_ns"] == 10_000_000_000, "the threshold changed")
         slow_run(20)
         check(daemon.event("work")["runs"] == 2 * runs, "the old settings no longer count")
 
         daemon.write_settings(library_event("work", PLANTED, "50ms", "100ms"))
         daemon.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the good settings")
+        wait_for(
+            lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the good settings"
+        )
         check(daemon.status()["settings"]["reload_error"] == "", "the error is still shown")
-        check(daemon.event("work")["runs"] == 2 * runs, f"the counters were lost: {daemon.event('work')}, {runs}")
+        check(
+            daemon.event("work")["runs"] == 2 * runs,
+            f"the counters were lost: {daemon.event('work')}, {runs}",
+        )
         slow_run()
         daemon.wait_for_bundles(1)
 
@@ -61,13 +95,19 @@ def confirm_is_asked():
         wait_for(lambda: daemon.status()["state"] == "confirming", "the question")
         check(daemon.status()["pending"]["event"] == "work", "the question is about another event")
         check(daemon.ask("decline")["ok"], "decline failed")
-        check(daemon.status()["captures"]["declined"] == 1 and not daemon.bundles(), "declined, and recorded")
+        check(
+            daemon.status()["captures"]["declined"] == 1 and not daemon.bundles(),
+            "declined, and recorded",
+        )
         wait_for(lambda: daemon.status()["state"] == "waiting", "the cool-down's end")
         slow_run()
         wait_for(lambda: daemon.status()["state"] == "confirming", "the second question")
         check(daemon.ask("approve")["ok"], "approve failed")
         delays = report(daemon.wait_for_bundles(1)[0])["delays"]
-        check(len(delays) == 1 and delays[0]["first"], f"the run that was asked about is not in the bundle: {delays}")
+        check(
+            len(delays) == 1 and delays[0]["first"],
+            f"the run that was asked about is not in the bundle: {delays}",
+        )
     with Daemon(event, more='<confirm wait="1s"/>') as daemon:
         slow_run()
         daemon.wait_for_bundles(1)  # no answer means go
@@ -77,6 +117,7 @@ def recorded_in_memory(daemon, event):
     def asked():
         pending = daemon.status()["pending"]
         return pending and pending["event"] == event and pending["recorded"] and pending["session"]
+
     return wait_for(asked, f"the question about {event}")
 
 
@@ -84,19 +125,29 @@ def another_breach_during_a_question():
     """It is recorded too, and asked about when the first has its answer; a third is only counted."""
     copies = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-two-"))
     try:
-        programs = [pathlib.Path(shutil.copy(PLANTED, copies / name)) for name in ("first", "second")]
-        events = "".join(f'<event name="{program.name}" threshold="50ms" trace-length="100ms" copies="none">'
-                         f'<header event="work" binary="{program}"/></event>' for program in programs)
+        programs = [
+            pathlib.Path(shutil.copy(PLANTED, copies / name)) for name in ("first", "second")
+        ]
+        events = "".join(
+            f'<event name="{program.name}" threshold="50ms" trace-length="100ms" copies="none">'
+            f'<header event="work" binary="{program}"/></event>'
+            for program in programs
+        )
         with Daemon(events, more='<confirm wait="1h"/>') as daemon:
             slow_run(program=programs[0])
             first = recorded_in_memory(daemon, "first")
             slow_run(program=programs[1])
             folder = pathlib.Path(daemon.socket_path).with_suffix(".unanswered")
-            wait_for(lambda: len(list(folder.iterdir())) == 2 and not daemon.status()["capture"], "the second recording")
+            wait_for(
+                lambda: len(list(folder.iterdir())) == 2 and not daemon.status()["capture"],
+                "the second recording",
+            )
             slow_run(program=programs[1])
             wait_for(lambda: daemon.event("second")["delays"] == 2, "the third delay to be counted")
             check(len(list(folder.iterdir())) == 2, "a third recording waits for an answer")
-            check(daemon.status()["pending"]["session"] == first, "the first question was forgotten")
+            check(
+                daemon.status()["pending"]["session"] == first, "the first question was forgotten"
+            )
             check(daemon.ask("decline", session=first)["ok"], "decline failed")
             second = recorded_in_memory(daemon, "second")
             check(not daemon.ask("approve", session=first)["ok"], "a question was answered twice")
@@ -116,13 +167,18 @@ def another_breach_during_a_question():
 
 
 def a_declined_recording_ends_at_once():
-    with Daemon(library_event("work", PLANTED, "50ms", "60s"), more='<confirm wait="1h"/>') as daemon:
+    with Daemon(
+        library_event("work", PLANTED, "50ms", "60s"), more='<confirm wait="1h"/>'
+    ) as daemon:
         slow_run()
         wait_for(lambda: daemon.status()["state"] == "confirming", "the question")
         check(not daemon.status()["pending"]["recorded"], "a recording of a minute is over")
         check(daemon.ask("decline")["ok"], "decline failed")
         status = daemon.status()
-        check(status["state"] in ("waiting", "cooling-down") and not status["pending"], f"{status['state']}")
+        check(
+            status["state"] in ("waiting", "cooling-down") and not status["pending"],
+            f"{status['state']}",
+        )
         check(not list((daemon.spool / "captures").iterdir()), "something reached the spool")
 
 
@@ -133,8 +189,22 @@ def a_person_is_asked():
         said = daemon.folder / "said"
 
         def asking(script, *options):
-            return subprocess.Popen([LAGTRAP, "ask", "--socket", daemon.socket_path, *options, "--", "sh", "-c", script, said],
-                                    stdout=subprocess.PIPE, text=True)
+            return subprocess.Popen(
+                [
+                    LAGTRAP,
+                    "ask",
+                    "--socket",
+                    daemon.socket_path,
+                    *options,
+                    "--",
+                    "sh",
+                    "-c",
+                    script,
+                    said,
+                ],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
 
         def one_line(client):
             line = client.stdout.readline()
@@ -144,9 +214,15 @@ def a_person_is_asked():
 
         slow_run()
         recorded_in_memory(daemon, "work")
-        check(one_line(asking('printf %s "$1" > "$0"', "--tell")) == "work: told\n", "nobody was told")
+        check(
+            one_line(asking('printf %s "$1" > "$0"', "--tell")) == "work: told\n", "nobody was told"
+        )
         text = said.read_text()
-        check(text.startswith("lagtrap: work was too slow in planted_delays (") and "lagtrap decline" in text, text)
+        check(
+            text.startswith("lagtrap: work was too slow in planted_delays (")
+            and "lagtrap decline" in text,
+            text,
+        )
         check(daemon.status()["state"] == "confirming", "telling is an answer")
         check(one_line(asking("exit 3")) == "work: no answer\n", "3 is an answer")
         check(one_line(asking("exit 1")) == "work: discarded\n", "1 is no answer")
@@ -160,8 +236,12 @@ def a_person_is_asked():
 def a_person_is_asked_by_a_daemon_that_starts_later():
     event = library_event("work", PLANTED, "50ms", "100ms")
     daemon = Daemon(event, more='<confirm wait="1h"/>')
-    asking = subprocess.Popen([LAGTRAP, "ask", "--socket", daemon.socket_path, "--", "true"], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True)
+    asking = subprocess.Popen(
+        [LAGTRAP, "ask", "--socket", daemon.socket_path, "--", "true"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     check("waiting for lagtrapd" in asking.stderr.readline(), "it does not say that it waits")
     with daemon:
         slow_run()
@@ -176,24 +256,38 @@ def limits_are_kept():
         slow_run()
         daemon.wait_for_bundles(1)
         slow_run()
-        wait_for(lambda: daemon.status()["captures"]["skipped_cool_down"] == 1, "the skipped delay to be counted")
+        wait_for(
+            lambda: daemon.status()["captures"]["skipped_cool_down"] == 1,
+            "the skipped delay to be counted",
+        )
         check(len(daemon.bundles()) == 1, "the cool-down was not kept")
         check(daemon.ask("trigger", event="work")["ok"], "a person may record during the cool-down")
         daemon.wait_for_bundles(2)
     with Daemon(event, 'cool-down="1h" captures-per-hour="1"') as daemon:
         for count in (1, 2):
-            check(daemon.ask("trigger", event="work")["ok"], "a person may record beyond the hourly limit")
+            check(
+                daemon.ask("trigger", event="work")["ok"],
+                "a person may record beyond the hourly limit",
+            )
             daemon.wait_for_bundles(count)
-        check(daemon.event("work")["without_recordings"] is None, "a person's recordings were taken from the event")
+        check(
+            daemon.event("work")["without_recordings"] is None,
+            "a person's recordings were taken from the event",
+        )
         slow_run()
         daemon.wait_for_bundles(3)
     with Daemon(event, 'cool-down="1ms" captures-per-hour="1"') as daemon:
         slow_run()
         daemon.wait_for_bundles(1)
         slow_run()
-        wait_for(lambda: daemon.status()["captures"]["skipped_hourly_limit"] == 1, "the skipped delay to be counted")
+        wait_for(
+            lambda: daemon.status()["captures"]["skipped_hourly_limit"] == 1,
+            "the skipped delay to be counted",
+        )
         check(len(daemon.bundles()) == 1, "the hourly limit was not kept")
-    with Daemon(library_event("work", PLANTED, "50ms", "60s"), 'capture-size-limit="1MiB"') as daemon:
+    with Daemon(
+        library_event("work", PLANTED, "50ms", "60s"), 'capture-size-limit="1MiB"'
+    ) as daemon:
         slow_run()
         bundle = daemon.wait_for_bundles(1)[0]
         found = report(bundle)
@@ -208,46 +302,79 @@ def each_event_cools_down_alone():
         os.chmod(folder, 0o755)
         events = library_event("work", PLANTED, "50ms", "100ms") + (
             f'<event name="quiet" threshold="50ms" trace-length="100ms" copies="none" binary="{quiet}">'
-            '<begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/></event>')
+            '<begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/></event>'
+        )
         with Daemon(events, 'cool-down="1h" captures-per-hour="1000"') as daemon:
             slow_run()
             daemon.wait_for_bundles(1)
-            wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to be ready for the other event")
-            check(daemon.event("work")["without_recordings"]["reason"] == "cool-down", f"{daemon.event('work')}")
+            wait_for(
+                lambda: daemon.status()["state"] == "waiting",
+                "the daemon to be ready for the other event",
+            )
+            check(
+                daemon.event("work")["without_recordings"]["reason"] == "cool-down",
+                f"{daemon.event('work')}",
+            )
             slow_run()
-            wait_for(lambda: daemon.status()["captures"]["skipped_cool_down"] == 1, "the skipped delay to be counted")
+            wait_for(
+                lambda: daemon.status()["captures"]["skipped_cool_down"] == 1,
+                "the skipped delay to be counted",
+            )
             check(daemon.event("quiet")["without_recordings"] is None, f"{daemon.event('quiet')}")
             slow_run(program=quiet)
-            recorded = sorted(report(bundle)["delays"][0]["event"] for bundle in daemon.wait_for_bundles(2))
+            recorded = sorted(
+                report(bundle)["delays"][0]["event"] for bundle in daemon.wait_for_bundles(2)
+            )
             check(recorded == ["quiet", "work"], f"{recorded}")
             check(daemon.status()["state"] == "cooling-down", "both events rest")
 
 
 def trigger_by_hand():
     # The program exists beforehand, because on a busy machine it takes a while to start.
-    with Daemon(library_event("work", PLANTED, "10s", "2s")) as daemon, \
-            Watched(PLANTED, "--kind", "cpu", "--fast", 1, "--slow-ms", 20, "--wait") as program:
+    with Daemon(library_event("work", PLANTED, "10s", "2s")) as daemon, Watched(
+        PLANTED, "--kind", "cpu", "--fast", 1, "--slow-ms", 20, "--wait"
+    ) as program:
         wrong = daemon.ask("trigger", event="wrok")
         check(not wrong["ok"] and "work" in wrong["error"], f"{wrong}")
         check(daemon.ask("trigger", event="work")["ok"], "trigger failed")
         check(not daemon.ask("trigger", event="work")["ok"], "two captures at once")
         program.go().result()
         found = report(daemon.wait_for_bundles(1)[0])
-        check(found["trigger_reason"] == "manual" and found["delays"] == [], f"{found['trigger_reason']} {found['delays']}")
+        check(
+            found["trigger_reason"] == "manual" and found["delays"] == [],
+            f"{found['trigger_reason']} {found['delays']}",
+        )
         check(found["runs"]["work"]["runs"] > 0, "the runs of the capture are not in it")
 
 
 def trigger_and_wait():
     """The command ends when the bundle exists, and prints its name."""
     with Daemon(library_event("work", PLANTED, "10s", "200ms")) as daemon:
+
         def trigger(*options):
-            return subprocess.run([LAGTRAP, "trigger", *options, "--socket", daemon.socket_path], check=False, capture_output=True, text=True, timeout=120)
+            return subprocess.run(
+                [LAGTRAP, "trigger", *options, "--socket", daemon.socket_path],
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
+
         for _ in range(2):
             done = trigger("work", "--wait")
             check(done.returncode == 0 and done.stderr == "", f"{done}")
-            [bundle] = [path for path in daemon.bundles() if path.name.startswith(done.stdout.strip())]
-            check(report(bundle)["session"] == done.stdout.strip(), f"another's bundle: {done.stdout}")
-            found = subprocess.run([LAGTRAP, "report", "--spool", daemon.spool, done.stdout.strip()], check=False, capture_output=True, text=True)
+            [bundle] = [
+                path for path in daemon.bundles() if path.name.startswith(done.stdout.strip())
+            ]
+            check(
+                report(bundle)["session"] == done.stdout.strip(), f"another's bundle: {done.stdout}"
+            )
+            found = subprocess.run(
+                [LAGTRAP, "report", "--spool", daemon.spool, done.stdout.strip()],
+                check=False,
+                capture_output=True,
+                text=True,
+            )
             check(found.returncode == 0 and done.stdout.strip() in found.stdout, f"{found}")
         wrong = trigger("wrok", "--wait")
         check(wrong.returncode != 0 and "work" in wrong.stderr, f"{wrong}")
@@ -256,12 +383,15 @@ def trigger_and_wait():
 def breach_during_a_capture():
     """Delays during a capture are listed with the first in the same system file."""
     with Daemon(library_event("work", PLANTED, "50ms", "1s")) as daemon:
-        with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 120, "--wait") as one, \
-             Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 120, "--wait") as two:
+        with Watched(
+            PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 120, "--wait"
+        ) as one, Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 120, "--wait") as two:
             one.go().result()
             two.go().result()
         delays = report(daemon.wait_for_bundles(1)[0])["delays"]
-        check(len(delays) == 2 and [delay["first"] for delay in delays] == [True, False], f"{delays}")
+        check(
+            len(delays) == 2 and [delay["first"] for delay in delays] == [True, False], f"{delays}"
+        )
 
 
 def killed_daemon_leaves_a_bundle():
@@ -315,15 +445,34 @@ def crowds_with_odd_names():
             bundle = daemon.wait_for_bundles(1, seconds=180)[0]
         summary = check_trace(bundle, 100_000)
         check(len(summary["threads"]) >= 10000, f"{len(summary['threads'])} threads in the trace")
-        check(len(summary["processes"]) >= 500, f"{len(summary['processes'])} processes in the trace")
-        text = subprocess.run([BUILD_DIR / "cli" / "lagtrap", "report", bundle], capture_output=True, timeout=120)
+        check(
+            len(summary["processes"]) >= 500, f"{len(summary['processes'])} processes in the trace"
+        )
+        text = subprocess.run(
+            [BUILD_DIR / "cli" / "lagtrap", "report", bundle], capture_output=True, timeout=120
+        )
         check(text.returncode == 0, text.stderr)
-        check(not any(byte < 32 and byte != 10 for byte in text.stdout), f"control characters in {text.stdout!r}")
+        check(
+            not any(byte < 32 and byte != 10 for byte in text.stdout),
+            f"control characters in {text.stdout!r}",
+        )
 
 
 if __name__ == "__main__":
-    run(settings_are_checked, reload_good_and_bad, confirm_is_asked, another_breach_during_a_question,
-        a_declined_recording_ends_at_once, a_person_is_asked, a_person_is_asked_by_a_daemon_that_starts_later, limits_are_kept, each_event_cools_down_alone,
-        trigger_by_hand, trigger_and_wait,
-        breach_during_a_capture, killed_daemon_leaves_a_bundle, spool_that_can_not_be_written,
-        crowds_with_odd_names)
+    run(
+        settings_are_checked,
+        reload_good_and_bad,
+        confirm_is_asked,
+        another_breach_during_a_question,
+        a_declined_recording_ends_at_once,
+        a_person_is_asked,
+        a_person_is_asked_by_a_daemon_that_starts_later,
+        limits_are_kept,
+        each_event_cools_down_alone,
+        trigger_by_hand,
+        trigger_and_wait,
+        breach_during_a_capture,
+        killed_daemon_leaves_a_bundle,
+        spool_that_can_not_be_written,
+        crowds_with_odd_names,
+    )

@@ -7,8 +7,10 @@ from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, report, run, skip, w
 
 # From when the kernel passes a request to the driver until the device has done it, whichever thread
 # its interrupt hits.
-EVENT = ('<event name="disk" threshold="1us" trace-length="500ms" breach="end"><key scope="machine"/>'
-         '<begin tracepoint="block:block_rq_issue" key="dev,sector"/><end tracepoint="block:block_rq_complete" key="dev,sector"/></event>')
+EVENT = (
+    '<event name="disk" threshold="1us" trace-length="500ms" breach="end"><key scope="machine"/>'
+    '<begin tracepoint="block:block_rq_issue" key="dev,sector"/><end tracepoint="block:block_rq_complete" key="dev,sector"/></event>'
+)
 
 
 def write_to_disk(path):
@@ -25,6 +27,7 @@ def request_in_the_device():
     with Daemon(EVENT) as daemon:
         path = BUILD_DIR / f"disk-queue-{os.getpid()}"
         try:
+
             def recorded():
                 write_to_disk(path)
                 return daemon.status()["captures"]["done"] >= 1
@@ -38,11 +41,18 @@ def request_in_the_device():
         check(inside, f"no request within the recording: {len(delays)} delays")
         for delay in inside:
             split = delay["split"]
-            check([part["reason"] for part in split["blocked"]] == ["in the device's queue"], f"{split}")
+            check(
+                [part["reason"] for part in split["blocked"]] == ["in the device's queue"],
+                f"{split}",
+            )
             check(split["blocked_ns"] == split["wall_ns"] == delay["duration_ns"], f"{split}")
             check(delay["wakers"] == [], f"somebody is named for it: {delay['wakers']}")
-        text = subprocess.run([LAGTRAP, "report", "--delay", str(inside[0]["number"]), bundle], capture_output=True, text=True,
-                              check=True).stdout
+        text = subprocess.run(
+            [LAGTRAP, "report", "--delay", str(inside[0]["number"]), bundle],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         check("in the device's queue" in text and "100 %" in text, text)
 
 

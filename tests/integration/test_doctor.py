@@ -13,14 +13,26 @@ STATES = {"ok", "works with a fallback", "missing", "not asked"}
 
 
 def doctor(*options, user=None):
-    done = subprocess.run([LAGTRAP.resolve(), "doctor", "--json", *options], capture_output=True, text=True, timeout=120, user=user,
-                          cwd="/")
+    done = subprocess.run(
+        [LAGTRAP.resolve(), "doctor", "--json", *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        user=user,
+        cwd="/",
+    )
     check(done.returncode in (0, 1), f"ended with {done.returncode}: {done.stderr}")
     answer = json.loads(done.stdout)
-    check(answer["ok"] == (done.returncode == 0), f"says {answer['ok']} and ends with {done.returncode}")
+    check(
+        answer["ok"] == (done.returncode == 0),
+        f"says {answer['ok']} and ends with {done.returncode}",
+    )
     findings = {finding["name"]: finding for finding in answer["findings"]}
     check(len(findings) == len(answer["findings"]), "a name stands twice")
-    check(all(finding["state"] in STATES and finding["reason"] for finding in findings.values()), f"{findings}")
+    check(
+        all(finding["state"] in STATES and finding["reason"] for finding in findings.values()),
+        f"{findings}",
+    )
     return answer["ok"], findings
 
 
@@ -33,20 +45,41 @@ def beside_a_daemon():
         ok, findings = doctor("--settings", daemon.settings_path, "--socket", daemon.socket_path)
         check(ok, f"this machine runs the tests, and yet: {findings}")
         # The daemon has just used all of these.
-        for name in ("kernel", "kernel types (BTF)", "probes in programs", "uprobes", "cookies of probes", "loops in BPF",
-                     "BPF ring buffer", "tracepoint programs", "context switches", "programs of samplers",
-                     "sampling of CPUs", "settings", "daemon"):
+        for name in (
+            "kernel",
+            "kernel types (BTF)",
+            "probes in programs",
+            "uprobes",
+            "cookies of probes",
+            "loops in BPF",
+            "BPF ring buffer",
+            "tracepoint programs",
+            "context switches",
+            "programs of samplers",
+            "sampling of CPUs",
+            "settings",
+            "daemon",
+        ):
             check(state_of(findings, name) == "ok", f"{findings[name]}")
         check("1 events armed" in findings["daemon"]["reason"], f"{findings['daemon']}")
         check("1 events" in findings["settings"]["reason"], f"{findings['settings']}")
-        text = subprocess.run([LAGTRAP, "doctor", "--settings", daemon.settings_path, "--socket", daemon.socket_path],
-                              capture_output=True, text=True, timeout=120)
-        check(text.returncode == 0 and "Everything that lagtrap needs is available." in text.stdout, text.stdout)
+        text = subprocess.run(
+            [LAGTRAP, "doctor", "--settings", daemon.settings_path, "--socket", daemon.socket_path],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        check(
+            text.returncode == 0 and "Everything that lagtrap needs is available." in text.stdout,
+            text.stdout,
+        )
 
 
 def without_privileges():
     with Daemon(library_event("work", PLANTED, "10s")) as daemon:
-        _, findings = doctor("--settings", daemon.settings_path, "--socket", daemon.socket_path, user="nobody")
+        _, findings = doctor(
+            "--settings", daemon.settings_path, "--socket", daemon.socket_path, user="nobody"
+        )
         for name in ("probes in programs", "context switches", "sampling of CPUs", "loops in BPF"):
             check(state_of(findings, name) == "not asked", f"{findings[name]}")
             check("root" in findings[name]["advice"], f"{findings[name]}")
@@ -61,19 +94,27 @@ def what_is_missing_is_said():
         settings = pathlib.Path(folder) / "settings.xml"
         ok, findings = doctor("--settings", settings, "--socket", nowhere)
         check(not ok and state_of(findings, "settings") == "missing", f"{findings['settings']}")
-        check(state_of(findings, "daemon") == "missing" and "systemctl start" in findings["daemon"]["reason"],
-              f"{findings['daemon']}")
+        check(
+            state_of(findings, "daemon") == "missing"
+            and "systemctl start" in findings["daemon"]["reason"],
+            f"{findings['daemon']}",
+        )
         settings.write_text('<lagtrap version="1">\n  <spol/>\n</lagtrap>')
         ok, findings = doctor("--settings", settings, "--socket", nowhere)
-        check(not ok and f"{settings}:2:3" in findings["settings"]["reason"], f"{findings['settings']}")
+        check(
+            not ok and f"{settings}:2:3" in findings["settings"]["reason"],
+            f"{findings['settings']}",
+        )
 
 
 def the_server_is_asked_when_told_to():
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
         settings = pathlib.Path(folder) / "settings.xml"
         port = server.getsockname()[1]
-        settings.write_text(f'<lagtrap version="1"><upload url="http://127.0.0.1:{port}"/>'
-                            f'<spool path="{folder}/spool"/></lagtrap>')
+        settings.write_text(
+            f'<lagtrap version="1"><upload url="http://127.0.0.1:{port}"/>'
+            f'<spool path="{folder}/spool"/></lagtrap>'
+        )
         _, findings = doctor("--settings", settings)
         check("server" not in findings, "the server was asked uninvited")
         _, findings = doctor("--settings", settings, "--server")
@@ -84,4 +125,9 @@ def the_server_is_asked_when_told_to():
 
 
 if __name__ == "__main__":
-    run(beside_a_daemon, without_privileges, what_is_missing_is_said, the_server_is_asked_when_told_to)
+    run(
+        beside_a_daemon,
+        without_privileges,
+        what_is_missing_is_said,
+        the_server_is_asked_when_told_to,
+    )

@@ -7,8 +7,19 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import (BURST, LAGTRAPD, PLANTED, PROGRAMS, Daemon, Watched, check, library_event, report, run,
-                          wait_for)
+from lagtrap_test import (
+    BURST,
+    LAGTRAPD,
+    PLANTED,
+    PROGRAMS,
+    Daemon,
+    Watched,
+    check,
+    library_event,
+    report,
+    run,
+    wait_for,
+)
 
 ARGUMENTS, UNPAIRED_BY_LLD = PROGRAMS / "arguments", PROGRAMS / "unpaired_lld"
 REDIS = "/usr/bin/redis-server"
@@ -16,11 +27,16 @@ REDIS = "/usr/bin/redis-server"
 
 def every_run_is_counted():
     with Daemon(library_event("tick", BURST, "10s")) as daemon:
-        with Watched(BURST, "--threads", 2, "--pairs", 200000, "--event", "tick", "--wait") as program:
+        with Watched(
+            BURST, "--threads", 2, "--pairs", 200000, "--event", "tick", "--wait"
+        ) as program:
             sent = program.go().result()["pairs"]
         event = daemon.event("tick")
         counted = sum(bucket["count"] for bucket in event["histogram"])
-        check(counted == sent and event["lost"] == 0, f"{counted} counted, {event['lost']} lost, {sent} sent")
+        check(
+            counted == sent and event["lost"] == 0,
+            f"{counted} counted, {event['lost']} lost, {sent} sent",
+        )
         check(event["unmatched_ends"] == 0 and event["open"] == 0, f"{event}")
         check(daemon.bundles() == [], "runs under the threshold made a bundle")
 
@@ -39,15 +55,22 @@ def run_that_never_ends():
             check(daemon.event("work")["open"] == 1, "the run is no longer open")
             wait_for(lambda: daemon.status()["state"] == "waiting", "the cool-down's end")
             check(len(daemon.bundles()) == 1, "one run made several captures")
-        wait_for(lambda: daemon.event("work")["abandoned"] == 1, "the run of the dead program to be given up")
+        wait_for(
+            lambda: daemon.event("work")["abandoned"] == 1,
+            "the run of the dead program to be given up",
+        )
 
 
 def runs_that_end_at_their_deadline():
     """A run that ends while its recording begins is in the bundle nevertheless."""
-    with Daemon(library_event("work", PLANTED, "100ms", "100ms"), 'cool-down="0s" captures-per-hour="1000"') as daemon:
+    with Daemon(
+        library_event("work", PLANTED, "100ms", "100ms"), 'cool-down="0s" captures-per-hour="1000"'
+    ) as daemon:
         for done in range(1, 16):
             wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
-            with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 100, "--wait") as program:
+            with Watched(
+                PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 100, "--wait"
+            ) as program:
                 program.go().result()
             daemon.wait_for_bundles(done)
         for bundle in daemon.bundles():
@@ -57,26 +80,39 @@ def runs_that_end_at_their_deadline():
 
 def breach_at_the_end():
     """breach="end": nothing happens while the run is open; its end is the breach."""
-    with Daemon(library_event("work", PLANTED, "50ms", "100ms", attributes='breach="end"')) as daemon:
-        with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 200, "--wait") as program:
+    with Daemon(
+        library_event("work", PLANTED, "50ms", "100ms", attributes='breach="end"')
+    ) as daemon:
+        with Watched(
+            PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 200, "--wait"
+        ) as program:
             told = program.go().result()
         found = report(daemon.wait_for_bundles(1)[0])
         check(found["trigger_reason"] == "end", f"trigger {found['trigger_reason']}")
         delay = found["delays"][0]
-        check(told["slow_inner_ns"] <= delay["duration_ns"] <= told["slow_outer_ns"], f"duration {delay['duration_ns']}, {told}")
+        check(
+            told["slow_inner_ns"] <= delay["duration_ns"] <= told["slow_outer_ns"],
+            f"duration {delay['duration_ns']}, {told}",
+        )
         check(delay["first"] and not delay["open"], f"{delay}")
 
 
 def tracepoint_event():
     """A system call from its entry to its exit, keyed by thread. Two events watch the same
     tracepoints, each in one program only: a private copy."""
+
     def event(program):
-        return (f'<event name="{program.name}" threshold="100ms" trace-length="1s"><scope binary="{program}"/>'
-                '<begin tracepoint="syscalls:sys_enter_clock_nanosleep"/>'
-                '<end tracepoint="syscalls:sys_exit_clock_nanosleep"/></event>')
+        return (
+            f'<event name="{program.name}" threshold="100ms" trace-length="1s"><scope binary="{program}"/>'
+            '<begin tracepoint="syscalls:sys_enter_clock_nanosleep"/>'
+            '<end tracepoint="syscalls:sys_exit_clock_nanosleep"/></event>'
+        )
 
     with tempfile.TemporaryDirectory() as folder:
-        nap, doze = (pathlib.Path(shutil.copy(shutil.which("sleep"), f"{folder}/{name}")) for name in ("nap", "doze"))
+        nap, doze = (
+            pathlib.Path(shutil.copy(shutil.which("sleep"), f"{folder}/{name}"))
+            for name in ("nap", "doze")
+        )
         with Daemon(event(nap) + event(doze)) as daemon:
             subprocess.run(["sleep", "0.2"], check=True)  # another program's nap, out of scope
             check(daemon.event("nap")["runs"] == 0, "a program out of scope was counted")
@@ -92,13 +128,19 @@ def tracepoint_event():
 
 def function_of_a_stripped_binary():
     """Debian's redis-server has no symbol table; `call` is among its dynamic symbols."""
-    event = (f'<event name="call" threshold="50ms" trace-length="500ms"><function name="call" binary="{REDIS}"/></event>')
+    event = f'<event name="call" threshold="50ms" trace-length="500ms"><function name="call" binary="{REDIS}"/></event>'
     with Daemon(event) as daemon:
         port = "7379"
-        server = subprocess.Popen([REDIS, "--port", port, "--save", "", "--dir", daemon.folder], stdout=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            [REDIS, "--port", port, "--save", "", "--dir", daemon.folder], stdout=subprocess.DEVNULL
+        )
         try:
+
             def cli(*words):
-                return subprocess.run(["redis-cli", "-p", port, *words], capture_output=True, text=True)
+                return subprocess.run(
+                    ["redis-cli", "-p", port, *words], capture_output=True, text=True
+                )
+
             wait_for(lambda: cli("ping").stdout == "PONG\n", "redis")
             before = daemon.event("call")["runs"]
             for i in range(100):
@@ -134,24 +176,44 @@ def functions_left_in_every_way():
         calls = sum(made.values())
         ended = event["runs"] + event["abandoned"] + event["too_deep"] + event["open"]
         check(ended == calls, f"{event} does not account for {calls} calls")
-        check(event["runs"] >= made["returned"], f"{event['runs']} runs, {made['returned']} plain returns")
-        check(event["unmatched_ends"] == 0, f"{event['unmatched_ends']} ends had no begin: fibers take turns")
-        check(event["too_deep"] == 0, f"{event['too_deep']} of {made['deep']} nested calls were too deep")
-        check(event["max_ns"] < 5e9, f"a run of {event['max_ns']} ns: paired with a call left long ago")
+        check(
+            event["runs"] >= made["returned"],
+            f"{event['runs']} runs, {made['returned']} plain returns",
+        )
+        check(
+            event["unmatched_ends"] == 0,
+            f"{event['unmatched_ends']} ends had no begin: fibers take turns",
+        )
+        check(
+            event["too_deep"] == 0,
+            f"{event['too_deep']} of {made['deep']} nested calls were too deep",
+        )
+        check(
+            event["max_ns"] < 5e9,
+            f"a run of {event['max_ns']} ns: paired with a call left long ago",
+        )
 
 
 def nested_runs():
     """Runs inside runs of one thread, by each nesting rule of events."""
     program = (PROGRAMS / "nested").resolve()
-    wanted = {"each": {"runs": 500}, "outermost": {"runs": 100},
-              "restart": {"runs": 100, "unmatched_begins": 400, "unmatched_ends": 400}}
+    wanted = {
+        "each": {"runs": 500},
+        "outermost": {"runs": 100},
+        "restart": {"runs": 100, "unmatched_begins": 400, "unmatched_ends": 400},
+    }
     for nesting, counts in wanted.items():
-        with Daemon(library_event("walk", program, "10s", attributes=f'nesting="{nesting}"')) as daemon:
+        with Daemon(
+            library_event("walk", program, "10s", attributes=f'nesting="{nesting}"')
+        ) as daemon:
             with Watched(program, "nest") as walk:
                 walk.go().result()
             event = daemon.event("walk")
             for name in ("runs", "unmatched_begins", "unmatched_ends", "abandoned", "lost", "open"):
-                check(event[name] == counts.get(name, 0), f"nesting {nesting}: {name} is {event[name]}")
+                check(
+                    event[name] == counts.get(name, 0),
+                    f"nesting {nesting}: {name} is {event[name]}",
+                )
 
 
 def queueing_counts_as_delay():
@@ -174,17 +236,28 @@ def threads_that_end_in_a_run():
     with Daemon(library_event("orphan", program, "50ms", "100ms")) as daemon:
         with Watched(program, "leave") as orphans:
             orphans.go()
-            wait_for(lambda: daemon.event("orphan")["abandoned"] == 20, "the orphans to be given up")
+            wait_for(
+                lambda: daemon.event("orphan")["abandoned"] == 20, "the orphans to be given up"
+            )
             event = daemon.event("orphan")
             check(event["open"] == 0 and event["delays"] == 0 and event["runs"] == 0, f"{event}")
-        check(daemon.status()["captures"]["done"] == 0 and not daemon.bundles(), "orphans made a capture")
+        check(
+            daemon.status()["captures"]["done"] == 0 and not daemon.bundles(),
+            "orphans made a capture",
+        )
 
 
 def scope_of_one_process_and_one_user():
-    with Watched(BURST, "--threads", 1, "--pairs", 1000, "--event", "tick", "--wait") as one, \
-         Watched(BURST, "--threads", 1, "--pairs", 1000, "--event", "tick", "--wait", user="nobody") as two:
-        events = (library_event("tick", BURST, "10s", more=f'<scope pid="{one.process.pid}"/>')
-                  + user_event("tock", "nobody") + user_event("tack", "root"))
+    with Watched(
+        BURST, "--threads", 1, "--pairs", 1000, "--event", "tick", "--wait"
+    ) as one, Watched(
+        BURST, "--threads", 1, "--pairs", 1000, "--event", "tick", "--wait", user="nobody"
+    ) as two:
+        events = (
+            library_event("tick", BURST, "10s", more=f'<scope pid="{one.process.pid}"/>')
+            + user_event("tock", "nobody")
+            + user_event("tack", "root")
+        )
         with Daemon(events) as daemon:
             one.go().result()
             two.go().result()
@@ -194,22 +267,42 @@ def scope_of_one_process_and_one_user():
 
 def user_event(name, user):
     binary = BURST.resolve()
-    return (f'<event name="{name}" threshold="10s" trace-length="1s" binary="{binary}"><scope user="{user}"/>'
-            '<begin usdt="lagtrap:tick__begin"/><end usdt="lagtrap:tick__end"/></event>')
+    return (
+        f'<event name="{name}" threshold="10s" trace-length="1s" binary="{binary}"><scope user="{user}"/>'
+        '<begin usdt="lagtrap:tick__begin"/><end usdt="lagtrap:tick__end"/></event>'
+    )
 
 
 def many_open_runs_paired_by_key():
     """10,000 runs open at once, begun in one thread and ended in another."""
     event = library_event("request", PLANTED, "200ms", "300ms", more="<key/>")
     with Daemon(event, budget='shed="none" open-runs="20000"') as daemon:
-        with Watched(PLANTED, "--kind", "threads", "--count", 10000, "--held", 10000, "--slow-ms", 400, "--wait") as program:
+        with Watched(
+            PLANTED,
+            "--kind",
+            "threads",
+            "--count",
+            10000,
+            "--held",
+            10000,
+            "--slow-ms",
+            400,
+            "--wait",
+        ) as program:
             told = program.go().result()
         bundle = daemon.wait_for_bundles(1)[0]
         event = daemon.event("request")
         check(event["runs"] == told["runs"], f"{event['runs']} runs counted of {told['runs']}")
-        check(event["lost"] == 0 and event["unmatched_ends"] == 0 and event["unmatched_begins"] == 0, f"{event}")
+        check(
+            event["lost"] == 0 and event["unmatched_ends"] == 0 and event["unmatched_begins"] == 0,
+            f"{event}",
+        )
         delays = report(bundle)["delays"]
-        crossing = [delay for delay in delays if delay["begin_tid"] != delay["end_tid"] and not delay["open"]]
+        crossing = [
+            delay
+            for delay in delays
+            if delay["begin_tid"] != delay["end_tid"] and not delay["open"]
+        ]
         check(crossing, f"no delay of {len(delays)} crosses threads")
 
 
@@ -227,20 +320,36 @@ def table_of_open_runs_full():
     """More open runs than the table holds: the rest is counted as lost, the others are right."""
     event = library_event("request", PLANTED, "100s", "300ms", more="<key/>")
     with Daemon(event, budget='shed="none" open-runs="4000"') as daemon:
-        with Watched(PLANTED, "--kind", "threads", "--count", 20000, "--slow-ms", 1, "--wait") as program:
+        with Watched(
+            PLANTED, "--kind", "threads", "--count", 20000, "--slow-ms", 1, "--wait"
+        ) as program:
             told = program.go().result()
         event = daemon.event("request")
         check(event["lost"] > 0 and event["runs"] + event["lost"] == told["runs"], f"{event}")
         check(event["unmatched_ends"] == event["lost"], f"{event}")
 
 
-FORMS = ("whole_register", "signed_part", "unsigned_part", "high_byte", "constant", "memory", "base", "sum", "index",
-         "displaced_index", "no_base", "edge")
+FORMS = (
+    "whole_register",
+    "signed_part",
+    "unsigned_part",
+    "high_byte",
+    "constant",
+    "memory",
+    "base",
+    "sum",
+    "index",
+    "displaced_index",
+    "no_base",
+    "edge",
+)
 
 
 def form_event(name, threshold="10s", key="arg0", more=""):
-    return (f'<event name="{name}" threshold="{threshold}" trace-length="300ms" binary="{ARGUMENTS.resolve()}">'
-            f'<key/><begin usdt="forms:{name}__begin" key="{key}" {more}/><end usdt="forms:{name}__end" key="{key}"/></event>')
+    return (
+        f'<event name="{name}" threshold="{threshold}" trace-length="300ms" binary="{ARGUMENTS.resolve()}">'
+        f'<key/><begin usdt="forms:{name}__begin" key="{key}" {more}/><end usdt="forms:{name}__end" key="{key}"/></event>'
+    )
 
 
 def arguments_in_every_form():
@@ -253,10 +362,16 @@ def arguments_in_every_form():
         bundle = daemon.wait_for_bundles(1)[0]
         events = {event["name"]: event for event in daemon.status()["events"]}
         for name, event in events.items():
-            check(event["runs"] == told["runs"] and event["unmatched_ends"] == event["unmatched_begins"] == 0,
-                  f"{name}: {event}")
+            check(
+                event["runs"] == told["runs"]
+                and event["unmatched_ends"] == event["unmatched_begins"] == 0,
+                f"{name}: {event}",
+            )
         # Its second argument gives its begin.
-        check(events["timed"]["delays"] == told["runs"] and events["timed"]["max_ns"] >= 2e9, f"{events['timed']}")
+        check(
+            events["timed"]["delays"] == told["runs"] and events["timed"]["max_ns"] >= 2e9,
+            f"{events['timed']}",
+        )
         check(all(events[name]["delays"] == 0 for name in FORMS), f"{events}")
         delays = report(bundle)["delays"]
         check(delays and all(delay["key"] == 9 for delay in delays), f"{delays}")
@@ -267,13 +382,19 @@ def an_argument_that_is_not_read():
     are read nevertheless."""
     with Daemon(form_event("unreadable", key="arg1")) as daemon:
         daemon.write_settings(form_event("unreadable"))
-        checked = subprocess.run([LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True,
-                                 timeout=60)
+        checked = subprocess.run(
+            [LAGTRAPD, "--check-settings", daemon.settings_path],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         check(checked.returncode == 3, f"{checked}")
         for said in ("arg0", "forms:unreadable__begin", "8f@%xmm0", "floating-point"):
             check(said in checked.stderr, f"{said} is not in {checked.stderr}")
         daemon.process.send_signal(signal.SIGHUP)
-        error = wait_for(lambda: daemon.status()["settings"]["reload_error"], "the settings to be refused")
+        error = wait_for(
+            lambda: daemon.status()["settings"]["reload_error"], "the settings to be refused"
+        )
         check("8f@%xmm0" in error, error)
         daemon.stop()
         with Daemon(form_event("constant")) as other:
@@ -288,7 +409,21 @@ def an_argument_that_is_not_read():
 
 
 if __name__ == "__main__":
-    run(arguments_in_every_form, an_argument_that_is_not_read, every_run_is_counted, run_that_never_ends, runs_that_end_at_their_deadline, breach_at_the_end, tracepoint_event,
-        function_of_a_stripped_binary, functions_left_in_every_way, nested_runs, queueing_counts_as_delay, threads_that_end_in_a_run,
-        scope_of_one_process_and_one_user, many_open_runs_paired_by_key, a_program_that_lld_has_linked,
-        table_of_open_runs_full)
+    run(
+        arguments_in_every_form,
+        an_argument_that_is_not_read,
+        every_run_is_counted,
+        run_that_never_ends,
+        runs_that_end_at_their_deadline,
+        breach_at_the_end,
+        tracepoint_event,
+        function_of_a_stripped_binary,
+        functions_left_in_every_way,
+        nested_runs,
+        queueing_counts_as_delay,
+        threads_that_end_in_a_run,
+        scope_of_one_process_and_one_user,
+        many_open_runs_paired_by_key,
+        a_program_that_lld_has_linked,
+        table_of_open_runs_full,
+    )

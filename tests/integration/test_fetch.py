@@ -22,10 +22,16 @@ class Fetch(unittest.TestCase):
         self.addCleanup(self.server.__exit__)
         made = self.root / "made"
         made.mkdir()
-        self.bundles = [make_bundle(made, 1, "oak"), make_bundle(made, 2, "elm"), make_bundle(made, 3, "oak", "import")]
+        self.bundles = [
+            make_bundle(made, 1, "oak"),
+            make_bundle(made, 2, "elm"),
+            make_bundle(made, 3, "oak", "import"),
+        ]
         for bundle in self.bundles:
             content = bundle.read_bytes()
-            response, _ = self.ask("PUT", f"/api/v1/bundles/{sha256(content)}", self.upload_token, content)
+            response, _ = self.ask(
+                "PUT", f"/api/v1/bundles/{sha256(content)}", self.upload_token, content
+            )
             self.assertEqual(response.status, 201)
         wait_for(lambda: all(row["parsed"] for row in self.listed()), "the bundles to be parsed")
 
@@ -36,15 +42,27 @@ class Fetch(unittest.TestCase):
         return path
 
     def ask(self, method, path, token, body=None):
-        return self.server.request(method, path, body, {"Authorization": f"Bearer {token.read_text().strip()}"})
+        return self.server.request(
+            method, path, body, {"Authorization": f"Bearer {token.read_text().strip()}"}
+        )
 
     def listed(self):
         return json.loads(self.ask("GET", "/api/v1/bundles", self.read_token)[1])["bundles"]
 
     def fetch(self, *options, token=True):
-        tokens = ("--token-file", self.read_token) if token is True else ("--token-file", token) if token else ()
-        return subprocess.run([LAGTRAP, "fetch", "--server", self.server.url, *tokens, "-o", self.folder, *options],
-                              capture_output=True, text=True, timeout=120)
+        tokens = (
+            ("--token-file", self.read_token)
+            if token is True
+            else ("--token-file", token)
+            if token
+            else ()
+        )
+        return subprocess.run(
+            [LAGTRAP, "fetch", "--server", self.server.url, *tokens, "-o", self.folder, *options],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
 
     def fetched(self, *options):
         """The names of the files that it says it has."""
@@ -58,8 +76,13 @@ class Fetch(unittest.TestCase):
         self.assertEqual(done.stdout.count("2 delays"), 2, done.stdout)
         for bundle in self.bundles[:2]:
             self.assertEqual((self.folder / bundle.name).read_bytes(), bundle.read_bytes())
-        self.assertEqual({path.name for path in self.folder.iterdir()}, {bundle.name for bundle in self.bundles[:2]})
-        report = subprocess.run([LAGTRAP, "report", self.folder], capture_output=True, text=True, timeout=120)
+        self.assertEqual(
+            {path.name for path in self.folder.iterdir()},
+            {bundle.name for bundle in self.bundles[:2]},
+        )
+        report = subprocess.run(
+            [LAGTRAP, "report", self.folder], capture_output=True, text=True, timeout=120
+        )
         self.assertEqual(report.returncode, 0, report.stderr)
         self.assertIn("2 recordings", report.stdout)
         again = self.fetch()
@@ -75,7 +98,9 @@ class Fetch(unittest.TestCase):
         self.assertEqual(len(self.fetched("--limit", "1")), 1)
         for options in (("--since", "1h"), ("--event", "no such"), ("--host", "oak&event=import")):
             done = self.fetch(*options)
-            self.assertEqual((done.returncode, done.stderr), (1, "lagtrap: the server has no such bundle\n"))
+            self.assertEqual(
+                (done.returncode, done.stderr), (1, "lagtrap: the server has no such bundle\n")
+            )
         done = self.fetch("--cause", "lock")
         self.assertEqual(done.returncode, 1)
         self.assertIn("cause", done.stderr)
@@ -89,19 +114,68 @@ class Fetch(unittest.TestCase):
 
     def certificate(self, name):
         """Of a server for this address, signed by an authority of our own in the file ca.pem."""
+
         def openssl(*words):
             subprocess.run(["openssl", *words], cwd=self.root, check=True, capture_output=True)
+
         key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
         if not (self.root / "ca.pem").exists():
-            openssl("req", "-x509", *key, "-days", "2", "-subj", "/CN=our authority", "-keyout", "ca.key", "-out", "ca.pem")
-        openssl("req", *key, "-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
-        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
-                "-copy_extensions", "copy", "-out", f"{name}.pem")
-        return "--tls-certificate", self.root / f"{name}.pem", "--tls-key", self.root / f"{name}.key"
+            openssl(
+                "req",
+                "-x509",
+                *key,
+                "-days",
+                "2",
+                "-subj",
+                "/CN=our authority",
+                "-keyout",
+                "ca.key",
+                "-out",
+                "ca.pem",
+            )
+        openssl(
+            "req",
+            *key,
+            "-subj",
+            f"/CN={name}",
+            "-addext",
+            f"subjectAltName=IP:{name}",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.csr",
+        )
+        openssl(
+            "x509",
+            "-req",
+            "-in",
+            f"{name}.csr",
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-copy_extensions",
+            "copy",
+            "-out",
+            f"{name}.pem",
+        )
+        return (
+            "--tls-certificate",
+            self.root / f"{name}.pem",
+            "--tls-key",
+            self.root / f"{name}.key",
+        )
 
     def test_over_tls_with_an_authority_of_our_own(self):
-        for address, trusted, said in (("127.0.0.1", "ca.pem", None), ("127.0.0.1", None, "use --ca FILE"),
-                                       ("127.0.0.1", "/etc/ssl/certs/ca-certificates.crt", "use --ca FILE"), ("127.0.0.2", "ca.pem", "127.0.0.1")):
+        for address, trusted, said in (
+            ("127.0.0.1", "ca.pem", None),
+            ("127.0.0.1", None, "use --ca FILE"),
+            ("127.0.0.1", "/etc/ssl/certs/ca-certificates.crt", "use --ca FILE"),
+            ("127.0.0.2", "ca.pem", "127.0.0.1"),
+        ):
             self.server.stop()
             self.server = Server(*self.certificate(address), data=self.data)
             self.addCleanup(self.server.__exit__)
@@ -109,15 +183,21 @@ class Fetch(unittest.TestCase):
             with self.subTest(address=address, trusted=trusted, done=done):
                 self.assertEqual(done.returncode, 1 if said else 0)
                 self.assertIn(said or "", done.stderr)
-        self.assertEqual({path.name for path in self.folder.iterdir()}, {bundle.name for bundle in self.bundles})
+        self.assertEqual(
+            {path.name for path in self.folder.iterdir()}, {bundle.name for bundle in self.bundles}
+        )
 
     def test_refusals_say_what_to_do(self):
-        for token, text in ((None, "use --token-file with a token that has the scope read"),
-                            (self.upload_token, "--token-file needs a token with the scope read")):
+        for token, text in (
+            (None, "use --token-file with a token that has the scope read"),
+            (self.upload_token, "--token-file needs a token with the scope read"),
+        ):
             done = self.fetch(token=token)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(text, done.stderr)
-        plain = subprocess.run([LAGTRAP, "fetch", "--server", "http://192.0.2.1"], capture_output=True, text=True)
+        plain = subprocess.run(
+            [LAGTRAP, "fetch", "--server", "http://192.0.2.1"], capture_output=True, text=True
+        )
         self.assertEqual(plain.returncode, 1)
         self.assertIn("use https", plain.stderr)
         self.assertFalse(self.folder.exists())

@@ -14,7 +14,7 @@ EMPTY_SPACE = " \n"
 
 def phrases(section):
     (note,) = section.notes
-    check(note.startswith("says: "), f"{section.title}: \"{note}\" does not begin with \"says: \"")
+    check(note.startswith("says: "), f'{section.title}: "{note}" does not begin with "says: "')
     return note.removeprefix("says: ").split(" / ")
 
 
@@ -22,22 +22,36 @@ def check_phrases(section, output, where):
     """Lines are wrapped, so a phrase may continue in the next one."""
     words = " ".join(output.split())
     for phrase in phrases(section):
-        check(phrase in words, f"{section.title}: {where} does not say \"{phrase}\":\n{output}")
+        check(phrase in words, f'{section.title}: {where} does not say "{phrase}":\n{output}')
 
 
 def write_output(section, output):
-    output = "".join(line for line in output.splitlines(keepends=True) if not line.startswith("  unit  "))
+    output = "".join(
+        line for line in output.splitlines(keepends=True) if not line.startswith("  unit  ")
+    )
     page = PAGE.read_text(encoding="utf-8")
     old = "```text output\n" + section.block("text output") + "```\n"
     before, after = page.split(f"## {section.title}\n")
-    PAGE.write_text(before + f"## {section.title}\n" + after.replace(old, f"```text output\n{output.strip(EMPTY_SPACE)}\n```\n", 1), encoding="utf-8")
+    PAGE.write_text(
+        before
+        + f"## {section.title}\n"
+        + after.replace(old, f"```text output\n{output.strip(EMPTY_SPACE)}\n```\n", 1),
+        encoding="utf-8",
+    )
 
 
 def answer(section, world):
     """What the question prints; the report about a command goes to standard error."""
     script = section.block("sh try")
-    question = subprocess.Popen(["bash"], cwd=world.folder, env=world.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)
+    question = subprocess.Popen(
+        ["bash"],
+        cwd=world.folder,
+        env=world.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         question.stdin.write(script)
         question.stdin.close()
@@ -47,7 +61,10 @@ def answer(section, world):
             check("Watching" in said, f"{section.title}: {said}")
             world.run(section.block("sh meanwhile"), "meanwhile")
         output, errors = question.communicate(timeout=60)
-        check(question.returncode == 0, f"{section.title}: ended with {question.returncode}: {output}{errors}")
+        check(
+            question.returncode == 0,
+            f"{section.title}: ended with {question.returncode}: {output}{errors}",
+        )
         return output + errors if " -- " in script else output
     finally:
         question.kill()
@@ -74,6 +91,7 @@ def test_of(section):
     def test():
         require_bpf()
         ask(section)
+
     test.__name__ = section.name()
     return test
 

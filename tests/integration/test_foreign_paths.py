@@ -62,16 +62,34 @@ class Trace:
 
 def shaped_by_others(calls, own):
     """Calls that access something that another process controls."""
-    return [text for _, text in calls if not OF_THE_LINK.search(text) and
-            any(int(found[1]) != own for found in SHAPED.finditer(text))]
+    return [
+        text
+        for _, text in calls
+        if not OF_THE_LINK.search(text)
+        and any(int(found[1]) != own for found in SHAPED.finditer(text))
+    ]
 
 
 @contextlib.contextmanager
 def traced_daemon(events):
     with tempfile.TemporaryDirectory(prefix="lagtrap-strace-") as folder:
         written = pathlib.Path(folder) / "calls"
-        daemon = Daemon(events, prefix=("strace", "-D", "-f", "-q", "-y", "-s", "4096", "-o", str(written), "-e",
-                                        f"trace=%file,{','.join(STARTS)}"))
+        daemon = Daemon(
+            events,
+            prefix=(
+                "strace",
+                "-D",
+                "-f",
+                "-q",
+                "-y",
+                "-s",
+                "4096",
+                "-o",
+                str(written),
+                "-e",
+                f"trace=%file,{','.join(STARTS)}",
+            ),
+        )
         with daemon:
             yield daemon, written
             daemon.stop()
@@ -87,28 +105,66 @@ def threads_ask_no_file_system_of_others():
     with folder_for() as folder, Image({"/opt/planted_delays": PLANTED}) as image:
         foreign = folder / "program"
         shutil.copy(HOSTILE, foreign)
-        with Neighbour("map-files", foreign), \
-                traced_daemon(library_event("work", PLANTED, "100ms", "2s", more=more, attributes=attributes)) as (daemon, written), \
-                Container(image, "/opt/planted_delays", "--kind", "cpu", "--fast", "10", "--slow-ms", "1", "--wait"):
-            with Watched(PLANTED, "--kind", "cpu", "--fast", 10, "--slow-ms", 400, "--wait", user=WATCHED_USER,
-                         group=WATCHED_USER, extra_groups=[]) as program:
-                wait_for(lambda: daemon.event("work")["functions"]["traces"], lambda: f"the functions to be traced: {daemon.event('work')}")
+        with Neighbour("map-files", foreign), traced_daemon(
+            library_event("work", PLANTED, "100ms", "2s", more=more, attributes=attributes)
+        ) as (daemon, written), Container(
+            image,
+            "/opt/planted_delays",
+            "--kind",
+            "cpu",
+            "--fast",
+            "10",
+            "--slow-ms",
+            "1",
+            "--wait",
+        ):
+            with Watched(
+                PLANTED,
+                "--kind",
+                "cpu",
+                "--fast",
+                10,
+                "--slow-ms",
+                400,
+                "--wait",
+                user=WATCHED_USER,
+                group=WATCHED_USER,
+                extra_groups=[],
+            ) as program:
+                wait_for(
+                    lambda: daemon.event("work")["functions"]["traces"],
+                    lambda: f"the functions to be traced: {daemon.event('work')}",
+                )
                 program.go().result()
             bundle = daemon.wait_for_bundles(1)[0]
             check(len(report(bundle)["delays"]) == 1, "the delay is not in the recording")
             own = daemon.process.pid
             daemon.stop()
-            trace = Trace(wait_for(lambda: "exited with" in written.read_text(errors="replace").splitlines()[-1] and written,
-                                   "the trace to be written"))
+            trace = Trace(
+                wait_for(
+                    lambda: "exited with" in written.read_text(errors="replace").splitlines()[-1]
+                    and written,
+                    "the trace to be written",
+                )
+            )
     check(trace.daemon == own, f"the first call is of {trace.daemon}, the daemon is {own}")
     calls = trace.of_daemon()
-    check(len(calls) > 100 and any("/proc/" in text for _, text in calls), f"{len(calls)} calls of the daemon were traced")
-    check(shaped_by_others(trace.of_others(), own), "no helper looked at anything: the trace shows nothing")
+    check(
+        len(calls) > 100 and any("/proc/" in text for _, text in calls),
+        f"{len(calls)} calls of the daemon were traced",
+    )
+    check(
+        shaped_by_others(trace.of_others(), own),
+        "no helper looked at anything: the trace shows nothing",
+    )
     wrong = shaped_by_others(calls, own)
     kinds = collections.Counter(re.sub(r"\d+", "N", text)[:120] for text in wrong)
     check(not wrong, f"{len(wrong)} calls of the daemon's own threads: {kinds.most_common(20)}")
     named = [text for _, text in calls if os.fspath(foreign) in text]
-    check(not named, f"the daemon itself names a file that only another user's process has: {named[:5]}")
+    check(
+        not named,
+        f"the daemon itself names a file that only another user's process has: {named[:5]}",
+    )
 
 
 if __name__ == "__main__":

@@ -5,8 +5,19 @@ import os
 import signal
 import subprocess
 
-from lagtrap_test import (LAGTRAP, PLANTED, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, report, run,
-                          wait_for)
+from lagtrap_test import (
+    LAGTRAP,
+    PLANTED,
+    PROGRAMS,
+    Daemon,
+    OwnedProcess,
+    Watched,
+    check,
+    library_event,
+    report,
+    run,
+    wait_for,
+)
 
 SCHEDULE = PROGRAMS / "schedule"
 LATE = '<history length="5s" early-share="0%"/>'
@@ -16,7 +27,9 @@ class Burner(OwnedProcess):
     """A program with an unusual name that computes."""
 
     def __init__(self):
-        self.process = subprocess.Popen(["/bin/sh", "-c", "printf burner-of-cpus > /proc/$$/comm; while :; do :; done"])
+        self.process = subprocess.Popen(
+            ["/bin/sh", "-c", "printf burner-of-cpus > /proc/$$/comm; while :; do :; done"]
+        )
 
 
 def delayed_run(daemon):
@@ -28,6 +41,7 @@ def delayed_run(daemon):
 def who_had_the_cpus_is_known_though_he_is_gone():
     with Daemon(library_event("work", PLANTED, "100ms", "200ms"), more=LATE) as daemon:
         with Burner() as burner:
+
             def cpu_s():
                 fields = open(f"/proc/{burner.process.pid}/stat").read().rsplit(")", 1)[1].split()
                 return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -47,8 +61,13 @@ def who_had_the_cpus_is_known_though_he_is_gone():
 def idle_cpus_are_left_asleep_and_the_window_stays_small():
     with Daemon(library_event("work", PLANTED, "100ms", "200ms"), more=LATE) as daemon:
         window = daemon.status()["history"]["window"]
-        check(window["size_bytes"] < 1 << 20 and window["lost"] == 0 and window["cut"] == 0, f"{window}")
-        status = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True).stdout
+        check(
+            window["size_bytes"] < 1 << 20 and window["lost"] == 0 and window["cut"] == 0,
+            f"{window}",
+        )
+        status = subprocess.run(
+            [LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True
+        ).stdout
         check("keeps the last 5.00 s before a breach" in status, status)
 
 
@@ -62,9 +81,17 @@ def waits_of_runs_have_their_stacks_from_before():
                 delay = report(daemon.wait_for_bundles(1)[0])["delays"][0]
                 program.result()
         split = delay["split"]
-        parts = split["on_cpu_ns"] + split["runnable_ns"] + split["blocked_ns"] + split["not_recorded_ns"]
+        parts = (
+            split["on_cpu_ns"]
+            + split["runnable_ns"]
+            + split["blocked_ns"]
+            + split["not_recorded_ns"]
+        )
         check(parts == split["wall_ns"] and split["not_recorded_ns"] == 0, f"seed {seed}: {split}")
-        check(split["without_stacks"]["blocked_ns"] < 0.1 * split["blocked_ns"], f"seed {seed}: no stacks: {split}")
+        check(
+            split["without_stacks"]["blocked_ns"] < 0.1 * split["blocked_ns"],
+            f"seed {seed}: no stacks: {split}",
+        )
         functions = {function["name"] for function in delay["functions"]}
         check(functions - {"[unknown]"}, f"seed {seed}: {functions}")
 
@@ -72,7 +99,10 @@ def waits_of_runs_have_their_stacks_from_before():
 def nothing_is_kept_where_the_settings_say_so():
     for more in ('<history length="0s"/>', '<history length="0s" early-share="0%"/>'):
         with Daemon(library_event("work", PLANTED, "100ms", "200ms"), more=more) as daemon:
-            check(daemon.status()["history"]["window"] is None, f"{more}: {daemon.status()['history']}")
+            check(
+                daemon.status()["history"]["window"] is None,
+                f"{more}: {daemon.status()['history']}",
+            )
             check(delayed_run(daemon)["before"] is None, f"{more}: it was kept")
 
 
@@ -100,13 +130,17 @@ def a_fork_storm_is_survived():
     split = told["split"]
     parts = split["on_cpu_ns"] + split["runnable_ns"] + split["blocked_ns"]
     check(split["not_recorded_ns"] == 0 and parts == split["wall_ns"], f"{split}")
-    check(told["before"] and any(process["name"] == "sh" for process in told["before"]["processes"]), f"{told['before']}")
+    check(
+        told["before"] and any(process["name"] == "sh" for process in told["before"]["processes"]),
+        f"{told['before']}",
+    )
 
 
 def new_settings_begin_it_anew():
     """The history kept under the old settings is discarded; what follows is kept."""
     event = library_event("work", PLANTED, "100ms", "200ms")
     with Daemon(event, more=LATE) as daemon:
+
         def window():
             return daemon.status()["history"]["window"]
 
@@ -114,7 +148,11 @@ def new_settings_begin_it_anew():
             daemon.more = more
             daemon.write_settings(event)
             daemon.process.send_signal(signal.SIGHUP)
-            wait_for(lambda: (window() or {}).get("length_ns") == length_ns and daemon.status()["arming"] is None, "the new settings")
+            wait_for(
+                lambda: (window() or {}).get("length_ns") == length_ns
+                and daemon.status()["arming"] is None,
+                "the new settings",
+            )
 
         with Burner():
             wait_for(lambda: window()["size_bytes"] > 4096, "something to be kept")
@@ -128,5 +166,11 @@ def new_settings_begin_it_anew():
 
 
 if __name__ == "__main__":
-    run(who_had_the_cpus_is_known_though_he_is_gone, idle_cpus_are_left_asleep_and_the_window_stays_small,
-        waits_of_runs_have_their_stacks_from_before, a_fork_storm_is_survived, new_settings_begin_it_anew, nothing_is_kept_where_the_settings_say_so)
+    run(
+        who_had_the_cpus_is_known_though_he_is_gone,
+        idle_cpus_are_left_asleep_and_the_window_stays_small,
+        waits_of_runs_have_their_stacks_from_before,
+        a_fork_storm_is_survived,
+        new_settings_begin_it_anew,
+        nothing_is_kept_where_the_settings_say_so,
+    )

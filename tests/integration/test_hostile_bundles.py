@@ -20,7 +20,14 @@ COMMANDS = {
     "report": ("report", "{bundle}"),
     "export of stacks": ("export", "{bundle}", "-o", "{output}/stacks"),
     "export of slices": ("export", "{bundle}", "--format", "chrome", "-o", "{output}/slices"),
-    "export of the system file": ("export", "{bundle}", "--format", "system", "-o", "{output}/system.xml"),
+    "export of the system file": (
+        "export",
+        "{bundle}",
+        "--format",
+        "system",
+        "-o",
+        "{output}/system.xml",
+    ),
     "export of the trace": ("export", "{bundle}", "--format", "pftrace", "-o", "{output}/trace"),
     "symbolize": ("symbolize", "{bundle}", "-o", "{output}"),
 }
@@ -29,7 +36,9 @@ PEAK_LIMIT = 256 * MIB
 
 
 def zstd(content, *options):
-    return subprocess.run(["zstd", "-q", "-1", *options], input=content, stdout=subprocess.PIPE, check=True).stdout
+    return subprocess.run(
+        ["zstd", "-q", "-1", *options], input=content, stdout=subprocess.PIPE, check=True
+    ).stdout
 
 
 def zeros(mib):
@@ -41,7 +50,8 @@ def header(name, size=0, kind=b"0", link=b"", end=b"", magic=b"ustar\x0000"):
     fields = bytearray(512)
 
     def put(offset, content):
-        fields[offset:offset + len(content)] = content
+        fields[offset : offset + len(content)] = content
+
     put(0, name)
     put(100, b"0000644")
     put(124, size if isinstance(size, bytes) else b"%011o" % size)
@@ -73,13 +83,25 @@ def bombs(system, good):
     stranger = "belong into a bundle"
     special = "not a plain file"
     return {
-        "4 GiB of zeros": (zstd(files + header(b"trace.pftrace", 4 << 30)) + zeros(4096), "trace.pftrace is larger than"),
-        "zeros within the size": (zstd(files + header(b"trace.pftrace", 500 * MIB)) + zeros(512), "256 times its size"),
-        "zeros as XML": (zstd(header(b"system.xml", 4 << 30)) + zeros(4096), "system.xml is larger than"),
+        "4 GiB of zeros": (
+            zstd(files + header(b"trace.pftrace", 4 << 30)) + zeros(4096),
+            "trace.pftrace is larger than",
+        ),
+        "zeros within the size": (
+            zstd(files + header(b"trace.pftrace", 500 * MIB)) + zeros(512),
+            "256 times its size",
+        ),
+        "zeros as XML": (
+            zstd(header(b"system.xml", 4 << 30)) + zeros(4096),
+            "system.xml is larger than",
+        ),
         "zeros and no header": (zeros(4096), "not a bundle"),
         "zeros after the end": (plain + zeros(4096), "goes on after its end"),
         "a million strangers": (zstd(header(b"f") * 65536) * 16, stranger),
-        "a million system files": (zstd(member(b"system.xml", b"")) + zstd(header(b"system.xml") * 65536) * 16, "twice"),
+        "a million system files": (
+            zstd(member(b"system.xml", b"")) + zstd(header(b"system.xml") * 65536) * 16,
+            "twice",
+        ),
         "a name that leads out": (zstd(header(b"../../etc/passwd") + files), stranger),
         "an absolute name": (zstd(header(b"/etc/passwd") + files), stranger),
         "a name of terminal codes": (zstd(header(b"\x1b[2Jx\x07") + files), stranger),
@@ -91,12 +113,15 @@ def bombs(system, good):
         "a sparse file": (sparse_map(2048), special),
         "a long name": (zstd(header(b"x", 1 << 30, b"L")) + zeros(1024), special),
         "extended headers": (zstd(header(b"x", 1 << 30, b"x")) + zeros(1024), special),
-        "a size beyond all": (zstd(header(b"system.xml", b"\x80" + b"\xff" * 11)), "system.xml is larger than"),
+        "a size beyond all": (
+            zstd(header(b"system.xml", b"\x80" + b"\xff" * 11)),
+            "system.xml is larger than",
+        ),
         "a negative size": (zstd(header(b"system.xml", b"\xff" * 12)), "system.xml is larger than"),
         "a bundle in a bundle": (zstd(good), "not a bundle"),
         "a bundle as a file": (zstd(member(b"a.lagtrap.tar.zst", good)), stranger),
         "a large window": (zstd(bytes(300 * MIB), "--long=27", "--no-check"), "damaged"),
-        "cut short": (good[:len(good) // 2], "cut short"),
+        "cut short": (good[: len(good) // 2], "cut short"),
         "nothing": (b"", "not a bundle"),
         "no zstd": (b"PK\x03\x04" + bytes(1000), "damaged"),
     }
@@ -106,8 +131,12 @@ def run_limited(arguments):
     """Runs lagtrap; returns its exit code, its output, and its peak memory."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         # A small process in between, so that only lagtrap's memory is measured.
-        ended = subprocess.run(["time", "--quiet", "--format", "PEAK %M", lagtrap_test.LAGTRAP, *arguments], stdout=out, stderr=err,
-                               timeout=240)
+        ended = subprocess.run(
+            ["time", "--quiet", "--format", "PEAK %M", lagtrap_test.LAGTRAP, *arguments],
+            stdout=out,
+            stderr=err,
+            timeout=240,
+        )
         err.seek(0)
         said, _, peak = err.read().decode().rpartition("PEAK ")
         return ended.returncode, said, int(peak) * 1024
@@ -117,12 +146,16 @@ class HostileBundles(ServerCase):
     def setUp(self):
         super().setUp()
         self.good = self.make_bundle(1)
-        raw = subprocess.run(["zstd", "-dcq"], input=self.good, stdout=subprocess.PIPE, check=True).stdout
+        raw = subprocess.run(
+            ["zstd", "-dcq"], input=self.good, stdout=subprocess.PIPE, check=True
+        ).stdout
         with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
             self.system = archive.extractfile("system.xml").read()
 
     def run_command(self, command, bundle, output):
-        return run_limited([part.format(bundle=bundle, output=output) for part in COMMANDS[command]])
+        return run_limited(
+            [part.format(bundle=bundle, output=output) for part in COMMANDS[command]]
+        )
 
     def test_lagtrap_refuses_them(self):
         output = self.root / "output"
@@ -135,7 +168,9 @@ class HostileBundles(ServerCase):
             for command in COMMANDS:
                 code, said, peak = self.run_command(command, bundle, output)
                 self.assertEqual(code, 1, f"{name}, {command}: {said}")
-                self.assertRegex(said, rf"\Alagtrap: [^\n]*{re.escape(error)}[^\n]*\n\Z", f"{name}, {command}")
+                self.assertRegex(
+                    said, rf"\Alagtrap: [^\n]*{re.escape(error)}[^\n]*\n\Z", f"{name}, {command}"
+                )
                 self.assertTrue(said[:-1].isprintable(), name)
                 highest = max(highest, peak)
             print(f"{name} ({len(content)} bytes): {said}", end="", file=sys.stderr)
@@ -153,15 +188,26 @@ class HostileBundles(ServerCase):
             code, said, _ = self.run_command("report", path, self.root)
             self.assertEqual((code, "not a plain file" in said), (1, True), said)
 
-    @unittest.skipIf(lagtrap_test.sanitized(lagtrap_test.LAGTRAP), "a sanitizer cannot work in a small address space")
+    @unittest.skipIf(
+        lagtrap_test.sanitized(lagtrap_test.LAGTRAP),
+        "a sanitizer cannot work in a small address space",
+    )
     def test_too_little_memory_is_said(self):
         # An incompressible trace of 200 MiB, in less memory than its size.
         lines = os.urandom(MIB) * 200
         bundle = self.root / "large.lagtrap.tar.zst"
-        bundle.write_bytes(zstd(member(b"system.xml", self.system) + member(b"trace.pftrace", lines) + bytes(1024),
-                                "--long=23"))
-        ended = subprocess.run(["prlimit", "--as=157286400", str(lagtrap_test.LAGTRAP), "report", bundle],
-                               capture_output=True, text=True, timeout=240)
+        bundle.write_bytes(
+            zstd(
+                member(b"system.xml", self.system) + member(b"trace.pftrace", lines) + bytes(1024),
+                "--long=23",
+            )
+        )
+        ended = subprocess.run(
+            ["prlimit", "--as=157286400", str(lagtrap_test.LAGTRAP), "report", bundle],
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
         self.assertEqual(ended.returncode, 1, ended.stderr)
         self.assertRegex(ended.stderr, r"\Alagtrap: this takes more memory than allowed[^\n]*\n\Z")
 

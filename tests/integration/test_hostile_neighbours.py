@@ -13,9 +13,26 @@ import time
 
 from containers import Container, Image
 from dead_mount import DeadMount
-from lagtrap_test import (LAGTRAP, PLANTED, Daemon, OwnedProcess, check, library_event, run, skip, wait_for)
+from lagtrap_test import (
+    LAGTRAP,
+    PLANTED,
+    Daemon,
+    OwnedProcess,
+    check,
+    library_event,
+    run,
+    skip,
+    wait_for,
+)
 from test_containers_come_and_go import run_container
-from test_hostile_processes import HOSTILE, HOSTILE_USER, MOST_BYTES, Neighbour, check_delay_is_explained, folder_for
+from test_hostile_processes import (
+    HOSTILE,
+    HOSTILE_USER,
+    MOST_BYTES,
+    Neighbour,
+    check_delay_is_explained,
+    folder_for,
+)
 from test_memory import Group
 
 ANSWER_SECONDS = 60  # what a test waits for, on any machine; people wait for a second
@@ -28,7 +45,9 @@ def states_of(pid):
     for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
         with contextlib.suppress(OSError):
             text = (task / "stat").read_text()
-            states.append((text[text.index("(") + 1:text.rindex(")")], text[text.rindex(")") + 2]))
+            states.append(
+                (text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2])
+            )
     return states
 
 
@@ -49,8 +68,13 @@ class WatchedBeside:
         return [name for pid in self.processes() for name, state in states_of(pid) if state == "D"]
 
     def check_it_answers(self):
-        told = subprocess.run([LAGTRAP, "status", "--socket", self.daemon.socket_path], capture_output=True, text=True,
-                              timeout=ANSWER_SECONDS, check=False)
+        told = subprocess.run(
+            [LAGTRAP, "status", "--socket", self.daemon.socket_path],
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_SECONDS,
+            check=False,
+        )
         check(told.returncode == 0 and "work" in told.stdout, f"lagtrap status: {told}")
 
     def end(self):
@@ -58,8 +82,14 @@ class WatchedBeside:
         self.check_it_answers()
         answered = time.monotonic()
         self.daemon.process.send_signal(signal.SIGTERM)
-        check(self.daemon.process.wait(timeout=ANSWER_SECONDS) == 0, f"it ended with {self.daemon.process.returncode}")
-        print(f"        answered in {answered - began:.2f} s, ended in {time.monotonic() - answered:.2f} s", flush=True)
+        check(
+            self.daemon.process.wait(timeout=ANSWER_SECONDS) == 0,
+            f"it ended with {self.daemon.process.returncode}",
+        )
+        print(
+            f"        answered in {answered - began:.2f} s, ended in {time.monotonic() - answered:.2f} s",
+            flush=True,
+        )
 
     def __enter__(self):
         with self.group.inside():
@@ -69,7 +99,10 @@ class WatchedBeside:
     def __exit__(self, kind, *arguments):
         try:
             self.daemon.__exit__(kind, *arguments)
-            check(kind is not None or not self.group.killed(), "the kernel ended something of the daemon's unit")
+            check(
+                kind is not None or not self.group.killed(),
+                "the kernel ended something of the daemon's unit",
+            )
         finally:
             if self.daemon.process.poll() is None:
                 self.daemon.kill()
@@ -90,17 +123,29 @@ def check_beside(*neighbours, settled=lambda daemon: True, held=0, daemon_first=
             wait_for(lambda: settled(watched.daemon), "the neighbour to be met")
             check_delay_is_explained(watched.daemon)
             watched.end()
-            names = wait_for(lambda: [watched.held()] if len(watched.held()) <= held else None,
-                             lambda: f"at most {held} processes that no signal ends: {watched.held()}")[0]
-            check(all(name in ("lagtrap-inspect", "lagtrapd") for name in names), f"not only helpers are held: {names}")
-            check(watched.daemon.process.pid not in watched.processes(), "the daemon itself is still there")
-        wait_for(lambda: not watched.processes(), lambda: f"what is left to end: {watched.processes()}")
+            names = wait_for(
+                lambda: [watched.held()] if len(watched.held()) <= held else None,
+                lambda: f"at most {held} processes that no signal ends: {watched.held()}",
+            )[0]
+            check(
+                all(name in ("lagtrap-inspect", "lagtrapd") for name in names),
+                f"not only helpers are held: {names}",
+            )
+            check(
+                watched.daemon.process.pid not in watched.processes(),
+                "the daemon itself is still there",
+            )
+        wait_for(
+            lambda: not watched.processes(), lambda: f"what is left to end: {watched.processes()}"
+        )
 
 
 def enter(beside, neighbour):
     """The neighbour must run until everything is checked; otherwise the test shows nothing."""
     beside.enter_context(neighbour)
-    beside.callback(lambda: check(neighbour.process.poll() is None, "a neighbour ended before the daemon did"))
+    beside.callback(
+        lambda: check(neighbour.process.poll() is None, "a neighbour ended before the daemon did")
+    )
     return neighbour
 
 
@@ -112,15 +157,28 @@ def dead_file(beside):
     mount.die()
 
 
-def dead_overlay(hidden, map_it=lambda beside, program: enter(beside, Neighbour("map-files", program))):
+def dead_overlay(
+    hidden, map_it=lambda beside, program: enter(beside, Neighbour("map-files", program))
+):
     """The same below an overlay; hidden: nothing tells what it is on."""
+
     def make(beside):
         folder = beside.enter_context(folder_for(0))
         mount = beside.enter_context(DeadMount(folder / "remote", HOSTILE))
         for name in ("upper", "work", "merged"):
             (folder / name).mkdir()
-        subprocess.run(["mount", "-t", "overlay", "overlay", folder / "merged", "-o",
-                        f"lowerdir={mount.folder},upperdir={folder}/upper,workdir={folder}/work"], check=True)
+        subprocess.run(
+            [
+                "mount",
+                "-t",
+                "overlay",
+                "overlay",
+                folder / "merged",
+                "-o",
+                f"lowerdir={mount.folder},upperdir={folder}/upper,workdir={folder}/work",
+            ],
+            check=True,
+        )
         beside.callback(subprocess.run, ["umount", "--lazy", folder / "merged"], check=True)
         map_it(beside, folder / "merged" / "program")
         if hidden:
@@ -128,6 +186,7 @@ def dead_overlay(hidden, map_it=lambda beside, program: enter(beside, Neighbour(
             beside.callback(subprocess.run, ["umount", "--lazy", mount.folder], check=False)
         mount.die()
         beside.callback(mount.process.kill)
+
     return make
 
 
@@ -140,22 +199,33 @@ def an_overlay_on_one():
 
 
 def an_overlay_that_hides_one():
-    check_beside(*[dead_overlay(hidden=True)] * 3, held=2, daemon_first=False,
-                 settled=lambda daemon: daemon.status()["inspections"]["stuck"])
+    check_beside(
+        *[dead_overlay(hidden=True)] * 3,
+        held=2,
+        daemon_first=False,
+        settled=lambda daemon: daemon.status()["inspections"]["stuck"],
+    )
 
 
 def the_root_of_a_container():
     """Creates and drops code all the time, and has a program on a file system that does not
     answer."""
     with Image({"/opt/hostile": HOSTILE}) as image:
+
         def container(beside):
             enter(beside, Container(image, "/opt/hostile", "churn-code", 6000))
 
         def of_root(beside, program):
             enter(beside, Neighbour("map-files", program, user=0))
 
-        check_beside(container, dead_overlay(hidden=True, map_it=of_root), held=2, daemon_first=False,
-                     settled=lambda daemon: daemon.status()["unwinder"]["read_anew"] and daemon.status()["inspections"]["stuck"])
+        check_beside(
+            container,
+            dead_overlay(hidden=True, map_it=of_root),
+            held=2,
+            daemon_first=False,
+            settled=lambda daemon: daemon.status()["unwinder"]["read_anew"]
+            and daemon.status()["inspections"]["stuck"],
+        )
 
 
 class ManyUsers(OwnedProcess):
@@ -163,17 +233,31 @@ class ManyUsers(OwnedProcess):
     newuidmap(1) does."""
 
     def __init__(self, users, *command):
-        self.process = subprocess.Popen([HOSTILE, "many-users", str(users), *map(str, command)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=HOSTILE_USER,
-                                        group=HOSTILE_USER, extra_groups=[], start_new_session=True)
+        self.process = subprocess.Popen(
+            [HOSTILE, "many-users", str(users), *map(str, command)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            user=HOSTILE_USER,
+            group=HOSTILE_USER,
+            extra_groups=[],
+            start_new_session=True,
+        )
         if self.process.stdout.readline() != "unshared\n":
-            skip(f"a user may have no namespace of users here: {self.process.communicate()[1].strip()}")
+            skip(
+                f"a user may have no namespace of users here: {self.process.communicate()[1].strip()}"
+            )
         for name in ("uid_map", "gid_map"):
             pathlib.Path(f"/proc/{self.process.pid}/{name}").write_text(
-                f"0 {HOSTILE_USER} 1\n1 {SUBORDINATE_USERS} {users}\n")
+                f"0 {HOSTILE_USER} 1\n1 {SUBORDINATE_USERS} {users}\n"
+            )
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
-        check(self.process.stdout.readline() == "ready\n", "the programs of the subordinate users did not start")
+        check(
+            self.process.stdout.readline() == "ready\n",
+            "the programs of the subordinate users did not start",
+        )
 
     def __exit__(self, *_):
         with contextlib.suppress(ProcessLookupError):
@@ -183,11 +267,16 @@ class ManyUsers(OwnedProcess):
 
 def a_user_with_many_subordinate_ones():
     """Each of them holds up inspections; together they have the share of one."""
+
     def users(beside, program):
         enter(beside, ManyUsers(12, HOSTILE, "map-files", program))
 
-    check_beside(*[dead_overlay(hidden=True, map_it=users)] * 2, held=2, daemon_first=False,
-                 settled=lambda daemon: daemon.status()["inspections"]["stuck"])
+    check_beside(
+        *[dead_overlay(hidden=True, map_it=users)] * 2,
+        held=2,
+        daemon_first=False,
+        settled=lambda daemon: daemon.status()["inspections"]["stuck"],
+    )
 
 
 @contextlib.contextmanager
@@ -225,5 +314,12 @@ def a_storm_of_mounts():
 
 
 if __name__ == "__main__":
-    run(a_file_server_that_never_answers, an_overlay_on_one, an_overlay_that_hides_one, the_root_of_a_container,
-        a_user_with_many_subordinate_ones, containers_that_come_and_go, a_storm_of_mounts)
+    run(
+        a_file_server_that_never_answers,
+        an_overlay_on_one,
+        an_overlay_that_hides_one,
+        the_root_of_a_container,
+        a_user_with_many_subordinate_ones,
+        containers_that_come_and_go,
+        a_storm_of_mounts,
+    )

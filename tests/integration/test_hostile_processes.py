@@ -12,8 +12,19 @@ import subprocess
 import tempfile
 
 from dead_mount import DeadMount
-from lagtrap_test import (LAGTRAP, PLANTED, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, report, run,
-                          wait_for)
+from lagtrap_test import (
+    LAGTRAP,
+    PLANTED,
+    PROGRAMS,
+    Daemon,
+    OwnedProcess,
+    Watched,
+    check,
+    library_event,
+    report,
+    run,
+    wait_for,
+)
 from recorded_stacks import ElfFile
 from test_memory import Group
 
@@ -27,8 +38,15 @@ class Neighbour(OwnedProcess):
     children."""
 
     def __init__(self, mode, *arguments, program=HOSTILE, user=HOSTILE_USER):
-        self.process = subprocess.Popen([program, mode, *map(str, arguments)], stdout=subprocess.PIPE, text=True, user=user,
-                                        group=user, extra_groups=[], start_new_session=True)
+        self.process = subprocess.Popen(
+            [program, mode, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            text=True,
+            user=user,
+            group=user,
+            extra_groups=[],
+            start_new_session=True,
+        )
         check(self.process.stdout.readline() == "ready\n", f"{mode} did not say that it is ready")
 
     def __exit__(self, *_):
@@ -50,8 +68,12 @@ def folder_for(user=HOSTILE_USER):
 def limited_daemon(binary=PLANTED):
     """A daemon that may use MOST_BYTES, with its own tables, so that tables of hostile files are
     built here."""
-    with Group(MOST_BYTES) as group, tempfile.TemporaryDirectory(prefix="lagtrap-test-cache-") as cache:
-        daemon = Daemon(library_event("work", binary, "100ms", "1s"), more=f'<unwinding cache="{cache}"/>')
+    with Group(MOST_BYTES) as group, tempfile.TemporaryDirectory(
+        prefix="lagtrap-test-cache-"
+    ) as cache:
+        daemon = Daemon(
+            library_event("work", binary, "100ms", "1s"), more=f'<unwinding cache="{cache}"/>'
+        )
         with group.inside():
             daemon.start()
         with contextlib.ExitStack() as stack:
@@ -64,12 +86,26 @@ def limited_daemon(binary=PLANTED):
 def stacks_of_a_delay(daemon, binary=PLANTED):
     """The on-CPU stacks of the watched program, run by a separate user, in its only run."""
     before = set(daemon.bundles())
-    with Watched(binary, "--kind", "cpu", "--fast", 0, "--slow-ms", 400, "--wait", user=WATCHED_USER, group=WATCHED_USER,
-                 extra_groups=[]) as program:
+    with Watched(
+        binary,
+        "--kind",
+        "cpu",
+        "--fast",
+        0,
+        "--slow-ms",
+        400,
+        "--wait",
+        user=WATCHED_USER,
+        group=WATCHED_USER,
+        extra_groups=[],
+    ) as program:
         program.go().result()
-    bundle, = set(daemon.wait_for_bundles(len(before) + 1)) - before
+    (bundle,) = set(daemon.wait_for_bundles(len(before) + 1)) - before
     delays = report(bundle)["delays"]
-    check(len(delays) == 1 and delays[0]["begin_pid"] == program.process.pid, f"not the one delay was caught: {delays}")
+    check(
+        len(delays) == 1 and delays[0]["begin_pid"] == program.process.pid,
+        f"not the one delay was caught: {delays}",
+    )
     return delays[0]["stacks"]
 
 
@@ -78,19 +114,33 @@ def check_delay_is_explained(daemon, binary=PLANTED):
     from the slow function to the program's start."""
     stacks_of_a_delay(daemon, binary)
     stacks = stacks_of_a_delay(daemon, binary)
-    whole = sum(stack["share"] for stack in stacks if stack["frames"][:1] == ["_start"] and "planted_cpu_burn" in stack["frames"])
-    check(whole > 0.5, f"whole stacks of {whole:.0%} of the delay: {[stack['frames'][:12] for stack in stacks[:4]]}")
+    whole = sum(
+        stack["share"]
+        for stack in stacks
+        if stack["frames"][:1] == ["_start"] and "planted_cpu_burn" in stack["frames"]
+    )
+    check(
+        whole > 0.5,
+        f"whole stacks of {whole:.0%} of the delay: {[stack['frames'][:12] for stack in stacks[:4]]}",
+    )
 
 
 def limited(daemon, uid=HOSTILE_USER):
     """The status of the user."""
-    return next((user for user in daemon.status().get("limited_users", []) if user["uid"] == uid), {})
+    return next(
+        (user for user in daemon.status().get("limited_users", []) if user["uid"] == uid), {}
+    )
 
 
 def check_is_named(daemon, key, words):
     """Status names the user and what was limited, in numbers and in words."""
     wait_for(lambda: limited(daemon).get(key), f"the status to name the user for {key}")
-    shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        [LAGTRAP, "status", "--socket", daemon.socket_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     line = next((line for line in shown.splitlines() if f"({HOSTILE_USER}): " in line), "")
     check(words in line, f"lagtrap status does not say {words!r} of user {HOSTILE_USER}:\n{shown}")
 
@@ -103,12 +153,17 @@ def code_made_and_dropped():
         check_is_named(daemon, "mappings_left_out", "mappings over the limit")
         unwinder = daemon.status()["unwinder"]
         # 4,096 pieces of 256 bytes are kept of a process.
-        check(unwinder["mapping_bytes"] < 4 << 20, f"{unwinder['mapping_bytes']} bytes are kept of mappings")
+        check(
+            unwinder["mapping_bytes"] < 4 << 20,
+            f"{unwinder['mapping_bytes']} bytes are kept of mappings",
+        )
 
 
 def long_names():
     """300 MB of names, at the start and in the capture."""
-    with folder_for() as folder, Neighbour("long-names", 12, 7000, folder), limited_daemon() as daemon:
+    with folder_for() as folder, Neighbour(
+        "long-names", 12, 7000, folder
+    ), limited_daemon() as daemon:
         check_delay_is_explained(daemon)
         check_is_named(daemon, "mappings_left_out", "mappings over the limit")
 
@@ -129,7 +184,9 @@ def file_server(folder):
 
 def files_that_never_come():
     """Code is on a file system that no longer answers: nothing opens it."""
-    with folder_for(0) as folder, file_server(folder) as (mount, server), Neighbour("map-files", mount / "program"):
+    with folder_for(0) as folder, file_server(folder) as (mount, server), Neighbour(
+        "map-files", mount / "program"
+    ):
         server.process.send_signal(signal.SIGSTOP)
         with limited_daemon() as daemon:
             check_delay_is_explained(daemon)
@@ -143,8 +200,18 @@ def files_that_seem_to_be_local():
         for name in ("upper", "work", "merged"):
             (folder / name).mkdir()
         merged = folder / "merged"
-        subprocess.run(["mount", "-t", "overlay", "overlay", merged, "-o",
-                        f"lowerdir={mount},upperdir={folder}/upper,workdir={folder}/work"], check=True)
+        subprocess.run(
+            [
+                "mount",
+                "-t",
+                "overlay",
+                "overlay",
+                merged,
+                "-o",
+                f"lowerdir={mount},upperdir={folder}/upper,workdir={folder}/work",
+            ],
+            check=True,
+        )
         try:
             with Neighbour("map-files", merged / "program"):
                 subprocess.run(["mount", "-t", "tmpfs", "cover", mount], check=True)
@@ -153,7 +220,9 @@ def files_that_seem_to_be_local():
                     check_delay_is_explained(daemon)
                     check_is_named(daemon, "looks_held_up", "process inspections timed out")
                     server.process.send_signal(signal.SIGCONT)
-                    wait_for(lambda: not daemon.status()["inspections"]["stuck"], "what was stuck to end")
+                    wait_for(
+                        lambda: not daemon.status()["inspections"]["stuck"], "what was stuck to end"
+                    )
         finally:
             server.process.send_signal(signal.SIGCONT)
             subprocess.run(["umount", "--lazy", mount], check=False)
@@ -171,8 +240,18 @@ def a_user_holds_up_their_own_looks_alone():
             mount = stack.enter_context(DeadMount(folder / "remote", HOSTILE))
             for name in ("upper", "work", "merged"):
                 (folder / name).mkdir()
-            subprocess.run(["mount", "-t", "overlay", "overlay", folder / "merged", "-o",
-                            f"lowerdir={mount.folder},upperdir={folder}/upper,workdir={folder}/work"], check=True)
+            subprocess.run(
+                [
+                    "mount",
+                    "-t",
+                    "overlay",
+                    "overlay",
+                    folder / "merged",
+                    "-o",
+                    f"lowerdir={mount.folder},upperdir={folder}/upper,workdir={folder}/work",
+                ],
+                check=True,
+            )
             stack.callback(subprocess.run, ["umount", "--lazy", folder / "merged"], check=True)
             stack.enter_context(Neighbour("map-files", folder / "merged" / "program"))
             subprocess.run(["mount", "-t", "tmpfs", "cover", mount.folder], check=True)
@@ -187,7 +266,10 @@ def a_user_holds_up_their_own_looks_alone():
             check_is_named(daemon, "looks_held_up", "process inspections timed out")
             wait_for(lambda: daemon.status()["inspections"]["refused"], "a look that is not tried")
             inspections = daemon.status()["inspections"]
-            check(0 < inspections["stuck"] <= 2, f"one user's processes hold up more than two helpers, or none: {inspections}")
+            check(
+                0 < inspections["stuck"] <= 2,
+                f"one user's processes hold up more than two helpers, or none: {inspections}",
+            )
             for mount in mounts:
                 mount.process.kill()
             wait_for(lambda: not daemon.status()["inspections"]["stuck"], "what was stuck to end")
@@ -196,7 +278,10 @@ def a_user_holds_up_their_own_looks_alone():
 def poisoned(content):
     """The same program with invalid unwind information: every return address is at a wrong
     place."""
-    honest, wrong = b"\x0c\x07\x08\x90\x01", b"\x0c\x07\x08\x90\x02"  # return address at CFA - 8; CFA - 16
+    honest, wrong = (
+        b"\x0c\x07\x08\x90\x01",
+        b"\x0c\x07\x08\x90\x02",
+    )  # return address at CFA - 8; CFA - 16
     check(honest in content, "the program has no unwind information of the usual kind")
     return content.replace(honest, wrong)
 
@@ -212,16 +297,25 @@ def tables_of_another_file():
             path.chmod(0o755)
         os.chown(false, HOSTILE_USER, HOSTILE_USER)
         with Neighbour("map-files", false), limited_daemon(watched) as daemon:
-            wait_for(lambda: daemon.status()["unwinder"]["made"] > 0 and not daemon.status()["unwinder"]["tables_waiting"], "the tables")
+            wait_for(
+                lambda: daemon.status()["unwinder"]["made"] > 0
+                and not daemon.status()["unwinder"]["tables_waiting"],
+                "the tables",
+            )
             check_delay_is_explained(daemon, watched)
 
 
 def files_that_take_long():
     """Many files whose tables take long to build, before the watched program's."""
-    with folder_for() as folder, Neighbour("slow-files", 200, 68, folder), limited_daemon() as daemon:
+    with folder_for() as folder, Neighbour(
+        "slow-files", 200, 68, folder
+    ), limited_daemon() as daemon:
         wait_for(lambda: limited(daemon).get("tables_slow"), "the first of them")
         check_delay_is_explained(daemon)
-        check(daemon.status()["unwinder"]["tables_waiting"] > 0, "nothing was waiting: the test shows nothing")
+        check(
+            daemon.status()["unwinder"]["tables_waiting"] > 0,
+            "nothing was waiting: the test shows nothing",
+        )
         check_is_named(daemon, "tables_slow", "slow tables")
 
 
@@ -233,13 +327,23 @@ class StoppedThread:
 
     def __init__(self, pid, name):
         tasks = pathlib.Path(f"/proc/{pid}/task")
-        self.thread = next(int(task.name) for task in tasks.iterdir() if (task / "comm").read_text().strip() == name)
+        self.thread = next(
+            int(task.name)
+            for task in tasks.iterdir()
+            if (task / "comm").read_text().strip() == name
+        )
         self.libc = ctypes.CDLL(None, use_errno=True)
         # Asleep between two checks it holds nothing that others wait for.
-        wait_for(lambda: self.stop() or self.release(), f"the thread {name} to be stopped between two looks")
+        wait_for(
+            lambda: self.stop() or self.release(),
+            f"the thread {name} to be stopped between two looks",
+        )
 
     def ptrace(self, request):
-        check(self.libc.ptrace(request, self.thread, None, None) == 0, f"ptrace: {os.strerror(ctypes.get_errno())}")
+        check(
+            self.libc.ptrace(request, self.thread, None, None) == 0,
+            f"ptrace: {os.strerror(ctypes.get_errno())}",
+        )
 
     def stop(self):
         self.ptrace(self.SEIZE)
@@ -267,13 +371,17 @@ def a_follower_that_stands_still():
         daemon.start()
     finally:
         del os.environ["WATCHDOG_USEC"]
-    with contextlib.ExitStack() as stack, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
+    with contextlib.ExitStack() as stack, socket.socket(
+        socket.AF_UNIX, socket.SOCK_DGRAM
+    ) as notices:
         stack.push(daemon.__exit__)
         address = daemon.folder / "notify.sock"
         address.unlink()
         notices.bind(str(address))
         notices.settimeout(60)
-        check(notices.recv(4096) == b"WATCHDOG=1", "the service manager is not told that all is well")
+        check(
+            notices.recv(4096) == b"WATCHDOG=1", "the service manager is not told that all is well"
+        )
         with StoppedThread(daemon.process.pid, "follower"):
             wait_for(lambda: "watchdog" in daemon.log(), "the daemon to notice")
             notices.setblocking(False)
@@ -282,9 +390,20 @@ def a_follower_that_stands_still():
                     pass
             check(daemon.status()["ok"], "the daemon does not answer")
         notices.settimeout(60)
-        check(notices.recv(4096) == b"WATCHDOG=1", "the service manager is not told that all is well again")
+        check(
+            notices.recv(4096) == b"WATCHDOG=1",
+            "the service manager is not told that all is well again",
+        )
 
 
 if __name__ == "__main__":
-    run(code_made_and_dropped, long_names, files_that_never_come, files_that_seem_to_be_local,
-        a_user_holds_up_their_own_looks_alone, tables_of_another_file, files_that_take_long, a_follower_that_stands_still)
+    run(
+        code_made_and_dropped,
+        long_names,
+        files_that_never_come,
+        files_that_seem_to_be_local,
+        a_user_holds_up_their_own_looks_alone,
+        tables_of_another_file,
+        files_that_take_long,
+        a_follower_that_stands_still,
+    )

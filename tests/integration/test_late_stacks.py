@@ -24,7 +24,15 @@ LEFT_OUT = ("reopened_libraries", "fork_storm")
 MOST_WRONG = {"forked_by_main": 0.06, "forked_by_thread": 0.06}
 MOST_SHORT = 0.1  # of a scenario's copies, besides those that test_stacks allows too
 # The merge has only part of a stack that is longer than a copy, or that continues elsewhere.
-IN_PART = ("frames_128", "frames_500", "bare", "bare_frame", "aligned_and_alloca", "signal_stack_above", "signal_stack_below")
+IN_PART = (
+    "frames_128",
+    "frames_500",
+    "bare",
+    "bare_frame",
+    "aligned_and_alloca",
+    "signal_stack_above",
+    "signal_stack_below",
+)
 
 
 class HeldReaders(Recorder):
@@ -34,7 +42,9 @@ class HeldReaders(Recorder):
         super().__init__(length="2s", recording='stack-copies="1GiB" capture-size-limit="4GiB"')
         self.held = self.folder / "held"
         script = self.folder / "reader"
-        script.write_text(f'#!/bin/sh\nwhile [ -e "{self.held}" ]; do sleep 0.05; done\nexec "{READER}" "$@"\n')
+        script.write_text(
+            f'#!/bin/sh\nwhile [ -e "{self.held}" ]; do sleep 0.05; done\nexec "{READER}" "$@"\n'
+        )
         script.chmod(0o755)
         self.options += ("--reader-program", script)
 
@@ -53,7 +63,9 @@ class HeldReaders(Recorder):
 
 def continued(capture):
     """Ids of the capture's copies; adds the frames that the merge found to its stacks."""
-    done = subprocess.run([LATE_STACKS, capture.folder], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [LATE_STACKS, capture.folder], capture_output=True, text=True, timeout=300
+    )
     check(done.returncode == 0, done.stderr)
     late = [json.loads(line) for line in done.stdout.splitlines()]
     for stack in late:
@@ -61,8 +73,10 @@ def continued(capture):
         if inner is None:
             continue
         capture.stacks[stack["id"]] = inner._replace(
-            frames=inner.frames + tuple(stack["frames"]), end=stack["end"] & ~BY_FRAME_POINTER,
-            by_frame_pointer=bool(stack["end"] & BY_FRAME_POINTER))
+            frames=inner.frames + tuple(stack["frames"]),
+            end=stack["end"] & ~BY_FRAME_POINTER,
+            by_frame_pointer=bool(stack["end"] & BY_FRAME_POINTER),
+        )
     return {stack["id"] for stack in late}
 
 

@@ -13,7 +13,17 @@ import sys
 import termios
 import time
 
-from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, library_event, run, skip, wait_for
+from lagtrap_test import (
+    LAGTRAP,
+    PLANTED,
+    Daemon,
+    Watched,
+    check,
+    library_event,
+    run,
+    skip,
+    wait_for,
+)
 
 # Debian's packages are also found if another Python is first in PATH; this one has no compiled
 # part.
@@ -40,8 +50,14 @@ class Screen:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
-        self.process = subprocess.Popen([LAGTRAP, "live", *arguments], stdin=slave, stdout=slave, stderr=slave, preexec_fn=own_terminal,
-                                        env={**os.environ, "TERM": "xterm-256color"})
+        self.process = subprocess.Popen(
+            [LAGTRAP, "live", *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            preexec_fn=own_terminal,
+            env={**os.environ, "TERM": "xterm-256color"},
+        )
 
     def __enter__(self):
         return self
@@ -78,6 +94,7 @@ class Screen:
         def found():
             check(self.process.poll() is None, f"it ended with {self.process.poll()}")
             return re.search(pattern, "\n".join(self.lines()), re.M)
+
         return wait_for(found, what or f"the screen to show {pattern!r}")
 
     def press(self, keys):
@@ -86,10 +103,16 @@ class Screen:
     def check_restored(self):
         """As a shell would find it: the main screen, a cursor, echo, line wrapping."""
         self.read()
-        check(self.raw.count(b"\x1b[?1049h") == self.raw.count(b"\x1b[?1049l"), "the other screen is still there")
+        check(
+            self.raw.count(b"\x1b[?1049h") == self.raw.count(b"\x1b[?1049l"),
+            "the other screen is still there",
+        )
         for on, off in ((b"\x1b[?25h", b"\x1b[?25l"), (b"\x1b[?7h", b"\x1b[?7l")):
             check(self.raw.rfind(on) > self.raw.rfind(off), f"{off} is not taken back")
-        check(termios.tcgetattr(self.slave) == self.before, "the terminal has other settings than before")
+        check(
+            termios.tcgetattr(self.slave) == self.before,
+            "the terminal has other settings than before",
+        )
 
 
 def live(daemon, *arguments, **size):
@@ -101,10 +124,18 @@ def keys_and_delays(daemon):
         screen.shows(r"^lagtrap \S+  up ")
         screen.shows(r"^> work +50\.0 ms")
         screen.shows(r"no delays since")
-        check(len(screen.lines()) == 24 and screen.lines()[-1].startswith("q quit"), "the keys are not in the last line")
-        with Watched(PLANTED, "--kind", "sleep", "--fast", 60, "--slow-ms", 200, "--wait") as program:
+        check(
+            len(screen.lines()) == 24 and screen.lines()[-1].startswith("q quit"),
+            "the keys are not in the last line",
+        )
+        with Watched(
+            PLANTED, "--kind", "sleep", "--fast", 60, "--slow-ms", 200, "--wait"
+        ) as program:
             program.go().result()
-        row = screen.shows(r"^> work +50\.0 ms +([\d.,]+) +1 +(\S+ \S+) +(\S+ \S+) +(\S+ %) +(\S+ %)$", "the event's row")
+        row = screen.shows(
+            r"^> work +50\.0 ms +([\d.,]+) +1 +(\S+ \S+) +(\S+ \S+) +(\S+ %) +(\S+ %)$",
+            "the event's row",
+        )
         check(float(row[1].replace(",", "")) > 0, f"runs a second: {row[0]}")
         check(row[2].endswith("us"), f"the median is not that of the fast runs: {row[0]}")
         check(int(row[5].split()[0]) > 50, f"a run that slept is not blocked: {row[0]}")
@@ -134,8 +165,12 @@ def keys_and_delays(daemon):
 
         for columns, rows in ((100, 40), (60, 12), (80, 24)):
             screen.resize(columns, rows)
-            wait_for(lambda: len(screen.lines()) == rows and screen.lines()[-1].startswith("q quit") and screen.lines()[0].startswith("lagtrap"),
-                     f"a screen of {columns} by {rows}")
+            wait_for(
+                lambda: len(screen.lines()) == rows
+                and screen.lines()[-1].startswith("q quit")
+                and screen.lines()[0].startswith("lagtrap"),
+                f"a screen of {columns} by {rows}",
+            )
         screen.press("q")
         check(screen.process.wait(timeout=60) == 0, "q is no good end")
         screen.check_restored()
@@ -146,7 +181,9 @@ def ends_cleanly(daemon):
         with live(daemon) as screen:
             screen.shows(r"^> work ")
             screen.process.send_signal(signal_number)
-            check(screen.process.wait(timeout=60) == -signal_number, f"{signal_number} did not end it")
+            check(
+                screen.process.wait(timeout=60) == -signal_number, f"{signal_number} did not end it"
+            )
             screen.check_restored()
     with live(daemon) as screen:
         screen.shows(r"^> work ")
@@ -156,11 +193,16 @@ def ends_cleanly(daemon):
     with live(daemon) as screen:
         screen.shows(r"^> work ")
         screen.press("\x1a")
-        wait_for(lambda: os.waitpid(screen.process.pid, os.WUNTRACED | os.WNOHANG)[0], "Ctrl-Z to stop it")
+        wait_for(
+            lambda: os.waitpid(screen.process.pid, os.WUNTRACED | os.WNOHANG)[0],
+            "Ctrl-Z to stop it",
+        )
         screen.check_restored()
         screen.raw = b""
         screen.process.send_signal(signal.SIGCONT)
-        wait_for(lambda: screen.read() or b"> work" in screen.raw.replace(b"\x1b[1m", b""), "it to go on")
+        wait_for(
+            lambda: screen.read() or b"> work" in screen.raw.replace(b"\x1b[1m", b""), "it to go on"
+        )
         screen.press("q")
         screen.process.wait(timeout=60)
 
@@ -174,16 +216,23 @@ def daemon_goes_and_comes(daemon):
         screen.shows(r"recordings? made$")
         screen.press("q")
         screen.process.wait(timeout=60)
-    piped = subprocess.run([LAGTRAP, "live", "--socket", daemon.socket_path], capture_output=True, text=True)
-    check(piped.returncode == 1 and "needs a terminal" in piped.stderr and not piped.stdout, f"{piped}")
+    piped = subprocess.run(
+        [LAGTRAP, "live", "--socket", daemon.socket_path], capture_output=True, text=True
+    )
+    check(
+        piped.returncode == 1 and "needs a terminal" in piped.stderr and not piped.stdout,
+        f"{piped}",
+    )
 
 
 def screen_follows_the_daemon():
     os.environ["TZ"] = "UTC"
     time.tzset()
     events = library_event("work", PLANTED, "50ms", "500ms", ("prepare", "execute", "finish"))
-    events += (f'<event name="other" threshold="10s" trace-length="200ms" copies="none">'
-               f'<function name="planted_sleep" binary="{PLANTED.resolve()}"/></event>')
+    events += (
+        f'<event name="other" threshold="10s" trace-length="200ms" copies="none">'
+        f'<function name="planted_sleep" binary="{PLANTED.resolve()}"/></event>'
+    )
     with Daemon(events) as daemon:
         keys_and_delays(daemon)
         ends_cleanly(daemon)

@@ -27,7 +27,13 @@ class Busy:
 
     def __init__(self, *command, **options):
         self.folder = tempfile.TemporaryDirectory(prefix="lagtrap-busy-")
-        self.started = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True, cwd=self.folder.name, **options)
+        self.started = subprocess.Popen(
+            [str(part) for part in command],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.name,
+            **options,
+        )
         self.pid = self.started.pid
         line = self.started.stdout.readline()
         check(line == "ready\n", f"{command[0]} said {line!r}")
@@ -37,7 +43,12 @@ class Busy:
         return {int(tid) for tid in os.listdir(f"/proc/{self.pid}/task")}
 
     def cpu_ticks(self):
-        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        fields = (
+            pathlib.Path(f"/proc/{self.pid}/stat")
+            .read_text(encoding="ascii", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
         return int(fields[11]) + int(fields[12])
 
     def end(self, with_signal=signal.SIGKILL):
@@ -63,9 +74,24 @@ class BusyElsewhere(Busy):
         with open(PROGRAMS / "busy.js", "rb") as source:
             read_end = os.dup2(source.fileno(), 3, inheritable=True) if source.fileno() != 3 else 3
             os.set_inheritable(read_end, True)
-            super().__init__("unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", self.SCRIPT, "sh", *command,
-                             pass_fds=(3,))
-        children = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text(encoding="ascii").split()
+            super().__init__(
+                "unshare",
+                "-m",
+                "-p",
+                "-f",
+                "--mount-proc",
+                "sh",
+                "-c",
+                self.SCRIPT,
+                "sh",
+                *command,
+                pass_fds=(3,),
+            )
+        children = (
+            pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children")
+            .read_text(encoding="ascii")
+            .split()
+        )
         check(len(children) == 1, f"unshare has the children {children}")
         self.pid = int(children[0])
         self.tids = self.read_tids()
@@ -74,13 +100,18 @@ class BusyElsewhere(Busy):
 def record(busy, meanwhile=lambda daemon: None, length="2s"):
     """Stacks of the program's threads, outermost frame first, with how often each was seen."""
     with Daemon(library_event("work", PLANTED, "10s", length)) as daemon:
-        wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the unwind tables to be made")
+        wait_for(
+            lambda: daemon.status()["unwinder"]["tables_waiting"] == 0,
+            "the unwind tables to be made",
+        )
         check(daemon.ask("trigger", event="work")["ok"], "the daemon does not record")
         wait_for(lambda: daemon.status()["state"] == "recording", "the recording to begin")
         meanwhile(daemon)
-        bundle, = daemon.wait_for_bundles(1)
+        (bundle,) = daemon.wait_for_bundles(1)
         seen = check_trace(bundle, EVERYTHING)["stacks"]
-        busy.folded = subprocess.run([LAGTRAP, "export", bundle], capture_output=True, text=True, check=True).stdout
+        busy.folded = subprocess.run(
+            [LAGTRAP, "export", bundle], capture_output=True, text=True, check=True
+        ).stdout
     stacks = []
     for stack, count in seen.items():
         tid, _, frames = stack.partition(":")
@@ -95,10 +126,16 @@ def check_planted(stacks, inner, outer):
     check(total >= LEAST_SAMPLES, f"only {total} samples of the program")
     planted = 0
     for frames, count in stacks:
-        at = next((place for place in reversed(range(len(frames))) if re.fullmatch(inner, frames[place])), 0)
+        at = next(
+            (place for place in reversed(range(len(frames))) if re.fullmatch(inner, frames[place])),
+            0,
+        )
         planted += count * (at > 0 and re.fullmatch(outer, frames[at - 1]) is not None)
     leaves = sorted(stacks, key=lambda entry: -entry[1])[:5]
-    check(planted >= 0.9 * total, f"{planted} of {total} samples are in the planted function: {leaves}")
+    check(
+        planted >= 0.9 * total,
+        f"{planted} of {total} samples are in the planted function: {leaves}",
+    )
 
 
 def js(name):
@@ -114,30 +151,51 @@ def node_with_a_perf_map():
     with Busy(NODE, "--perf-basic-prof", NO_INLINING, PROGRAMS / "busy.js") as busy:
         check_node(record(busy))
         # "PROCESS;THREAD;FRAMES NANOSECONDS"
-        lines = [line.rpartition(" ") for line in busy.folded.splitlines() if line.startswith("node;node;")]
+        lines = [
+            line.rpartition(" ")
+            for line in busy.folded.splitlines()
+            if line.startswith("node;node;")
+        ]
         hottest = max(lines, key=lambda line: int(line[2]))[0]
-        check(re.search(rf";{js('plantedOuter')};{js('plantedInner')}$", hottest), f"the hottest folded stack is {hottest}")
+        check(
+            re.search(rf";{js('plantedOuter')};{js('plantedInner')}$", hottest),
+            f"the hottest folded stack is {hottest}",
+        )
 
 
 def node_interpreted():
     """Each interpreted function has its own piece of code in which the interpreter runs."""
-    with Busy(NODE, "--perf-basic-prof", "--interpreted-frames-native-stack", "--no-opt", "--no-sparkplug",
-              PROGRAMS / "busy.js") as busy:
+    with Busy(
+        NODE,
+        "--perf-basic-prof",
+        "--interpreted-frames-native-stack",
+        "--no-opt",
+        "--no-sparkplug",
+        PROGRAMS / "busy.js",
+    ) as busy:
         stacks = record(busy)
         check_node(stacks)
-        check(any(re.fullmatch(js("plantedInner").replace("[*^~]", "~"), frame) for frames, _ in stacks for frame in frames),
-              "no interpreted function")
+        check(
+            any(
+                re.fullmatch(js("plantedInner").replace("[*^~]", "~"), frame)
+                for frames, _ in stacks
+                for frame in frames
+            ),
+            "no interpreted function",
+        )
 
 
 def record_its_end(busy, end=None):
     """As record(), but the program is ended after computing for a third of a second of the
     recording."""
+
     def wait_and_end(daemon):
         begun, per_second = busy.cpu_ticks(), os.sysconf("SC_CLK_TCK")
         wait_for(lambda: busy.cpu_ticks() >= begun + per_second // 3, "the program to compute")
         (end or busy.end)()
         busy.started.wait(timeout=60)
         check(daemon.status()["state"] == "recording", "the recording ended before the program")
+
     return record(busy, wait_and_end, "6s")
 
 
@@ -157,7 +215,9 @@ def node_ends_while_recorded():
 
 def misleading_map(busy):
     """A map with its outside process number, hidden by the process's own /tmp."""
-    pathlib.Path(f"/tmp/perf-{busy.pid}.map").write_text("0 7fffffffffffffff misleading\n", encoding="ascii")
+    pathlib.Path(f"/tmp/perf-{busy.pid}.map").write_text(
+        "0 7fffffffffffffff misleading\n", encoding="ascii"
+    )
 
 
 def node_in_its_own_namespaces():
@@ -185,8 +245,16 @@ class JavaClasses:
         shutil.rmtree(self.folder)
 
     def command(self, *flags):
-        return [JDK / "java", "-XX:+PreserveFramePointer", "-XX:CompileCommand=quiet",
-                "-XX:CompileCommand=dontinline,Busy.planted*", *flags, "-cp", self.folder, "Busy"]
+        return [
+            JDK / "java",
+            "-XX:+PreserveFramePointer",
+            "-XX:CompileCommand=quiet",
+            "-XX:CompileCommand=dontinline,Busy.planted*",
+            *flags,
+            "-cp",
+            self.folder,
+            "Busy",
+        ]
 
 
 def java(name):
@@ -200,14 +268,18 @@ def check_java(stacks):
 def java_with_a_perf_map():
     """The JVM writes its map on request."""
     with JavaClasses() as classes, Busy(*classes.command()) as busy:
-        done = subprocess.run([JDK / "jcmd", str(busy.pid), "Compiler.perfmap"], capture_output=True, text=True)
+        done = subprocess.run(
+            [JDK / "jcmd", str(busy.pid), "Compiler.perfmap"], capture_output=True, text=True
+        )
         check(done.returncode == 0, f"jcmd: {done.stdout} {done.stderr}")
         check_java(record(busy))
 
 
 def java_writes_its_map_when_it_ends():
     with JavaClasses() as classes:
-        with Busy(*classes.command("-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit")) as busy:
+        with Busy(
+            *classes.command("-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit")
+        ) as busy:
             check_java(record_its_end(busy, lambda: busy.end(signal.SIGTERM)))
 
 
@@ -218,10 +290,21 @@ def python_as_native_frames():
         total = sum(count for _, count in stacks)
         check(total >= LEAST_SAMPLES, f"only {total} samples of the program")
         inside = sum(count for frames, count in stacks if "_PyEval_EvalFrameDefault" in frames)
-        check(inside >= 0.9 * total, f"{inside} of {total} samples are in the interpreter: {stacks[:5]}")
+        check(
+            inside >= 0.9 * total,
+            f"{inside} of {total} samples are in the interpreter: {stacks[:5]}",
+        )
 
 
 if __name__ == "__main__":
-    run(node_with_a_perf_map, node_interpreted, node_with_a_jitdump, node_ends_while_recorded,
-        node_in_its_own_namespaces, node_ends_in_its_own_namespaces, java_with_a_perf_map,
-        java_writes_its_map_when_it_ends, python_as_native_frames)
+    run(
+        node_with_a_perf_map,
+        node_interpreted,
+        node_with_a_jitdump,
+        node_ends_while_recorded,
+        node_in_its_own_namespaces,
+        node_ends_in_its_own_namespaces,
+        java_with_a_perf_map,
+        java_writes_its_map_when_it_ends,
+        python_as_native_frames,
+    )

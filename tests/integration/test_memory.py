@@ -7,7 +7,19 @@ import pathlib
 import subprocess
 import sys
 
-from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run, skip, wait_for
+from lagtrap_test import (
+    LAGTRAP,
+    PLANTED,
+    Daemon,
+    Watched,
+    check,
+    check_trace,
+    library_event,
+    report,
+    run,
+    skip,
+    wait_for,
+)
 
 LIMIT_MIB = 256
 
@@ -16,8 +28,16 @@ class Group:
     """A control group with limited memory, in version 1 or 2 of the interface, whichever has the
     memory controller."""
 
-    VERSIONS = (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control", "total_"),
-                ("/sys/fs/cgroup", "memory.max", "memory.current", "memory.events", ""))
+    VERSIONS = (
+        (
+            "/sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "memory.oom_control",
+            "total_",
+        ),
+        ("/sys/fs/cgroup", "memory.max", "memory.current", "memory.events", ""),
+    )
 
     def __init__(self, limit_bytes):
         refused = []
@@ -52,7 +72,9 @@ class Group:
 
     def used_mib(self):
         """Without pages of files."""
-        facts = dict(line.split() for line in (self.folder / "memory.stat").read_text().splitlines())
+        facts = dict(
+            line.split() for line in (self.folder / "memory.stat").read_text().splitlines()
+        )
         files = sum(int(facts[f"{self.prefix}{kind}_file"]) for kind in ("active", "inactive"))
         return (int((self.folder / self.usage).read_text()) - files) >> 20
 
@@ -75,8 +97,12 @@ class Hog:
 
     def __init__(self, group, mib):
         with group.inside():
-            self.process = subprocess.Popen([sys.executable, "-c", self.PROGRAM, str(mib)], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, text=True)
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", self.PROGRAM, str(mib)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
         check(self.process.stdout.readline() == "held\n", "the memory could not be held")
 
     def __enter__(self):
@@ -120,19 +146,28 @@ def enough_is_enough():
         check(memory["limit_bytes"] == LIMIT_MIB << 20, f"{memory}")
         check(not memory["times_shed"] and not memory["killed"] and not group.killed(), f"{memory}")
         # The two values are not read at the same time.
-        wait_for(lambda: abs((memory_of(daemon)["used_bytes"] >> 20) - group.used_mib()) < 32, "the daemon's figure to be the group's")
+        wait_for(
+            lambda: abs((memory_of(daemon)["used_bytes"] >> 20) - group.used_mib()) < 32,
+            "the daemon's figure to be the group's",
+        )
 
 
 def readers_go_first():
     """The kernel would kill readers of files before the daemon; a reader arranges that when it
     starts."""
+
     def score_of(pid):
         return int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text())
 
     with Group(LIMIT_MIB << 20) as group, daemon_in(group) as daemon:
+
         def readers_score():
             try:
-                return [score_of(pid) for pid in map(int, group.processes.read_text().split()) if pid != daemon.process.pid]
+                return [
+                    score_of(pid)
+                    for pid in map(int, group.processes.read_text().split())
+                    if pid != daemon.process.pid
+                ]
             except FileNotFoundError:  # it has ended meanwhile
                 return []
 
@@ -144,15 +179,26 @@ def room_gets_short():
     with Group(LIMIT_MIB << 20) as group, daemon_in(group) as daemon:
         wait_for(lambda: not daemon.status()["unwinder"]["tables_waiting"], "the tables to be made")
         with Hog(group, LIMIT_MIB - 24 - group.used_mib()):
-            memory = wait_for(lambda: memory_of(daemon)["merges_held"] and memory_of(daemon), "the daemon to notice")
+            memory = wait_for(
+                lambda: memory_of(daemon)["merges_held"] and memory_of(daemon),
+                "the daemon to notice",
+            )
             check(memory["tables_held"], f"{memory}")
             wait_for(lambda: unwinding_budget(daemon) == "held", "the tables to be held")
             slow_run()
             wait_for(lambda: daemon.status()["state"] == "waiting", "the recording to end")
             captures = daemon.status()["captures"]
-            check(captures["waiting"] == 1 and captures["done"] == 0 and not daemon.bundles(), f"{captures}")
+            check(
+                captures["waiting"] == 1 and captures["done"] == 0 and not daemon.bundles(),
+                f"{captures}",
+            )
             check("recordings wait to be merged" in daemon.log(), daemon.log())
-            shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True)
+            shown = subprocess.run(
+                [LAGTRAP, "status", "--socket", daemon.socket_path],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             check("recordings wait to be merged" in shown.stdout, shown.stdout)
         bundle = daemon.wait_for_bundles(1)[0]
         check_trace(bundle)

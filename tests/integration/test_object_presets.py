@@ -132,7 +132,9 @@ class Python:
 
     def __init__(self, what):
         text = f'import socket, sqlite3, ssl, sys  # what is followed has to be loaded\nprint("ready", flush=True)\nsys.stdin.readline()\n{what}\nprint("done", flush=True)\nsys.stdin.readline()\n'
-        self.process = subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         check(self.line() == "ready", "python is ready")
         self.pid = self.process.pid
 
@@ -155,7 +157,9 @@ class Python:
 def followed(preset, what):
     """The preset's findings about a Python program that has done its work, and all its output
     lines but the last."""
-    with idle_daemon() as daemon, Python(what) as python, Watch(daemon, python.pid, "--preset", preset, *PLENTY) as watch:
+    with idle_daemon() as daemon, Python(what) as python, Watch(
+        daemon, python.pid, "--preset", preset, *PLENTY
+    ) as watch:
         python.go()
         lines = list(iter(python.line, "done"))
         yield watch.end(), lines
@@ -163,9 +167,32 @@ def followed(preset, what):
 
 def make_certificate(folder):
     path = pathlib.Path(folder) / "certificate.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
-                    "-subj", "/CN=localhost", "-keyout", path, "-out", path.with_suffix(".part")], check=True, capture_output=True)
-    path.write_text(path.read_text(encoding="utf-8") + path.with_suffix(".part").read_text(encoding="utf-8"), encoding="utf-8")
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days",
+            "30",
+            "-subj",
+            "/CN=localhost",
+            "-keyout",
+            path,
+            "-out",
+            path.with_suffix(".part"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    path.write_text(
+        path.read_text(encoding="utf-8") + path.with_suffix(".part").read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -173,9 +200,18 @@ def databases_and_statements():
     with followed("sqlite", SQLITE) as (watch, _):
         databases, statements = watch.counts("sqlite3"), watch.counts("sqlite3_stmt")
         check(databases["created"] == 20 and databases["released"] == 20, f"{databases}")
-        check(statements["failures"] == 20 and statements["alive"] == 0 and statements["created"] >= 20, f"{statements}")
+        check(
+            statements["failures"] == 20
+            and statements["alive"] == 0
+            and statements["created"] >= 20,
+            f"{statements}",
+        )
         failed = [call for call in watch.calls("sqlite3_prepare_v2") if call["failed"]]
-        check(failed[0]["error"] == "no such table: nothing0" and failed[0]["title"] == "select * from nothing0", f"{failed[0]}")
+        check(
+            failed[0]["error"] == "no such table: nothing0"
+            and failed[0]["title"] == "select * from nothing0",
+            f"{failed[0]}",
+        )
 
 
 def a_failure_of_a_step_counts_once_and_has_its_text():
@@ -183,7 +219,11 @@ def a_failure_of_a_step_counts_once_and_has_its_text():
     failure once more."""
     with followed("sqlite", STEPS) as (watch, _):
         check(watch.counts("sqlite3_stmt")["failures"] == 5, f"{watch.counts('sqlite3_stmt')}")
-        failed = [(call["name"], call["result"], call["error"]) for call in watch.calls() if call["failed"]]
+        failed = [
+            (call["name"], call["result"], call["error"])
+            for call in watch.calls()
+            if call["failed"]
+        ]
         check(failed == [("sqlite3_step", 19, "UNIQUE constraint failed: t.a")] * 5, f"{failed}")
         check(watch.totals()["sqlite3_reset"] >= 5, f"{watch.totals()}")
 
@@ -191,9 +231,16 @@ def a_failure_of_a_step_counts_once_and_has_its_text():
 def files_of_the_c_library():
     with followed("stdio", FILES) as (watch, _):
         counts = watch.counts("FILE")
-        check((counts["created"], counts["released"], counts["alive"], counts["failures"]) == (6, 5, 1, 5), f"{counts}")
+        check(
+            (counts["created"], counts["released"], counts["alive"], counts["failures"])
+            == (6, 5, 1, 5),
+            f"{counts}",
+        )
         failed = [call for call in watch.calls() if call["failed"]]
-        check([call["title"] for call in failed] == [f"/nonexistent/{n}" for n in range(5)], f"{failed}")
+        check(
+            [call["title"] for call in failed] == [f"/nonexistent/{n}" for n in range(5)],
+            f"{failed}",
+        )
         check(all(call["errno"] == 2 for call in failed), f"ENOENT: {failed}")
         check(watch.ended["oldest"][0][7] == "/etc/hostname", f"{watch.ended['oldest']}")
 
@@ -204,7 +251,10 @@ def sockets_by_their_numbers():
         # A listener, both ends of six connections, three that were refused.
         check((counts["created"], counts["released"], counts["alive"]) == (16, 16, 0), f"{counts}")
         refused = [call for call in watch.calls("connect") if call["failed"]]
-        check(len(refused) == 3 and all(call["errno"] == 111 for call in refused), f"ECONNREFUSED: {refused}")
+        check(
+            len(refused) == 3 and all(call["errno"] == 111 for call in refused),
+            f"ECONNREFUSED: {refused}",
+        )
         check(watch.totals()["send"] == 6 and watch.totals()["recv"] == 6, f"{watch.totals()}")
 
 
@@ -224,13 +274,24 @@ def both_ends_of_tls_in_python():
         what = TLS.replace("CERTIFICATE", repr(str(make_certificate(folder))))
         with followed("openssl", what) as (watch, lines):
             counts = watch.counts("SSL")
-            check((counts["created"], counts["released"], counts["alive"]) == (14, 14, 0), f"{counts}")
+            check(
+                (counts["created"], counts["released"], counts["alive"]) == (14, 14, 0), f"{counts}"
+            )
             failed = [call for call in watch.calls() if call["failed"]]
             # Needing more from the other end is not a failure. SSL_ERROR_SSL is 1.
             check(len(failed) == int(lines[0]) > 0, f"{lines}: {failed}")
-            check(all((call["name"], call["result"]) == ("SSL_get_error", 1) for call in failed), f"{failed}")
+            check(
+                all((call["name"], call["result"]) == ("SSL_get_error", 1) for call in failed),
+                f"{failed}",
+            )
             # The texts are in another library, of which no other call is watched.
-            check(all("certificate" in call["error"] or "unknown ca" in call["error"] for call in failed), f"{failed}")
+            check(
+                all(
+                    "certificate" in call["error"] or "unknown ca" in call["error"]
+                    for call in failed
+                ),
+                f"{failed}",
+            )
             check(watch.totals()["SSL_do_handshake"] > 14, f"{watch.totals()}")
 
 
@@ -238,8 +299,23 @@ def a_server_of_openssl():
     with tempfile.TemporaryDirectory() as folder:
         certificate = make_certificate(folder)
         with idle_daemon() as daemon, subprocess.Popen(
-                ["openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", certificate, "-naccept", "7"],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+            [
+                "openssl",
+                "s_server",
+                "-accept",
+                "127.0.0.1:0",
+                "-cert",
+                certificate,
+                "-key",
+                certificate,
+                "-naccept",
+                "7",
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as server:
             line = ""
             while not line.startswith("ACCEPT"):
                 line = server.stdout.readline()
@@ -249,7 +325,9 @@ def a_server_of_openssl():
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
                 for _ in range(4):
-                    with socket.create_connection(address) as plain, context.wrap_socket(plain) as secure:
+                    with socket.create_connection(address) as plain, context.wrap_socket(
+                        plain
+                    ) as secure:
                         secure.sendall(b"a line\n")
                         with contextlib.suppress(OSError):
                             secure.unwrap()
@@ -261,8 +339,14 @@ def a_server_of_openssl():
                 server.communicate(timeout=120)
                 watch.end()
             counts = watch.counts("SSL")
-            check((counts["created"], counts["released"], counts["alive"]) == (7, 7, 0), f"{counts}")
-            failed = [call for call in watch.calls("SSL_get_error") if call["failed"] and call["result"] == 1]
+            check(
+                (counts["created"], counts["released"], counts["alive"]) == (7, 7, 0), f"{counts}"
+            )
+            failed = [
+                call
+                for call in watch.calls("SSL_get_error")
+                if call["failed"] and call["result"] == 1
+            ]
             # It asks more than once for each.
             check(len(failed) >= 3 and len(failed) % 3 == 0, f"{failed}")
             check(watch.totals()["SSL_accept"] >= 7, f"{watch.totals()}")
@@ -285,15 +369,26 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
 
 def transfers_of_curl():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server, socket.create_server(("127.0.0.1", 0)) as listener:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server, socket.create_server(
+        ("127.0.0.1", 0)
+    ) as listener:
         server.asked, server.may_answer = threading.Event(), threading.Event()
         serving = threading.Thread(target=server.serve_forever)
         serving.start()
         try:
-            good, closed = (f"http://127.0.0.1:{port}" for port in (server.server_port, listener.getsockname()[1]))
+            good, closed = (
+                f"http://127.0.0.1:{port}"
+                for port in (server.server_port, listener.getsockname()[1])
+            )
             listener.close()
-            urls = [f"{good}/first"] + [f"{good}/{n}" for n in range(5)] + [f"{closed}/{n}" for n in range(3)]
-            with idle_daemon() as daemon, subprocess.Popen(["curl", "--silent", *urls], stdout=subprocess.PIPE, text=True) as curl:
+            urls = (
+                [f"{good}/first"]
+                + [f"{good}/{n}" for n in range(5)]
+                + [f"{closed}/{n}" for n in range(3)]
+            )
+            with idle_daemon() as daemon, subprocess.Popen(
+                ["curl", "--silent", *urls], stdout=subprocess.PIPE, text=True
+            ) as curl:
                 check(server.asked.wait(120), "curl asks for the first page")
                 with Watch(daemon, curl.pid, "--preset", "curl", *PLENTY) as watch:
                     server.may_answer.set()
@@ -303,7 +398,10 @@ def transfers_of_curl():
                 performed = [call for call in watch.calls("curl_easy_perform") if call["failed"]]
                 # CURLE_COULDNT_CONNECT is 7. Calls running when the probes were attached had begun
                 # before.
-                check(len(performed) == 3 and all(call["result"] == 7 for call in performed), f"{performed}")
+                check(
+                    len(performed) == 3 and all(call["result"] == 7 for call in performed),
+                    f"{performed}",
+                )
                 check(watch.totals()["curl_easy_perform"] == 8, f"{watch.totals()}")
                 check(counts["created"] == 8 and counts["alive"] == 0, f"{counts}")
         finally:
@@ -313,5 +411,13 @@ def transfers_of_curl():
 
 
 if __name__ == "__main__":
-    run(databases_and_statements, a_failure_of_a_step_counts_once_and_has_its_text, files_of_the_c_library, sockets_by_their_numbers, what_does_not_block_does_not_fail, both_ends_of_tls_in_python, a_server_of_openssl,
-        transfers_of_curl)
+    run(
+        databases_and_statements,
+        a_failure_of_a_step_counts_once_and_has_its_text,
+        files_of_the_c_library,
+        sockets_by_their_numbers,
+        what_does_not_block_does_not_fail,
+        both_ends_of_tls_in_python,
+        a_server_of_openssl,
+        transfers_of_curl,
+    )

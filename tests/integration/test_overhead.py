@@ -10,16 +10,30 @@ import subprocess
 import sys
 import time
 
-from lagtrap_test import (BURST, LAGTRAP, PLANTED, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event,
-                          report, run, wait_for)
+from lagtrap_test import (
+    BURST,
+    LAGTRAP,
+    PLANTED,
+    PROGRAMS,
+    Daemon,
+    OwnedProcess,
+    Watched,
+    check,
+    library_event,
+    report,
+    run,
+    wait_for,
+)
 from run_batches import read_spool
 
 HOT = PROGRAMS / "hot"
 
 
 def function_event(name, function):
-    return (f'<event name="{name}" threshold="1h" trace-length="200ms">'
-            f'<function name="{function}" binary="{HOT.resolve()}"/></event>')
+    return (
+        f'<event name="{name}" threshold="1h" trace-length="200ms">'
+        f'<function name="{function}" binary="{HOT.resolve()}"/></event>'
+    )
 
 
 EVENTS = function_event("hot", "hot_function") + function_event("calm", "calm_function")
@@ -37,7 +51,12 @@ class Hot(Watched):
 
 
 def lagtrap(daemon, command):
-    done = subprocess.run([LAGTRAP, command, "--socket", daemon.socket_path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [LAGTRAP, command, "--socket", daemon.socket_path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     check(done.returncode == 0, done.stderr)
     return done.stdout
 
@@ -58,38 +77,65 @@ def wait_until_untouched(daemon, program):
 
 
 def a_hot_event_is_shed():
-    with Daemon(EVENTS, budget='share="1%" interval="500ms" pause="1h"') as daemon, Hot() as program:
+    with Daemon(
+        EVENTS, budget='share="1%" interval="500ms" pause="1h"'
+    ) as daemon, Hot() as program:
         wait_until_shed(daemon)
         looks = daemon.status()["budget"]["looks"]
         wait_until_untouched(daemon, program)
         event = daemon.event("hot")
-        check(not event["armed"] and "of a CPU with" in event["problem"], f"the reason is not told: {event['problem']}")
+        check(
+            not event["armed"] and "of a CPU with" in event["problem"],
+            f"the reason is not told: {event['problem']}",
+        )
         # Dropped once the last probe is detached; hits have no effect long before.
-        wait_for(lambda: daemon.event("hot")["open"] == 0, "the open runs of the shed event to be dropped")
+        wait_for(
+            lambda: daemon.event("hot")["open"] == 0,
+            "the open runs of the shed event to be dropped",
+        )
         event = daemon.event("hot")
         # All markers were disabled at one moment. Each of two threads may have been inside the
         # function when it was armed.
-        check(event["unmatched_ends"] + event["unmatched_begins"] + event["abandoned"] <= 4, f"pairs were torn: {event}")
+        check(
+            event["unmatched_ends"] + event["unmatched_begins"] + event["abandoned"] <= 4,
+            f"pairs were torn: {event}",
+        )
         check(0 < event["shed_at_look"] <= looks, f"{event['shed_at_look']} of {looks}")
         # Documented: at the latest the second check that finds it over its share. The program
         # started after the first checks.
-        check(event["shed_at_look"] - event["over_since_look"] <= 1, f"shed at look {event['shed_at_look']}, over "
-              f"since {event['over_since_look']}")
+        check(
+            event["shed_at_look"] - event["over_since_look"] <= 1,
+            f"shed at look {event['shed_at_look']}, over " f"since {event['over_since_look']}",
+        )
 
         calm = daemon.event("calm")
         check(calm["armed"] and not calm["shed"], f"the other event went too: {calm['problem']}")
-        wait_for(lambda: daemon.event("calm")["runs"] > calm["runs"] + 20, "the other event to count on")
+        wait_for(
+            lambda: daemon.event("calm")["runs"] > calm["runs"] + 20, "the other event to count on"
+        )
         check("is disabled" in daemon.log(), "the log says nothing")
         text = lagtrap(daemon, "status")
         check("disabled" in text and "retry in" in text, f"the status says nothing: {text}")
         metrics = lagtrap(daemon, "metrics")
-        check('lagtrap_event_shed{event="hot"} 1' in metrics and 'lagtrap_event_shed{event="calm"} 0' in metrics, metrics)
+        check(
+            'lagtrap_event_shed{event="hot"} 1' in metrics
+            and 'lagtrap_event_shed{event="calm"} 0' in metrics,
+            metrics,
+        )
         check(daemon.ask("trigger", event="calm")["ok"], "no recording can be made")
         bundle = daemon.wait_for_bundles(1)[0]
         shed = report(bundle)["quality"]["shed"]
-        check(any("event hot is not watched" in sentence for sentence in shed), f"the report says nothing: {shed}")
-        text = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, timeout=60).stdout
-        check("Incomplete: event hot is not watched" in text, f"the report's text says nothing: {text}")
+        check(
+            any("event hot is not watched" in sentence for sentence in shed),
+            f"the report says nothing: {shed}",
+        )
+        text = subprocess.run(
+            [LAGTRAP, "report", bundle], capture_output=True, text=True, timeout=60
+        ).stdout
+        check(
+            "Incomplete: event hot is not watched" in text,
+            f"the report's text says nothing: {text}",
+        )
 
         loaded = daemon.status()["settings"]["loaded_realtime_ns"]
         daemon.process.send_signal(signal.SIGHUP)
@@ -102,6 +148,7 @@ def turns_in_part(daemon):
     """Returns after three turns without the event and three with it. Otherwise, if the machine
     changed its cost meanwhile, "more" than five times the share, for which it is shed, or "less"
     than the share."""
+
     def at_least(look):
         return daemon.status()["budget"]["looks"] >= look
 
@@ -110,14 +157,19 @@ def turns_in_part(daemon):
 
     for _ in range(3):
         look = daemon.status()["budget"]["looks"] + 10
-        wait_for(lambda look=look: daemon.event("work")["shed"] or at_least(look), "a turn without it")
+        wait_for(
+            lambda look=look: daemon.event("work")["shed"] or at_least(look), "a turn without it"
+        )
         said, one = lagtrap(daemon, "status"), daemon.event("work")
         if shed_for_good() or not one["shed"]:
             return "more" if shed_for_good() else "less"
         check("partly" in said and "of the time to stay within the budget" in said, said)
         check("of the time, currently off: its markers took" in one["problem"], one)
         wait_for(lambda: daemon.event("work")["armed"] or shed_for_good(), "a turn with it")
-        wait_for(lambda runs=one["runs"]: daemon.event("work")["runs"] > runs + 100 or shed_for_good(), "runs of that turn")
+        wait_for(
+            lambda runs=one["runs"]: daemon.event("work")["runs"] > runs + 100 or shed_for_good(),
+            "runs of that turn",
+        )
     return "more" if shed_for_good() else ""
 
 
@@ -131,10 +183,18 @@ def what_is_not_far_too_dear_is_watched_in_part():
     event = library_event("work", PLANTED, "1h", attributes='record="runs"')
     with Watched(PLANTED, "--fast", 3_000_000, "--gap-us", 50, "--wait") as program:
         program.go()
-        nothing_else = '<history length="0s" early-share="0%" times="no"/><runs limit-per-second="100000"/>'
+        nothing_else = (
+            '<history length="0s" early-share="0%" times="no"/><runs limit-per-second="100000"/>'
+        )
         with Daemon(event, budget='shed="none" interval="1s"', more=nothing_else) as daemon:
-            wait_for(lambda: daemon.status()["budget"]["program_measured"], "the programs to be measured")
-            before, looks, began = daemon.event("work")["hits"], daemon.status()["budget"]["looks"], time.monotonic()
+            wait_for(
+                lambda: daemon.status()["budget"]["program_measured"], "the programs to be measured"
+            )
+            before, looks, began = (
+                daemon.event("work")["hits"],
+                daemon.status()["budget"]["looks"],
+                time.monotonic(),
+            )
             wait_for(lambda: daemon.status()["budget"]["looks"] >= looks + 4, "four looks")
             hits_per_second = (daemon.event("work")["hits"] - before) / (time.monotonic() - began)
             one = daemon.status()["budget"]
@@ -144,19 +204,32 @@ def what_is_not_far_too_dear_is_watched_in_part():
         tried = []
         while not tried or tried[-1][1]:
             check(len(tried) < 8, f"no share is between its cost and a fifth of that: {tried}")
-            with Daemon(event, budget=f'share="{share:.2f}%" shed="events" interval="1s"', more=nothing_else) as daemon:
+            with Daemon(
+                event, budget=f'share="{share:.2f}%" shed="events" interval="1s"', more=nothing_else
+            ) as daemon:
                 tried.append((share, turns_in_part(daemon)))
                 share *= 1.5 if tried[-1][1] == "more" else 1 / 1.5
                 if tried[-1][1]:
                     continue
-                check(daemon.event("work")["watched_share"] >= 0.19, f"{daemon.event('work')['watched_share']}")
+                check(
+                    daemon.event("work")["watched_share"] >= 0.19,
+                    f"{daemon.event('work')['watched_share']}",
+                )
                 check(daemon.log().count("is watched") == 1, daemon.log())
                 metrics = lagtrap(daemon, "metrics")
-                check('lagtrap_event_shed{event="work"} 0' in metrics and re.search(
-                    r'lagtrap_event_watched_ratio\{event="work"\} 0\.\d', metrics), metrics)
+                check(
+                    'lagtrap_event_shed{event="work"} 0' in metrics
+                    and re.search(r'lagtrap_event_watched_ratio\{event="work"\} 0\.\d', metrics),
+                    metrics,
+                )
                 daemon.stop()
-                weights = {one["weight"] for batch in read_spool(daemon.spool) for one in batch["runs"]}
-        check(max(weights) >= 2 and weights <= {1, 2, 3, 4, 5}, f"runs stand for {weights}; tried {tried}")
+                weights = {
+                    one["weight"] for batch in read_spool(daemon.spool) for one in batch["runs"]
+                }
+        check(
+            max(weights) >= 2 and weights <= {1, 2, 3, 4, 5},
+            f"runs stand for {weights}; tried {tried}",
+        )
 
 
 def hits_by_role(daemon, event):
@@ -177,42 +250,80 @@ def stages_go_before_runs_do():
         program.go()
         while True:
             check(len(tried) < 12, f"no share that the stages alone are too much for: {tried}")
-            with Daemon(event, budget=f'share="{share:.2f}%" shed="stages" interval="500ms" pause="6s"', more=nothing_else) as daemon:
+            with Daemon(
+                event,
+                budget=f'share="{share:.2f}%" shed="stages" interval="500ms" pause="6s"',
+                more=nothing_else,
+            ) as daemon:
                 wait_for(lambda: daemon.event("work")["runs"] > 100, "runs with stages")
                 looks = daemon.status()["budget"]["looks"] + 6
-                wait_for(lambda: daemon.event("work")["stages_shed"] or daemon.status()["budget"]["looks"] >= looks,
-                         "the stages to be shed")
+                wait_for(
+                    lambda: daemon.event("work")["stages_shed"]
+                    or daemon.status()["budget"]["looks"] >= looks,
+                    "the stages to be shed",
+                )
                 tried.append((share, daemon.event("work")["stages_shed"]))
                 if not tried[-1][1]:
                     share /= 1.7
                     continue
                 one = daemon.event("work")
-                check(one["armed"] and not one["shed"] and one["watched_share"] == 1, f"the event went with its stages: {one}")
+                check(
+                    one["armed"] and not one["shed"] and one["watched_share"] == 1,
+                    f"the event went with its stages: {one}",
+                )
                 said = lagtrap(daemon, "status")
-                check("its stages have been disabled since 20" in said and "runs are timed without them" in said, said)
+                check(
+                    "its stages have been disabled since 20" in said
+                    and "runs are timed without them" in said,
+                    said,
+                )
                 precision = one["precision"]
-                check(precision["stages"] == "off" and precision["stages_off_since_realtime_ns"] > 0 and precision["timed_share"] == 1
-                      and precision["count"] == "exact", precision)
-                check('lagtrap_event_stages_shed{event="work"} 1' in lagtrap(daemon, "metrics"), "the metrics do not say so")
-                check("event work has no stages: the markers of its stages took" in daemon.log(), daemon.log())
+                check(
+                    precision["stages"] == "off"
+                    and precision["stages_off_since_realtime_ns"] > 0
+                    and precision["timed_share"] == 1
+                    and precision["count"] == "exact",
+                    precision,
+                )
+                check(
+                    'lagtrap_event_stages_shed{event="work"} 1' in lagtrap(daemon, "metrics"),
+                    "the metrics do not say so",
+                )
+                check(
+                    "event work has no stages: the markers of its stages took" in daemon.log(),
+                    daemon.log(),
+                )
                 before = daemon.event("work")["runs"]
-                wait_for(lambda: daemon.event("work")["runs"] > before + 1000, "runs without stages")
+                wait_for(
+                    lambda: daemon.event("work")["runs"] > before + 1000, "runs without stages"
+                )
                 wait_for(lambda: not daemon.event("work")["stages_shed"], "the stages to come back")
                 hits = hits_by_role(daemon, "work")["stage"]
-                wait_for(lambda: hits_by_role(daemon, "work")["stage"] > hits or daemon.event("work")["stages_shed"],
-                         "stages to be seen again")
+                wait_for(
+                    lambda: hits_by_role(daemon, "work")["stage"] > hits
+                    or daemon.event("work")["stages_shed"],
+                    "stages to be seen again",
+                )
                 daemon.stop()
                 runs = [run for batch in read_spool(daemon.spool) for run in batch["runs"]]
-                counts = {(len(run["stages"]), run["without_stages"], run["dirty_reasons"]) for run in runs}
-                check(counts == {(0, 1, 0), (3, 0, 0)}, f"runs have all of their stages or none, and say so: {counts}")
+                counts = {
+                    (len(run["stages"]), run["without_stages"], run["dirty_reasons"])
+                    for run in runs
+                }
+                check(
+                    counts == {(0, 1, 0), (3, 0, 0)},
+                    f"runs have all of their stages or none, and say so: {counts}",
+                )
                 return
 
 
 def what_goes_is_counted_where_its_begins_fit():
     """The end is hit a million times a second, the begin rarely: no begin is missed while
     nothing is timed."""
-    event = (f'<event name="odd" threshold="1h" trace-length="200ms"><begin function="calm_function" binary="{HOT.resolve()}"/>'
-             f'<end function="hot_function" binary="{HOT.resolve()}"/></event>')
+    event = (
+        f'<event name="odd" threshold="1h" trace-length="200ms"><begin function="calm_function" binary="{HOT.resolve()}"/>'
+        f'<end function="hot_function" binary="{HOT.resolve()}"/></event>'
+    )
     with Daemon(event, budget='share="5%" interval="500ms" pause="4s"') as daemon, Hot() as program:
         wait_for(lambda: daemon.event("odd")["counting"], "the event to be counted")
         check("counted, not timed" in daemon.event("odd")["problem"], daemon.event("odd"))
@@ -231,9 +342,14 @@ def what_goes_is_counted_where_its_begins_fit():
             counted = last[1] - first[1]
             check(last[0] - first[2] <= counted <= last[2] - first[0], f"{first} {last}")
         ends = hits_by_role(daemon, "odd")["end"]
-        wait_for(lambda: hits_by_role(daemon, "odd")["end"] > ends, "all its markers to be watched again")
+        wait_for(
+            lambda: hits_by_role(daemon, "odd")["end"] > ends, "all its markers to be watched again"
+        )
         wait_for(lambda: daemon.event("odd")["counting"], "it to be counted again")
-        check('lagtrap_event_counted_total{event="odd"} ' in lagtrap(daemon, "metrics"), "the metrics do not say so")
+        check(
+            'lagtrap_event_counted_total{event="odd"} ' in lagtrap(daemon, "metrics"),
+            "the metrics do not say so",
+        )
 
 
 def it_comes_back_when_it_is_calm():
@@ -243,7 +359,10 @@ def it_comes_back_when_it_is_calm():
             program.process.kill()
             program.process.wait()
         wait_for(lambda: daemon.event("hot")["armed"], "the event to be armed again")
-        check(not daemon.event("hot")["shed"] and daemon.event("hot")["problem"] == "", "it is armed and called shed")
+        check(
+            not daemon.event("hot")["shed"] and daemon.event("hot")["problem"] == "",
+            "it is armed and called shed",
+        )
         runs = daemon.event("hot")["runs"]
         with Hot() as program:
             wait_for(lambda: daemon.event("hot")["runs"] > runs, "the armed event to count")
@@ -252,13 +371,16 @@ def it_comes_back_when_it_is_calm():
 def a_loaded_machine_does_not_make_hits_dearer():
     """A program that waits for its CPU during a hit waits for others, not for lagtrap."""
     event = library_event("tick", BURST, "1h")
-    with Daemon(event, budget='share="0.1%" shed="none" interval="1s"') as daemon, \
-            subprocess.Popen(["taskset", "-c", "0", "nice", "-n", "19", BURST, "--threads", "1", "--seconds", "600"],
-                             stdout=subprocess.DEVNULL) as burst:
+    with Daemon(event, budget='share="0.1%" shed="none" interval="1s"') as daemon, subprocess.Popen(
+        ["taskset", "-c", "0", "nice", "-n", "19", BURST, "--threads", "1", "--seconds", "600"],
+        stdout=subprocess.DEVNULL,
+    ) as burst:
 
         def reckoned():
             """The estimated cost of a hit, three checks later."""
-            wait_for(lambda: daemon.status()["budget"]["program_measured"], "the programs to be measured")
+            wait_for(
+                lambda: daemon.status()["budget"]["program_measured"], "the programs to be measured"
+            )
             looks = daemon.status()["budget"]["looks"]
             wait_for(lambda: daemon.status()["budget"]["looks"] >= looks + 3, "three looks")
             return daemon.status()["budget"]["program_ns"]
@@ -266,22 +388,30 @@ def a_loaded_machine_does_not_make_hits_dearer():
         try:
             alone = reckoned()
             # The others have 70 times the weight: in a hit, 69 of 70 moments are theirs.
-            with subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"]) as other:
+            with subprocess.Popen(
+                ["taskset", "-c", "0", "sh", "-c", "while :; do :; done"]
+            ) as other:
                 try:
                     crowded = reckoned()
                 finally:
                     other.kill()
         finally:
             burst.kill()
-        check(crowded < 4 * alone and alone < 4 * crowded, f"{alone} ns alone, {crowded} ns beside others")
+        check(
+            crowded < 4 * alone and alone < 4 * crowded,
+            f"{alone} ns alone, {crowded} ns beside others",
+        )
 
 
 def recordings_do_not_count_against_events():
     """The cost of recordings does not count as watching: a check during a recording finds almost
     nothing."""
     event = library_event("work", PLANTED, "1h", "3s")
-    with Daemon(event, budget='share="1%" interval="300ms" recording-share="100%" shed="events stacks"') as daemon, \
-            Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 4000, "--wait") as load:
+    with Daemon(
+        event, budget='share="1%" interval="300ms" recording-share="100%" shed="events stacks"'
+    ) as daemon, Watched(
+        PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 4000, "--wait"
+    ) as load:
         load.go()
         looks = daemon.status()["budget"]["looks"]
         check(daemon.ask("trigger", event="work")["ok"], "no recording")
@@ -297,7 +427,10 @@ def recordings_do_not_count_against_events():
         wait_for(recorded, "the recording's end")
         # The next check includes the end of the recording.
         looks = daemon.status()["budget"]["looks"]
-        after = wait_for(lambda: (budget := daemon.status()["budget"])["looks"] > looks and budget, "the look after it")
+        after = wait_for(
+            lambda: (budget := daemon.status()["budget"])["looks"] > looks and budget,
+            "the look after it",
+        )
         found += [after["used_ppm"]] if after["looks"] == looks + 1 else []
         check(found and max(found) < 10_000, f"millionths of a CPU: {found}")
         check(daemon.event("work")["armed"], daemon.event("work")["problem"])
@@ -305,15 +438,21 @@ def recordings_do_not_count_against_events():
 
 def nothing_is_shed_that_is_not_named():
     with Daemon(EVENTS, budget='share="0.2%" interval="200ms" shed="stacks"') as daemon, Hot():
-        wait_for(lambda: daemon.status()["budget"]["exhausted"], "the status to say that the share is passed")
+        wait_for(
+            lambda: daemon.status()["budget"]["exhausted"],
+            "the status to say that the share is passed",
+        )
         check(daemon.event("hot")["armed"], "an event was shed that the settings keep")
         check("over the limit" in lagtrap(daemon, "status"), "the status text does not say so")
 
 
 def stacks_at_markers_are_shed():
     event = library_event("tick", BURST, "1h", attributes='record="runs" stacks="markers"')
-    with Daemon(event, more='<runs limit-per-second="100000"/>',
-                budget='share="0.5%" interval="300ms" pause="1h" shed="stacks"') as daemon:
+    with Daemon(
+        event,
+        more='<runs limit-per-second="100000"/>',
+        budget='share="0.5%" interval="300ms" pause="1h" shed="stacks"',
+    ) as daemon:
         with subprocess.Popen([BURST, "--seconds", "120"], stdout=subprocess.DEVNULL) as burst:
             try:
                 wait_for(lambda: daemon.event("tick")["stacks_shed"], "the stacks to be shed")
@@ -330,12 +469,16 @@ def a_recording_gives_up_what_costs_most():
     event = library_event("work", PLANTED, "1h", "4s")
     # At the default interval, the samples of one thread are about a tenth of the cost, and a
     # smaller part is not worth shedding.
-    with Daemon(event, recording='sample-interval="250us"', budget='recording-share="0.1%"') as kept, \
-         Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 6000, "--wait") as load:
+    with Daemon(
+        event, recording='sample-interval="250us"', budget='recording-share="0.1%"'
+    ) as kept, Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 6000, "--wait") as load:
         load.go()
         check(kept.ask("trigger", event="work")["ok"], "no recording")
         quality = report(kept.wait_for_bundles(1)[0])["quality"]
-        check(any("call stacks every" in sentence for sentence in quality["shed"]), f"{quality['shed']}")
+        check(
+            any("call stacks every" in sentence for sentence in quality["shed"]),
+            f"{quality['shed']}",
+        )
         check("is reduced to stay within the budget" in kept.log(), "the log says nothing")
     with Daemon(event.replace("4s", "1s"), budget='recording-share="0.1%" shed="none"') as kept:
         check(kept.ask("trigger", event="work")["ok"], "no recording")
@@ -347,11 +490,18 @@ class Switching(OwnedProcess):
     """Two processes on one CPU that pass a byte back and forth, with a context switch each time."""
 
     def __init__(self, cpu):
-        self.process = subprocess.Popen([
-            "taskset", "-c", str(cpu), sys.executable, "-c",
-            "import os\n(a, b), (c, d) = os.pipe(), os.pipe()\nchild = os.fork()\n"
-            "if child == 0:\n    os.close(b)\n    os.close(c)\n    while os.read(a, 1): os.write(d, b'x')\n    os._exit(0)\n"
-            "os.close(a)\nos.close(d)\nwhile True:\n    os.write(b, b'x')\n    os.read(c, 1)\n"])
+        self.process = subprocess.Popen(
+            [
+                "taskset",
+                "-c",
+                str(cpu),
+                sys.executable,
+                "-c",
+                "import os\n(a, b), (c, d) = os.pipe(), os.pipe()\nchild = os.fork()\n"
+                "if child == 0:\n    os.close(b)\n    os.close(c)\n    while os.read(a, 1): os.write(d, b'x')\n    os._exit(0)\n"
+                "os.close(a)\nos.close(d)\nwhile True:\n    os.write(b, b'x')\n    os.read(c, 1)\n",
+            ]
+        )
 
 
 def what_explains_the_time_before_a_breach_goes_first_and_comes_back():
@@ -360,34 +510,73 @@ def what_explains_the_time_before_a_breach_goes_first_and_comes_back():
         return history["again_in_seconds"] > 0 and history["times_again_in_seconds"] > 0
 
     def one_delay():
-        with Watched(PLANTED, "--kind", "sleep", "--fast", 20, "--gap-us", 1000, "--slow-ms", 120, "--wait") as program:
+        with Watched(
+            PLANTED, "--kind", "sleep", "--fast", 20, "--gap-us", 1000, "--slow-ms", 120, "--wait"
+        ) as program:
             program.go().result()
 
-    with Daemon(library_event("work", PLANTED, "100ms", "100ms"),
-                budget='share="1%" interval="200ms" shed="history times" pause="2s"') as daemon:
+    with Daemon(
+        library_event("work", PLANTED, "100ms", "100ms"),
+        budget='share="1%" interval="200ms" shed="history times" pause="2s"',
+    ) as daemon:
         with contextlib.ExitStack() as others:
             for cpu in sorted(os.sched_getaffinity(0)):
                 others.enter_context(Switching(cpu))
             wait_for(lambda: given_up(daemon), "history and times to be given up")
             shown = lagtrap(daemon, "status")
-            check("the time before a breach is not kept, to stay within the budget" in shown
-                  and "the time of runs is not broken down, to stay within the budget" in shown, f"status says {shown}")
+            check(
+                "the time before a breach is not kept, to stay within the budget" in shown
+                and "the time of runs is not broken down, to stay within the budget" in shown,
+                f"status says {shown}",
+            )
             one_delay()
             daemon.wait_until_recorded()
         bundle = daemon.wait_for_bundles(1)[0]
         told = report(bundle)
-        check(any("the time of runs is not broken down" in sentence for sentence in told["quality"]["shed"]), f"{told['quality']['shed']}")
+        check(
+            any(
+                "the time of runs is not broken down" in sentence
+                for sentence in told["quality"]["shed"]
+            ),
+            f"{told['quality']['shed']}",
+        )
         split = told["delays"][0]["split"]
-        check(split["not_recorded_ns"] > 50e6 and not any(split["without_stacks"].values()), f"something was counted: {split}")
+        check(
+            split["not_recorded_ns"] > 50e6 and not any(split["without_stacks"].values()),
+            f"something was counted: {split}",
+        )
         log = daemon.log_path.read_text()
-        check(log.find("the time before a breach is not kept") < log.find("the time of runs is not broken down"), log)
-        wait_for(lambda: not daemon.status()["history"]["times_again_in_seconds"]
-                 and not daemon.status()["history"]["again_in_seconds"], "what was given up to come back")
+        check(
+            log.find("the time before a breach is not kept")
+            < log.find("the time of runs is not broken down"),
+            log,
+        )
+        wait_for(
+            lambda: not daemon.status()["history"]["times_again_in_seconds"]
+            and not daemon.status()["history"]["again_in_seconds"],
+            "what was given up to come back",
+        )
         one_delay()
-        delay = report(next(other for other in daemon.wait_for_bundles(2) if other != bundle))["delays"][0]
-        check(delay["split"]["not_recorded_ns"] < delay["duration_ns"] // 100, f"it did not come back: {delay['split']}")
+        delay = report(next(other for other in daemon.wait_for_bundles(2) if other != bundle))[
+            "delays"
+        ][0]
+        check(
+            delay["split"]["not_recorded_ns"] < delay["duration_ns"] // 100,
+            f"it did not come back: {delay['split']}",
+        )
 
 
 if __name__ == "__main__":
-    run(what_explains_the_time_before_a_breach_goes_first_and_comes_back, a_hot_event_is_shed, a_loaded_machine_does_not_make_hits_dearer, recordings_do_not_count_against_events,
-        what_is_not_far_too_dear_is_watched_in_part, stages_go_before_runs_do, what_goes_is_counted_where_its_begins_fit, it_comes_back_when_it_is_calm, nothing_is_shed_that_is_not_named, stacks_at_markers_are_shed, a_recording_gives_up_what_costs_most)
+    run(
+        what_explains_the_time_before_a_breach_goes_first_and_comes_back,
+        a_hot_event_is_shed,
+        a_loaded_machine_does_not_make_hits_dearer,
+        recordings_do_not_count_against_events,
+        what_is_not_far_too_dear_is_watched_in_part,
+        stages_go_before_runs_do,
+        what_goes_is_counted_where_its_begins_fit,
+        it_comes_back_when_it_is_calm,
+        nothing_is_shed_that_is_not_named,
+        stacks_at_markers_are_shed,
+        a_recording_gives_up_what_costs_most,
+    )

@@ -20,8 +20,21 @@ import sys
 import tempfile
 import time
 
-from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, SOURCE_DIR, Daemon, Watched, check,
-                          library_event, report, run, wait_for)
+from lagtrap_test import (
+    BUILD_DIR,
+    LAGTRAP,
+    LAGTRAPD,
+    PLANTED,
+    PROGRAMS,
+    SOURCE_DIR,
+    Daemon,
+    Watched,
+    check,
+    library_event,
+    report,
+    run,
+    wait_for,
+)
 from user_namespace import UserNamespace
 
 READER = BUILD_DIR / "binaries" / "lagtrap-reader"
@@ -60,7 +73,7 @@ def check_powerless(pid, who):
     check(status["NoNewPrivs"] == "1", f"{who} has NoNewPrivs {status['NoNewPrivs']}")
     limits = pathlib.Path(f"/proc/{pid}/limits").read_text()
     for name in ("Max address space", "Max file size", "Max core file size"):
-        check(re.search(rf"^{name}\s+\d", limits, re.MULTILINE), f"{who} has no limit \"{name}\"")
+        check(re.search(rf"^{name}\s+\d", limits, re.MULTILINE), f'{who} has no limit "{name}"')
 
 
 def as_user(uid, groups, work):
@@ -94,35 +107,63 @@ class Rules(Daemon):
     def write_settings(self, events):
         super().write_settings(events)
         text = self.settings_path.read_text()
-        self.settings_path.write_text(text.replace("<control socket=", f"<control {self.control} socket="))
+        self.settings_path.write_text(
+            text.replace("<control socket=", f"<control {self.control} socket=")
+        )
 
 
 EVENT = library_event("work", PLANTED, "50ms", "300ms")
 
 
 def status_text(daemon):
-    done = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [LAGTRAP, "status", "--socket", daemon.socket_path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     check(done.returncode == 0, f"lagtrap status: {done.stderr}")
     return done.stdout
 
 
 def doctor_about_readers(daemon):
-    done = subprocess.run([LAGTRAP.resolve(), "doctor", "--json", "--settings", daemon.settings_path, "--socket",
-                           daemon.socket_path], capture_output=True, text=True, timeout=120)
-    return next(one for one in json.loads(done.stdout)["findings"] if one["name"] == "reader of files")
+    done = subprocess.run(
+        [
+            LAGTRAP.resolve(),
+            "doctor",
+            "--json",
+            "--settings",
+            daemon.settings_path,
+            "--socket",
+            daemon.socket_path,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return next(
+        one for one in json.loads(done.stdout)["findings"] if one["name"] == "reader of files"
+    )
 
 
 def readers_have_no_privileges():
     with Daemon(EVENT) as daemon:
         readers = wait_for(lambda: children(daemon.process.pid, "lagtrap-reader"), "a reader")
         for pid in readers:
-            wait_for(lambda: process_status(pid)["Seccomp"] == "2", "the reader to be confined")  # it may have just been started
+            wait_for(
+                lambda: process_status(pid)["Seccomp"] == "2", "the reader to be confined"
+            )  # it may have just been started
             check_powerless(pid, "the reader of files")
             for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
                 target = os.readlink(entry)
-                check(target.startswith("socket:") or target == "/dev/null" or target.startswith("/"),
-                      f"the reader has {target}")
-        wait_for(lambda: daemon.status()["file_reader"]["started"] >= len(readers), "the readers to be counted")
+                check(
+                    target.startswith("socket:") or target == "/dev/null" or target.startswith("/"),
+                    f"the reader has {target}",
+                )
+        wait_for(
+            lambda: daemon.status()["file_reader"]["started"] >= len(readers),
+            "the readers to be counted",
+        )
         told = daemon.status()["file_reader"]
         user = int(process_status(readers[0])["Uid"].split()[0])
         check(told["user"] == user and not told["as_root"] and not told["problem"], f"{told}")
@@ -139,7 +180,10 @@ def helpers_may_only_look():
         expected = sum(1 << number for number in kept)
         check(own & expected == expected, f"the daemon has not what this is about: {own:x}")
         for pid in wait_for(lambda: children(daemon.process.pid, "lagtrap-inspect"), "a helper"):
-            status = wait_for(lambda pid=pid: (status := process_status(pid))["Seccomp"] == "2" and status, "its filter")
+            status = wait_for(
+                lambda pid=pid: (status := process_status(pid))["Seccomp"] == "2" and status,
+                "its filter",
+            )
             for line in ("CapPrm", "CapEff"):
                 check(int(status[line], 16) == expected, f"a helper has {line} {status[line]}")
             check(status["NoNewPrivs"] == "1", f"a helper has NoNewPrivs {status['NoNewPrivs']}")
@@ -150,13 +194,19 @@ def readers_that_stay_root_are_told_of():
     with Daemon(EVENT, prefix=("setpriv", "--bounding-set=-setuid,-setgid")) as daemon:
         reader = wait_for(lambda: children(daemon.process.pid, "lagtrap-reader"), "a reader")[0]
         status = process_status(reader)
-        check(status["Uid"].split()[0] == "0", f"the reader has Uid {status['Uid']}: nothing is to be told")
+        check(
+            status["Uid"].split()[0] == "0",
+            f"the reader has Uid {status['Uid']}: nothing is to be told",
+        )
         check(int(status["CapEff"], 16) == 0 and status["Seccomp"] == "2", f"{status}")
         told = daemon.status()["file_reader"]
         check(told["as_root"] and told["user"] == 0, f"{told}")
         check("root without capabilities" in status_text(daemon), status_text(daemon))
         finding = doctor_about_readers(daemon)
-        check(finding["state"] == "works with a fallback" and "CAP_SETUID" in finding["advice"], f"{finding}")
+        check(
+            finding["state"] == "works with a fallback" and "CAP_SETUID" in finding["advice"],
+            f"{finding}",
+        )
 
 
 def a_daemon_without_its_reader_says_so_and_ends():
@@ -167,15 +217,27 @@ def a_daemon_without_its_reader_says_so_and_ends():
         plain.write_text("#!/bin/sh\n")
         other.write_text("#!/bin/sh\nexit 5\n")
         os.chmod(other, 0o755)
-        for program, cause, code in ((folder / "nothing", "No such file", 2), (plain, "Permission denied", 2),
-                                     (other, "ended with status 5", 1)):
+        for program, cause, code in (
+            (folder / "nothing", "No such file", 2),
+            (plain, "Permission denied", 2),
+            (other, "ended with status 5", 1),
+        ):
             for option in ("--settings", "--check-settings"):
-                done = subprocess.run([LAGTRAPD, option, daemon.settings_path, "--reader-program", program],
-                                      capture_output=True, text=True, timeout=60)
+                done = subprocess.run(
+                    [LAGTRAPD, option, daemon.settings_path, "--reader-program", program],
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                )
                 said = done.stdout + done.stderr
-                check(done.returncode == code, f"{program} {option}: ended with {done.returncode}: {said}")
+                check(
+                    done.returncode == code,
+                    f"{program} {option}: ended with {done.returncode}: {said}",
+                )
                 for word in (str(program), cause, "--reader-program"):
-                    check(said.count(word) == 1, f"{word} stands {said.count(word)} times in: {said}")
+                    check(
+                        said.count(word) == 1, f"{word} stands {said.count(word)} times in: {said}"
+                    )
 
 
 def a_reader_that_vanishes_and_comes_back():
@@ -183,56 +245,100 @@ def a_reader_that_vanishes_and_comes_back():
     is back."""
     # Another daemon of this machine may build the tables of the same files, so the cache is
     # private.
-    with tempfile.TemporaryDirectory(prefix="lagtrap-cache-") as cache, \
-         Daemon(EVENT, more=f'<unwinding cache="{cache}"/>') as daemon:
+    with tempfile.TemporaryDirectory(prefix="lagtrap-cache-") as cache, Daemon(
+        EVENT, more=f'<unwinding cache="{cache}"/>'
+    ) as daemon:
         daemon.stop()
         program = daemon.folder / "lagtrap-reader"
         shutil.copy(READER, program)
         daemon.options = ("--reader-program", program)
         daemon.start()
-        wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables of this machine")
+        wait_for(
+            lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables of this machine"
+        )
         os.rename(program, daemon.folder / "away")
         for pid in children(daemon.process.pid, "lagtrap-reader"):
             os.kill(pid, signal.SIGKILL)
-        files = [with_another_build_id("/bin/true", daemon.folder / f"file_{number}") for number in range(30)]
+        files = [
+            with_another_build_id("/bin/true", daemon.folder / f"file_{number}")
+            for number in range(30)
+        ]
         begun = time.monotonic()
         with mapper(files):
-            told = wait_for(lambda: daemon.status()["file_reader"]["problem"], "the reader to be missed")
+            told = wait_for(
+                lambda: daemon.status()["file_reader"]["problem"], "the reader to be missed"
+            )
             check(str(program) in told and "No such file" in told, told)
-            wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] >= len(files), "files that wait")
+            wait_for(
+                lambda: daemon.status()["unwinder"]["tables_waiting"] >= len(files),
+                "files that wait",
+            )
             # Each of them asks for a reader, and so does a reload of the settings.
             daemon.process.send_signal(signal.SIGHUP)
-            refused = wait_for(lambda: daemon.status()["settings"]["reload_error"], "the settings to be refused")
+            refused = wait_for(
+                lambda: daemon.status()["settings"]["reload_error"], "the settings to be refused"
+            )
             check(str(program) in refused, refused)
             check(daemon.event("work")["armed"], "the event is not armed any more")
-            check(str(program) in status_text(daemon) and "failed attempt" in status_text(daemon), status_text(daemon))
+            check(
+                str(program) in status_text(daemon) and "failed attempt" in status_text(daemon),
+                status_text(daemon),
+            )
             finding = doctor_about_readers(daemon)
             check(finding["state"] == "missing" and str(program) in finding["reason"], f"{finding}")
-            attempts, seconds = daemon.status()["file_reader"]["not_started"], time.monotonic() - begun
+            attempts, seconds = (
+                daemon.status()["file_reader"]["not_started"],
+                time.monotonic() - begun,
+            )
             # After 1 s, 2 s more, 4 s more, ...
-            check(1 <= attempts <= 2 + math.ceil(seconds + 1).bit_length(), f"{attempts} attempts in {seconds} s")
+            check(
+                1 <= attempts <= 2 + math.ceil(seconds + 1).bit_length(),
+                f"{attempts} attempts in {seconds} s",
+            )
             os.rename(daemon.folder / "away", program)
-            wait_for(lambda: not daemon.status()["file_reader"]["problem"], "the reader to be found", 120)
-            wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the files that waited")
-            own = [one for one in daemon.status()["file_reader"]["unreadable"] if str(daemon.folder) in one["path"]]
+            wait_for(
+                lambda: not daemon.status()["file_reader"]["problem"], "the reader to be found", 120
+            )
+            wait_for(
+                lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the files that waited"
+            )
+            own = [
+                one
+                for one in daemon.status()["file_reader"]["unreadable"]
+                if str(daemon.folder) in one["path"]
+            ]
             check(not own, f"{own}")
             daemon.process.send_signal(signal.SIGHUP)
-            wait_for(lambda: not daemon.status()["settings"]["reload_error"], "the settings to be taken")
+            wait_for(
+                lambda: not daemon.status()["settings"]["reload_error"], "the settings to be taken"
+            )
 
 
 def with_another_build_id(source, path):
     """A copy whose table is in no cache."""
     content = bytearray(pathlib.Path(source).read_bytes())
-    note = content.find(b"GNU\x00", content.find(b"\x04\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00"))
+    note = content.find(
+        b"GNU\x00", content.find(b"\x04\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00")
+    )
     check(note > 0, f"{source} has no build id")
-    content[note + 4:note + 24] = os.urandom(20)
+    content[note + 4 : note + 24] = os.urandom(20)
     path.write_bytes(content)
     os.chmod(path, 0o755)
     return path
 
 
 # Every call by which a program's bytes enter a process.
-READING = ("read", "readv", "pread64", "preadv", "preadv2", "mmap", "splice", "vmsplice", "io_uring_setup")
+READING = (
+    "read",
+    "readv",
+    "pread64",
+    "preadv",
+    "preadv2",
+    "mmap",
+    "splice",
+    "vmsplice",
+    "io_uring_setup",
+)
 BY_EVERY_WAY = f"""
 <event name="work" threshold="50ms" trace-length="300ms" record="runs" stacks="markers">
   <library binary="{PLANTED.resolve()}"/></event>
@@ -282,7 +388,11 @@ def read_files(trace):
 
 def files_read_by_readers(trace):
     """Paths that calls of a reader name."""
-    return set(re.findall(r"^\d+<lagtrap-reader> \w+\(.*?\d+<(/[^>]*)>", trace.read_text(errors="replace"), re.M))
+    return set(
+        re.findall(
+            r"^\d+<lagtrap-reader> \w+\(.*?\d+<(/[^>]*)>", trace.read_text(errors="replace"), re.M
+        )
+    )
 
 
 def the_daemon_reads_no_program():
@@ -294,43 +404,83 @@ def the_daemon_reads_no_program():
     try:
         for name in ("arguments", "nested"):
             shutil.copy(PROGRAMS / name, folder / name)
-        mapped = [with_another_build_id("/bin/true", folder / f"mapped_{number}") for number in range(3)]
-        strace = ("strace", "-D", "-f", "--seccomp-bpf", "-y", "--decode-pids=comm", "-qqq", "-s", "0", "-o", trace,
-                  "-e", "trace=" + ",".join((*READING, "sendfile")), "--")
+        mapped = [
+            with_another_build_id("/bin/true", folder / f"mapped_{number}") for number in range(3)
+        ]
+        strace = (
+            "strace",
+            "-D",
+            "-f",
+            "--seccomp-bpf",
+            "-y",
+            "--decode-pids=comm",
+            "-qqq",
+            "-s",
+            "0",
+            "-o",
+            trace,
+            "-e",
+            "trace=" + ",".join((*READING, "sendfile")),
+            "--",
+        )
         # Another daemon of this machine may build the tables of the same files, so the cache is
         # private.
         (folder / "cache").mkdir()
         own_cache = f'<unwinding cache="{folder}/cache"/>'
         with Daemon(BY_EVERY_WAY.format(folder=folder), more=own_cache, prefix=strace) as daemon:
             with mapper(mapped), Watched(sys.executable, "-c", MAP_WRITER) as writer:
-                with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
+                with Watched(
+                    PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait"
+                ) as program:
                     program.go().result()
                 daemon.wait_for_bundles(1)
                 # The counter covers tables known to be missing, and for a program that has just
                 # started there may be none.
-                wait_for(lambda: files_read_by_readers(trace) >= {str(path) for path in mapped},
-                         lambda: f"a reader at each mapped file: {daemon.status()['unwinder']}")
+                wait_for(
+                    lambda: files_read_by_readers(trace) >= {str(path) for path in mapped},
+                    lambda: f"a reader at each mapped file: {daemon.status()['unwinder']}",
+                )
                 wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "all tables")
                 wait_for(lambda: list((daemon.spool / "ready").glob("*.runs.zst")), "the runs")
                 loaded = daemon.status()["settings"]["loaded_realtime_ns"]
                 daemon.process.send_signal(signal.SIGHUP)
-                wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the settings read anew")
-                check(not daemon.status()["settings"]["reload_error"], f"{daemon.status()['settings']}")
+                wait_for(
+                    lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded,
+                    "the settings read anew",
+                )
+                check(
+                    not daemon.status()["settings"]["reload_error"],
+                    f"{daemon.status()['settings']}",
+                )
                 map_file = pathlib.Path(f"/tmp/perf-{writer.process.pid}.map")
-                own = {line.split(None, 5)[5] for line in
-                       pathlib.Path(f"/proc/{daemon.process.pid}/maps").read_text().splitlines() if "/" in line}
+                own = {
+                    line.split(None, 5)[5]
+                    for line in pathlib.Path(f"/proc/{daemon.process.pid}/maps")
+                    .read_text()
+                    .splitlines()
+                    if "/" in line
+                }
             daemon.stop()
             map_file.unlink()
         read = read_files(trace)
         # A check of the trace itself: the loader reads the daemon's own program and libraries.
         check(any("libc.so" in path for path in read), f"the trace shows nothing: {sorted(read)}")
-        programs = {path for path in read if path not in own and pathlib.Path(path).is_file()
-                    and not path.startswith(("/proc/", "/sys/")) and open(path, "rb").read(4) == b"\x7fELF"}
+        programs = {
+            path
+            for path in read
+            if path not in own
+            and pathlib.Path(path).is_file()
+            and not path.startswith(("/proc/", "/sys/"))
+            and open(path, "rb").read(4) == b"\x7fELF"
+        }
         check(not programs, f"the daemon read {sorted(programs)}")
         for path in (*mapped, folder / "arguments", folder / "nested", PLANTED.resolve(), map_file):
             check(str(path) not in read, f"the daemon read {path}")
         text = trace.read_text(errors="replace")
-        check(re.search(rf"lagtrap-inspect> sendfile\(.*{map_file}", text), "no map was copied: nothing is shown by its absence")
+        check(
+            re.search(rf"lagtrap-inspect> sendfile\(.*{map_file}", text),
+            "no map was copied: nothing is shown by its absence",
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -359,8 +509,9 @@ def mapper(files):
 def a_hostile_file_costs_itself():
     # Another daemon of this machine may build the tables of the same files, so the cache is
     # private.
-    with tempfile.TemporaryDirectory(prefix="lagtrap-cache-") as cache, \
-         Daemon(EVENT, more=f'<unwinding cache="{cache}"/>') as daemon:
+    with tempfile.TemporaryDirectory(prefix="lagtrap-cache-") as cache, Daemon(
+        EVENT, more=f'<unwinding cache="{cache}"/>'
+    ) as daemon:
         folder = daemon.folder / "theirs"
         folder.mkdir()
         os.chmod(folder, 0o755)
@@ -369,14 +520,20 @@ def a_hostile_file_costs_itself():
         flag = daemon.folder / "break"
         script = daemon.folder / "reader"
         greeting = r"rlgt\007\000\000\000\000\000\000\000\000\000\000\000"
-        script.write_text(f"#!/bin/sh\n[ -e {flag} ] && printf '{greeting}' >&3 && kill -SEGV $$\n"
-                          f'exec {READER.resolve()} "$@"\n')
+        script.write_text(
+            f"#!/bin/sh\n[ -e {flag} ] && printf '{greeting}' >&3 && kill -SEGV $$\n"
+            f'exec {READER.resolve()} "$@"\n'
+        )
         os.chmod(script, 0o755)
         daemon.stop()
         daemon.options = ("--reader-program", script)
         daemon.start()
         # All of them: what is read while readers break has no table.
-        wait_for(lambda: (unwinder := daemon.status()["unwinder"])["tables"] > 0 and unwinder["tables_waiting"] == 0, "the tables")
+        wait_for(
+            lambda: (unwinder := daemon.status()["unwinder"])["tables"] > 0
+            and unwinder["tables_waiting"] == 0,
+            "the tables",
+        )
         hostile = with_another_build_id("/bin/true", folder / "hostile.so")
         flag.touch()
         for pid in children(daemon.process.pid, "lagtrap-reader"):
@@ -393,26 +550,44 @@ def a_hostile_file_costs_itself():
             flag.unlink()
             # A process is known a second after it started, so its slow run comes after three
             # seconds of fast ones.
-            with Watched(PLANTED, "--kind", "sleep", "--fast", 3000, "--gap-us", 1000, "--slow-ms", 900, "--wait") as program:
+            with Watched(
+                PLANTED,
+                "--kind",
+                "sleep",
+                "--fast",
+                3000,
+                "--gap-us",
+                1000,
+                "--slow-ms",
+                900,
+                "--wait",
+            ) as program:
                 program.go().result()
             bundle = daemon.wait_for_bundles(1)[0]
             facts = daemon.status()["file_reader"]
         found = report(bundle)
         for function in ("slow_run", "run_work", "main"):
-            check(function in json.dumps(found), f"the good program's stacks lack {function}: {found['quality']}, {facts}")
+            check(
+                function in json.dumps(found),
+                f"the good program's stacks lack {function}: {found['quality']}, {facts}",
+            )
 
 
 def hostile_files_of_the_corpus():
     with Daemon(EVENT) as daemon:
         files = []
         for kind in ("program_file", "unwind_table", "source_lines"):
-            for number, path in enumerate(sorted((SOURCE_DIR / "tests/fuzz/corpus" / kind).iterdir())[:40]):
+            for number, path in enumerate(
+                sorted((SOURCE_DIR / "tests/fuzz/corpus" / kind).iterdir())[:40]
+            ):
                 copy = daemon.folder / f"{kind}_{number}"
                 copy.write_bytes(path.read_bytes() or b"\0")
                 os.chmod(copy, 0o644)
                 files.append(copy)
         with mapper(files):
-            with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
+            with Watched(
+                PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait"
+            ) as program:
                 program.go().result()
             daemon.wait_for_bundles(1)
             wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "all tables")
@@ -428,7 +603,9 @@ def the_merge_has_no_privileges():
         daemon.stop()
         daemon.options = ("--merge-program", script)
         daemon.start()
-        with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
+        with Watched(
+            PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait"
+        ) as program:
             program.go().result()
         daemon.wait_for_bundles(1)
         output = daemon.folder / "output"
@@ -447,14 +624,23 @@ def the_merge_has_no_privileges():
         os.close(writing)
         try:
             # It runs at the lowest priority, so a busy machine may make it wait for long.
-            wait_for(lambda: list(output.glob("*.lagtrap.tar.zst")) or merge.poll() is not None, "the bundle", seconds=600)
+            wait_for(
+                lambda: list(output.glob("*.lagtrap.tar.zst")) or merge.poll() is not None,
+                "the bundle",
+                seconds=600,
+            )
             workers = children(merge.pid, "lagtrap-merge")
             check(len(workers) == 1, f"the merge has {len(workers)} children")
             check_powerless(workers[0], "the merge")
             opener = process_status(merge.pid)
             net_admin_and_module = 1 << 12 | 1 << 16
-            check(int(opener["CapEff"], 16) & net_admin_and_module == 0, f"the opener has {opener['CapEff']}")
-            check(opener["NoNewPrivs"] == "1" and opener["Seccomp"] == "2", f"the opener has {opener}")
+            check(
+                int(opener["CapEff"], 16) & net_admin_and_module == 0,
+                f"the opener has {opener['CapEff']}",
+            )
+            check(
+                opener["NoNewPrivs"] == "1" and opener["Seccomp"] == "2", f"the opener has {opener}"
+            )
         finally:
             with os.fdopen(reading, "rb") as pipe:
                 printed = pipe.read()
@@ -475,7 +661,9 @@ def ask_as(daemon, uid, groups, request):
                 if not part:
                     break
                 answer += part
-            return json.dumps({key: value for key, value in json.loads(answer).items() if key in ("ok", "error")})
+            return json.dumps(
+                {key: value for key, value in json.loads(answer).items() if key in ("ok", "error")}
+            )
 
     return as_user(uid, groups, ask)
 
@@ -493,15 +681,28 @@ def root_alone_by_default():
 def callers_get_what_the_settings_allow():
     members = [grp.getgrnam(GROUP).gr_gid]
     with Rules(EVENT, f'group="{GROUP}" read="anyone" change="root"') as daemon:
-        check(json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "anyone may read, but could not")
+        check(
+            json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "anyone may read, but could not"
+        )
         for uid, groups in ((NOBODY, []), (SOMEBODY, members)):
             denied = json.loads(ask_as(daemon, uid, groups, TRIGGER))
-            check(not denied["ok"] and str(uid) in denied["error"] and "root" in denied["error"], f"got {denied}")
+            check(
+                not denied["ok"] and str(uid) in denied["error"] and "root" in denied["error"],
+                f"got {denied}",
+            )
         check(daemon.status()["control"]["denied"] == 2, f"counted {daemon.status()['control']}")
-        check(not daemon.bundles() and daemon.status()["state"] == "waiting", "a denied request was carried out")
+        check(
+            not daemon.bundles() and daemon.status()["state"] == "waiting",
+            "a denied request was carried out",
+        )
     with Rules(EVENT, f'group="{GROUP}" read="anyone" change="group"') as daemon:
-        check(not json.loads(ask_as(daemon, NOBODY, [], TRIGGER))["ok"], "one who is not in the group may change")
-        check(json.loads(ask_as(daemon, SOMEBODY, members, TRIGGER))["ok"], "a member may not change")
+        check(
+            not json.loads(ask_as(daemon, NOBODY, [], TRIGGER))["ok"],
+            "one who is not in the group may change",
+        )
+        check(
+            json.loads(ask_as(daemon, SOMEBODY, members, TRIGGER))["ok"], "a member may not change"
+        )
         daemon.wait_for_bundles(1)
 
 
@@ -511,19 +712,36 @@ def own_shell(folder):
     program = folder / "cat"
     shutil.copy("/bin/cat", program)
     os.chmod(program, 0o4755)
-    return subprocess.Popen(["/bin/sh", "-c", f'while read -r line; do echo "$line"; [ "$line" != go ] || exec {program}; done'],
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, user=NOBODY,
-                            group=NOBODY, extra_groups=[])
+    return subprocess.Popen(
+        [
+            "/bin/sh",
+            "-c",
+            f'while read -r line; do echo "$line"; [ "$line" != go ] || exec {program}; done',
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+    )
 
 
 def traced_reads(daemon, uid, shell, lines):
     """The read() calls that user `uid` is shown while the shell, or what it became, reads the
     lines."""
+
     def work():
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(60)
             connection.connect(str(daemon.socket_path))
-            connection.sendall(json.dumps({"command": "calls", "pid": shell.pid, "function": "read", "depth": 0}).encode() + b"\n")
+            connection.sendall(
+                json.dumps(
+                    {"command": "calls", "pid": shell.pid, "function": "read", "depth": 0}
+                ).encode()
+                + b"\n"
+            )
             answers = connection.makefile()
             first = json.loads(answers.readline())
             if not first["ok"]:
@@ -539,29 +757,50 @@ def traced_reads(daemon, uid, shell, lines):
 
 
 def users_trace_their_own_processes_alone():
-    with tempfile.TemporaryDirectory(prefix="lagtrap-own-") as name, Rules(EVENT, f'read="anyone" group="{GROUP}"') as daemon:
+    with tempfile.TemporaryDirectory(prefix="lagtrap-own-") as name, Rules(
+        EVENT, f'read="anyone" group="{GROUP}"'
+    ) as daemon:
         os.chmod(name, 0o755)
-        for command, more in (("calls", {"function": "read"}), ("functions", {}),
-                              ("objects", {"rules": [{"kind": "file", "create": "open", "title": "arg0"}]})):
+        for command, more in (
+            ("calls", {"function": "read"}),
+            ("functions", {}),
+            ("objects", {"rules": [{"kind": "file", "create": "open", "title": "arg0"}]}),
+        ):
             for uid, groups in ((NOBODY, [NOBODY]), (SOMEBODY, [grp.getgrnam(GROUP).gr_gid])):
-                denied = json.loads(ask_as(daemon, uid, groups, {"command": command, "pid": os.getpid(), **more}))
-                check(not denied["ok"] and "trace" in denied["error"], f"user {uid} traces {command} of root: {denied}")
+                denied = json.loads(
+                    ask_as(daemon, uid, groups, {"command": command, "pid": os.getpid(), **more})
+                )
+                check(
+                    not denied["ok"] and "trace" in denied["error"],
+                    f"user {uid} traces {command} of root: {denied}",
+                )
         with own_shell(pathlib.Path(name)) as shell:
             denied = traced_reads(daemon, SOMEBODY, shell, [])
-            check(not denied["ok"] and f"user {SOMEBODY} may trace only" in denied["error"], f"{denied}")
+            check(
+                not denied["ok"] and f"user {SOMEBODY} may trace only" in denied["error"],
+                f"{denied}",
+            )
             before = ["hello", "go"]
-            ended = traced_reads(daemon, NOBODY, shell, before + [f"line {number}" for number in range(100)])["ended"]
+            ended = traced_reads(
+                daemon, NOBODY, shell, before + [f"line {number}" for number in range(100)]
+            )["ended"]
             users = process_status(shell.pid)["Uid"].split()
             check(users[1] == "0", f"the set-user-ID program runs as {users}: nothing was shown")
             of_the_shell = sum(len(line) + 1 for line in before)  # it reads byte by byte
-            check(0 < ended["calls"] <= of_the_shell, f"{ended}, of which {of_the_shell} are the shell's")
+            check(
+                0 < ended["calls"] <= of_the_shell,
+                f"{ended}, of which {of_the_shell} are the shell's",
+            )
             denied = traced_reads(daemon, NOBODY, shell, [])
             check(not denied["ok"] and "runs as user 0" in denied["error"], f"{denied}")
             shell.stdin.close()
             check(shell.wait(timeout=60) == 0, f"the traced program ended with {shell.returncode}")
         # A later trace of another process: nothing of the former takes its place.
         with own_shell(pathlib.Path(name)) as shell:
-            ended = wait_for(lambda: traced_reads(daemon, NOBODY, shell, ["hello"]).get("ended"), "a second trace")
+            ended = wait_for(
+                lambda: traced_reads(daemon, NOBODY, shell, ["hello"]).get("ended"),
+                "a second trace",
+            )
             check(ended["calls"] > 0, f"{ended}")
             shell.stdin.close()
         denied = daemon.status()["control"]["denied"]
@@ -582,28 +821,49 @@ def a_reload_changes_who_may_do_what():
     with Rules(EVENT, 'read="root" change="root"') as daemon:
         check("PermissionError" in ask_as(daemon, NOBODY, [], STATUS), "another user came in")
         status = reload(daemon, f'group="{GROUP}" read="anyone" change="group"')
-        check(status["control"]["read"] == "anyone" and status["control"]["change"] == "group"
-              and status["control"]["group"] == GROUP, f"{status['control']}")
-        for line in (f"anyone may read, root and the group {GROUP} may start recordings", "root may trace other users' processes"):
+        check(
+            status["control"]["read"] == "anyone"
+            and status["control"]["change"] == "group"
+            and status["control"]["group"] == GROUP,
+            f"{status['control']}",
+        )
+        for line in (
+            f"anyone may read, root and the group {GROUP} may start recordings",
+            "root may trace other users' processes",
+        ):
             check(line in status_text(daemon), status_text(daemon))
-        check(json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "anyone may read, but could not")
-        check(not json.loads(ask_as(daemon, NOBODY, [], TRIGGER))["ok"], "one who is not in the group may change")
-        check(json.loads(ask_as(daemon, SOMEBODY, members, TRIGGER))["ok"], "a member may not change")
+        check(
+            json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "anyone may read, but could not"
+        )
+        check(
+            not json.loads(ask_as(daemon, NOBODY, [], TRIGGER))["ok"],
+            "one who is not in the group may change",
+        )
+        check(
+            json.loads(ask_as(daemon, SOMEBODY, members, TRIGGER))["ok"], "a member may not change"
+        )
         daemon.wait_for_bundles(1)
         check("1 request denied" in status_text(daemon), status_text(daemon))
         # A refused change changes nothing.
         status = reload(daemon, 'group="no-such-group" read="root" change="root"')
         check("no-such-group" in status["settings"]["reload_error"], f"{status['settings']}")
-        check(json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "refused settings took a right away")
+        check(
+            json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"],
+            "refused settings took a right away",
+        )
         status = reload(daemon, 'read="root" change="root"')
         check(not status["settings"]["reload_error"], f"{status['settings']}")
-        check("PermissionError" in ask_as(daemon, SOMEBODY, members, STATUS), "a right was not taken away")
+        check(
+            "PermissionError" in ask_as(daemon, SOMEBODY, members, STATUS),
+            "a right was not taken away",
+        )
         facts = daemon.socket_path.stat()
         check(facts.st_mode & 0o777 == 0o600 and facts.st_gid == 0, f"{facts}")
 
 
 def a_flood_harms_nobody():
     with Rules(EVENT, 'read="anyone"') as daemon:
+
         def flood():
             held, turned_away = [], 0
             for _ in range(3 * MOST_OF_ONE_USER):
@@ -632,7 +892,10 @@ def a_flood_harms_nobody():
         told = as_user(NOBODY, [], flood)
         os.waitpid(pid, 0)
         check(told == f"{2 * MOST_OF_ONE_USER} True", f"turned away, others answered: {told}")
-        check(daemon.status()["control"]["turned_away"] >= 2 * MOST_OF_ONE_USER, "they are not counted")
+        check(
+            daemon.status()["control"]["turned_away"] >= 2 * MOST_OF_ONE_USER,
+            "they are not counted",
+        )
 
 
 def subordinate_users_flood_as_one():
@@ -644,42 +907,78 @@ def subordinate_users_flood_as_one():
             held.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
             held[-1].connect(str(daemon.socket_path))
 
-    with Rules(EVENT, 'read="anyone"') as daemon, UserNamespace(NOBODY) as users, contextlib.ExitStack() as stack:
+    with Rules(EVENT, 'read="anyone"') as daemon, UserNamespace(
+        NOBODY
+    ) as users, contextlib.ExitStack() as stack:
         for user in (0, 1, 64):
             stack.enter_context(users.running(user, flood))
-        wait_for(lambda: daemon.status()["control"]["turned_away"] >= 2 * MOST_OF_ONE_USER,
-                 lambda: f"connections to be turned away: {daemon.status()['control']}")
+        wait_for(
+            lambda: daemon.status()["control"]["turned_away"] >= 2 * MOST_OF_ONE_USER,
+            lambda: f"connections to be turned away: {daemon.status()['control']}",
+        )
 
 
 def recordings_have_no_passwords():
     """According to the settings: masked, without other words, or everything; checked in the
     whole bundle."""
-    for privacy, seen in (("", b"--password=***"), ('<privacy command-lines="all"/>', b"--password=hunter2")):
-        with Daemon(EVENT, more=privacy) as daemon, \
-                subprocess.Popen(["/bin/sh", "-c", "read -r line", "--password=hunter2"], stdin=subprocess.PIPE) as shell:
-            with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
+    for privacy, seen in (
+        ("", b"--password=***"),
+        ('<privacy command-lines="all"/>', b"--password=hunter2"),
+    ):
+        with Daemon(EVENT, more=privacy) as daemon, subprocess.Popen(
+            ["/bin/sh", "-c", "read -r line", "--password=hunter2"], stdin=subprocess.PIPE
+        ) as shell:
+            with Watched(
+                PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait"
+            ) as program:
                 program.go().result()
             bundle = daemon.wait_for_bundles(1)[0]
             shell.stdin.close()
-            content = subprocess.run(["tar", "--zstd", "-xOf", bundle], capture_output=True, check=True).stdout
+            content = subprocess.run(
+                ["tar", "--zstd", "-xOf", bundle], capture_output=True, check=True
+            ).stdout
             check(seen in content, f"the command line is not in the bundle: {privacy}")
             check(privacy or b"hunter2" not in content, "the password is in the bundle")
 
 
 def others_can_not_read_bundles():
     with Daemon(EVENT) as daemon:
-        with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
+        with Watched(
+            PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait"
+        ) as program:
             program.go().result()
         bundle = daemon.wait_for_bundles(1)[0]
-        check(bundle.stat().st_mode & 0o007 == 0 and bundle.stat().st_uid == 0, f"mode {bundle.stat().st_mode:o}")
-        check("PermissionError" in as_user(NOBODY, [], lambda: str(bundle.read_bytes())), "another user read a bundle")
+        check(
+            bundle.stat().st_mode & 0o007 == 0 and bundle.stat().st_uid == 0,
+            f"mode {bundle.stat().st_mode:o}",
+        )
+        check(
+            "PermissionError" in as_user(NOBODY, [], lambda: str(bundle.read_bytes())),
+            "another user read a bundle",
+        )
         for folder in (daemon.spool / "captures", daemon.spool):
-            check(folder.stat().st_mode & 0o022 == 0, f"{folder} has mode {folder.stat().st_mode:o}")
+            check(
+                folder.stat().st_mode & 0o022 == 0, f"{folder} has mode {folder.stat().st_mode:o}"
+            )
 
 
 if __name__ == "__main__":
-    run(readers_have_no_privileges, helpers_may_only_look, readers_that_stay_root_are_told_of, a_daemon_without_its_reader_says_so_and_ends,
-        a_reader_that_vanishes_and_comes_back, the_daemon_reads_no_program, a_reload_changes_who_may_do_what, a_hostile_file_costs_itself, hostile_files_of_the_corpus,
-        the_merge_has_no_privileges, root_alone_by_default, callers_get_what_the_settings_allow,
-        users_trace_their_own_processes_alone, a_flood_harms_nobody,
-        subordinate_users_flood_as_one, recordings_have_no_passwords, others_can_not_read_bundles)
+    run(
+        readers_have_no_privileges,
+        helpers_may_only_look,
+        readers_that_stay_root_are_told_of,
+        a_daemon_without_its_reader_says_so_and_ends,
+        a_reader_that_vanishes_and_comes_back,
+        the_daemon_reads_no_program,
+        a_reload_changes_who_may_do_what,
+        a_hostile_file_costs_itself,
+        hostile_files_of_the_corpus,
+        the_merge_has_no_privileges,
+        root_alone_by_default,
+        callers_get_what_the_settings_allow,
+        users_trace_their_own_processes_alone,
+        a_flood_harms_nobody,
+        subordinate_users_flood_as_one,
+        recordings_have_no_passwords,
+        others_can_not_read_bundles,
+    )

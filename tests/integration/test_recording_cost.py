@@ -27,13 +27,20 @@ lock.acquire()
 print("ready", flush=True)
 while True: lock.acquire(timeout=0.06)
 """
-WAIT = ('<event name="wait" threshold="50ms" trace-length="1500ms" breach="end"><scope pid="{pid}"/><begin tracepoint="syscalls:sys_enter_futex"/>'
-        '<end tracepoint="syscalls:sys_exit_futex"/></event>')
+WAIT = (
+    '<event name="wait" threshold="50ms" trace-length="1500ms" breach="end"><scope pid="{pid}"/><begin tracepoint="syscalls:sys_enter_futex"/>'
+    '<end tracepoint="syscalls:sys_exit_futex"/></event>'
+)
 
 
 class Program:
     def __init__(self, script):
-        self.process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", script],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         check(self.process.stdout.readline() == "ready\n", "the program does not begin")
 
     def __enter__(self):
@@ -45,13 +52,25 @@ class Program:
 
 
 def reasons_survive_shedding():
-    with Program(PING_PONG), Program(WAITER) as waiter, \
-         Daemon(WAIT.format(pid=waiter.pid), 'cool-down="1h"', budget='recording-share="0.1%" shed="switches"') as daemon:
+    with Program(PING_PONG), Program(WAITER) as waiter, Daemon(
+        WAIT.format(pid=waiter.pid),
+        'cool-down="1h"',
+        budget='recording-share="0.1%" shed="switches"',
+    ) as daemon:
         bundle = daemon.wait_for_bundles(1)[0]
         told = report(bundle)
-        check(any("no user-space stacks of blocking threads" in sentence for sentence in told["quality"]["shed"]),
-              f"nothing was shed: {told['quality']['shed']}")
-        waits = [delay for delay in told["delays"] if not delay["open"] and delay["split"]["outside_recording_ns"] == 0]
+        check(
+            any(
+                "no user-space stacks of blocking threads" in sentence
+                for sentence in told["quality"]["shed"]
+            ),
+            f"nothing was shed: {told['quality']['shed']}",
+        )
+        waits = [
+            delay
+            for delay in told["delays"]
+            if not delay["open"] and delay["split"]["outside_recording_ns"] == 0
+        ]
         check(len(waits) >= 2, f"{len(waits)} waits of the program in {len(told['delays'])} delays")
         for wait in waits:
             reasons = [part["reason"] for part in wait["split"]["blocked"]]

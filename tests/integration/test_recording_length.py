@@ -6,14 +6,28 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree as xml
 
-from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, library_event, report, run, wait_for
+from lagtrap_test import (
+    LAGTRAP,
+    PLANTED,
+    Daemon,
+    Watched,
+    check,
+    library_event,
+    report,
+    run,
+    wait_for,
+)
 
 
 def recorded(trace_length, kind, slow_ms=0, attributes="", meanwhile=lambda daemon, program: None):
     """Report and text of the only recording of a slow run of planted_delays, the recording's
     data in the system file, and the program's output."""
-    with Daemon(library_event("work", PLANTED, "50ms", trace_length, attributes=attributes)) as daemon:
-        with Watched(PLANTED, "--kind", kind, "--fast", 20, "--slow-ms", slow_ms, "--wait") as program:
+    with Daemon(
+        library_event("work", PLANTED, "50ms", trace_length, attributes=attributes)
+    ) as daemon:
+        with Watched(
+            PLANTED, "--kind", kind, "--fast", 20, "--slow-ms", slow_ms, "--wait"
+        ) as program:
             program.go()
             meanwhile(daemon, program.process)
             told = program.result() if kind != "never" else None
@@ -21,7 +35,9 @@ def recorded(trace_length, kind, slow_ms=0, attributes="", meanwhile=lambda daem
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["tar", "--zstd", "-xf", bundle, "-C", folder], check=True)
             system = xml.parse(pathlib.Path(folder) / "system.xml").find("recording").attrib
-        text = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(
+            [LAGTRAP, "report", bundle], capture_output=True, text=True, check=True
+        ).stdout
         return report(bundle), text, system, told
 
 
@@ -29,9 +45,14 @@ def holder_of_a_long_wait():
     """The wait is several times as long as the trace length; its end shows what held the lock."""
     told_of, _, system, told = recorded("100ms..10min", "lock", slow_ms=1500)
     delay = told_of["delays"][0]
-    check(delay["first"] and not delay["open"], f"the recording does not have the run's end: {delay}")
+    check(
+        delay["first"] and not delay["open"], f"the recording does not have the run's end: {delay}"
+    )
     check(delay["duration_ns"] >= told["slow_inner_ns"], f"{delay['duration_ns']} ns, {told}")
-    check(delay["wakers"] and delay["wakers"][0]["thread"] == "lock-holder", f"woken by {delay['wakers']}")
+    check(
+        delay["wakers"] and delay["wakers"][0]["thread"] == "lock-holder",
+        f"woken by {delay['wakers']}",
+    )
     check(system["end"] == "run-end", f"ended by {system['end']}")
     check(int(system["trace-length-ns"]) == 100_000_000, system["trace-length-ns"])
     check(int(system["trace-length-limit-ns"]) == 600_000_000_000, system["trace-length-limit-ns"])
@@ -53,7 +74,10 @@ def run_that_will_never_end():
     """Its process is killed while the recording waits for it."""
 
     def kill(daemon, process):
-        wait_for(lambda: "recording until it ends" in daemon.log(), "the recording to wait for the run's end")
+        wait_for(
+            lambda: "recording until it ends" in daemon.log(),
+            "the recording to wait for the run's end",
+        )
         process.kill()
 
     _, _, system, _ = recorded("100ms..10min", "never", meanwhile=kill)

@@ -21,14 +21,20 @@ WEIGHT_BYTES = 200 << 20
 
 
 def event(binary, threshold="10s", attributes=""):
-    return (f'<event name="work" threshold="{threshold}" trace-length="300ms" {attributes}>'
-            f'<library binary="{binary}"/></event>')
+    return (
+        f'<event name="work" threshold="{threshold}" trace-length="300ms" {attributes}>'
+        f'<library binary="{binary}"/></event>'
+    )
 
 
 def held_files(daemon, text):
     """Files with `text` in their path that the daemon and its helpers have open or mapped."""
-    pids = subprocess.run(["pgrep", "--session", str(os.getsid(daemon.process.pid)), "lagtrap"], capture_output=True, text=True,
-                          check=False).stdout.split()
+    pids = subprocess.run(
+        ["pgrep", "--session", str(os.getsid(daemon.process.pid)), "lagtrap"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
     held = []
     for pid in {str(daemon.process.pid), *pids}:
         for kind in ("fd", "map_files"):
@@ -82,22 +88,38 @@ def a_disk_is_unmounted():
     """After runs, and after a recording whose merge has finished; after mounting again, it is
     watched again."""
     with Disk() as disk:
-        for binary, attributes in ((disk.program, ""), (disk.program, 'copies="none"'), ("*/mounted/planted_delays", "")):
+        for binary, attributes in (
+            (disk.program, ""),
+            (disk.program, 'copies="none"'),
+            ("*/mounted/planted_delays", ""),
+        ):
             with Daemon(event(binary, "50ms", attributes)) as daemon:
                 check(work(daemon)["armed"] and work(daemon)["files"] == 0, work(daemon))
                 for number in (1, 2):
                     with Watched(disk.program, *SLOW) as program:
-                        wait_for(lambda: work(daemon)["processes"] == 1, "the program to be watched")
+                        wait_for(
+                            lambda: work(daemon)["processes"] == 1, "the program to be watched"
+                        )
                         program.go().result()
                     recorded(daemon, number)
                     check(work(daemon)["runs"] == 3 * number, work(daemon))
-                    wait_for(disk.unmount, lambda: f"the disk to be free of {held_files(daemon, '/mounted/')}")
+                    wait_for(
+                        disk.unmount,
+                        lambda: f"the disk to be free of {held_files(daemon, '/mounted/')}",
+                    )
                     disk.mount()
 
 
 def a_container_gives_its_memory_back():
     def shared_memory_bytes():
-        return int(re.search(r"^Shmem:\s+(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.MULTILINE)[1]) << 10
+        return (
+            int(
+                re.search(
+                    r"^Shmem:\s+(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.MULTILINE
+                )[1]
+            )
+            << 10
+        )
 
     inside = "/opt/box/planted_delays"
     with Image({inside: PLANTED}) as image:
@@ -105,14 +127,18 @@ def a_container_gives_its_memory_back():
             with Daemon(event(binary, "50ms")) as daemon:
                 with Container(image, inside, *SLOW) as container:
                     wait_for(lambda: work(daemon)["processes"] == 1, "the container to be watched")
-                    with pathlib.Path("/proc", str(container.pid), "root", "weight").open("wb") as weight:
+                    with pathlib.Path("/proc", str(container.pid), "root", "weight").open(
+                        "wb"
+                    ) as weight:
                         weight.write(bytes(WEIGHT_BYTES))
                     full_bytes = shared_memory_bytes()
                     container.go()
                     container.wait()
                 recorded(daemon, 1)
-                wait_for(lambda: shared_memory_bytes() < full_bytes - WEIGHT_BYTES // 2,
-                         lambda: f"the container's memory; lagtrapd holds {held_files(daemon, '/')}")
+                wait_for(
+                    lambda: shared_memory_bytes() < full_bytes - WEIGHT_BYTES // 2,
+                    lambda: f"the container's memory; lagtrapd holds {held_files(daemon, '/')}",
+                )
                 check(work(daemon)["files"] == 0, work(daemon))
 
 
@@ -120,11 +146,16 @@ class Podman:
     """Images and containers of podman on a disk of their own."""
 
     def __init__(self, disk):
-        self.command = [*podman_command(), *(f"--{kind}={disk.mounted}/{kind}" for kind in ("root", "runroot", "tmpdir")),
-                        "--events-backend=none"]
+        self.command = [
+            *podman_command(),
+            *(f"--{kind}={disk.mounted}/{kind}" for kind in ("root", "runroot", "tmpdir")),
+            "--events-backend=none",
+        ]
 
     def __call__(self, *arguments, **options):
-        done = subprocess.run([*self.command, *arguments], capture_output=True, timeout=120, check=False, **options)
+        done = subprocess.run(
+            [*self.command, *arguments], capture_output=True, timeout=120, check=False, **options
+        )
         check(done.returncode == 0, f"podman {arguments[0]}: {done.stderr}")
 
     def make_image(self, name, program, inside):
@@ -136,14 +167,20 @@ class Podman:
                 target = pathlib.Path(folder, place.lstrip("/"))
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file, target)
-            packed = subprocess.run(["tar", "-C", folder, "-c", "."], capture_output=True, check=True).stdout
+            packed = subprocess.run(
+                ["tar", "-C", folder, "-c", "."], capture_output=True, check=True
+            ).stdout
         self("import", "-", name, input=packed)
 
     def start(self, name, image, *command):
         """A program that says "ready" and waits for "go"."""
         options = ("-i", f"--name={name}", "--network=host", "--pids-limit=0", *limits({}))
-        process = subprocess.Popen([*self.command, *runtime(), "run", *options, image, *map(str, command)], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [*self.command, *runtime(), "run", *options, image, *map(str, command)],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         check(process.stdout.readline() == "ready\n", "the container's program is not ready")
         return process
 
@@ -160,7 +197,10 @@ def a_container_of_podman_is_removed_and_its_disk_detached():
                 container.communicate("go\n")
                 recorded(daemon, 1)
                 podman("rm", "--force", "one")
-                wait_for(disk.unmount, lambda: f"the disk to be free of {held_files(daemon, '/mounted/')}")
+                wait_for(
+                    disk.unmount,
+                    lambda: f"the disk to be free of {held_files(daemon, '/mounted/')}",
+                )
                 disk.mount()
 
 
@@ -190,12 +230,21 @@ def a_program_that_is_installed_later():
                     program.with_suffix(".new").rename(program)
                     with Watched(program, *FAST) as process:
                         pid = process.process.pid
-                        wait_for(lambda: work(daemon)["pid"] == pid, lambda: f"process {pid} of file {number} in {work(daemon)}")
+                        wait_for(
+                            lambda: work(daemon)["pid"] == pid,
+                            lambda: f"process {pid} of file {number} in {work(daemon)}",
+                        )
                         process.go().result()
                     runs += RUNS
-                    wait_for(lambda: work(daemon)["runs"] == runs, lambda: f"{runs} runs in {work(daemon)}")
+                    wait_for(
+                        lambda: work(daemon)["runs"] == runs,
+                        lambda: f"{runs} runs in {work(daemon)}",
+                    )
                 program.unlink()
-                wait_for(lambda: not held_files(daemon, f"{name}/"), lambda: f"{held_files(daemon, name)} to be closed")
+                wait_for(
+                    lambda: not held_files(daemon, f"{name}/"),
+                    lambda: f"{held_files(daemon, name)} to be closed",
+                )
 
 
 def a_program_that_is_overwritten():
@@ -209,12 +258,23 @@ def a_program_that_is_overwritten():
             for number in range(50):
                 program.write_bytes(shapes[number % 2])
                 command = arguments if number % 2 == 0 else [program, "--help"]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-                check(done.returncode >= 0, f"rewritten {number} times it ended by signal {-done.returncode}: {done.stderr}")
+                done = subprocess.run(
+                    command, capture_output=True, text=True, timeout=60, check=False
+                )
+                check(
+                    done.returncode >= 0,
+                    f"rewritten {number} times it ended by signal {-done.returncode}: {done.stderr}",
+                )
                 check(number % 2 == 1 or done.returncode == 0, f"{done}")
             check(daemon.process.poll() is None, "the daemon ended")
 
 
 if __name__ == "__main__":
-    run(a_disk_is_unmounted, a_container_gives_its_memory_back, a_container_of_podman_is_removed_and_its_disk_detached,
-        a_program_that_only_containers_have, a_program_that_is_installed_later, a_program_that_is_overwritten)
+    run(
+        a_disk_is_unmounted,
+        a_container_gives_its_memory_back,
+        a_container_of_podman_is_removed_and_its_disk_detached,
+        a_program_that_only_containers_have,
+        a_program_that_is_installed_later,
+        a_program_that_is_overwritten,
+    )

@@ -12,15 +12,27 @@ import shutil
 import subprocess
 import sys
 
-from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, OwnedProcess, Watched, check, report, run, wait_for
+from lagtrap_test import (
+    LAGTRAP,
+    PROGRAMS,
+    Daemon,
+    OwnedProcess,
+    Watched,
+    check,
+    report,
+    run,
+    wait_for,
+)
 
 CAUSES = PROGRAMS / "causes"
 SLOW_MS = 300
 
 
 def function_event(binary, function="handle_request", threshold="60ms", trace_length="700ms"):
-    return (f'<event name="request" threshold="{threshold}" trace-length="{trace_length}">'
-            f'<function name="{function}" binary="{pathlib.Path(binary).resolve()}"/></event>')
+    return (
+        f'<event name="request" threshold="{threshold}" trace-length="{trace_length}">'
+        f'<function name="{function}" binary="{pathlib.Path(binary).resolve()}"/></event>'
+    )
 
 
 class Busy(OwnedProcess):
@@ -34,8 +46,14 @@ class Told:
     """The report of the delay that it shows by itself, as text and as JSON."""
 
     def __init__(self, bundle):
-        done = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, timeout=120, check=True,
-                              env={"COLUMNS": "200"})
+        done = subprocess.run(
+            [LAGTRAP, "report", bundle],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+            env={"COLUMNS": "200"},
+        )
         self.text = done.stdout
         shown = re.search(r"\(delay (\d+) of \d+\)", self.text)
         self.delay = report(bundle)["delays"][int(shown[1]) - 1 if shown else 0]
@@ -47,15 +65,19 @@ class Told:
         begin = next((number for number, line in enumerate(lines) if line.startswith(title)), None)
         check(begin is not None, f"the report has no section {title}:\n{self.text}")
         end = next((number for number in range(begin, len(lines)) if not lines[number]), len(lines))
-        return lines[begin + 1:end]
+        return lines[begin + 1 : end]
 
     def check_function(self, name):
         shown = "\n".join(self.section("Functions")[:5])
-        check(name in shown, f"{name} is not among the first five lines of the functions:\n{self.text}")
+        check(
+            name in shown,
+            f"{name} is not among the first five lines of the functions:\n{self.text}",
+        )
 
     def check_sentence(self, *parts):
         """One of the sentences has these parts in this order; the text's section has the same
         sentences."""
+
         def has_all(sentence):
             at = 0
             for part in parts:
@@ -64,9 +86,15 @@ class Told:
                     return False
             return True
 
-        check(any(has_all(sentence) for sentence in self.sentences), f"no sentence says {parts}: {self.sentences}")
+        check(
+            any(has_all(sentence) for sentence in self.sentences),
+            f"no sentence says {parts}: {self.sentences}",
+        )
         shown = " ".join(" ".join(self.section("Cause")).split())
-        check(all(" ".join(sentence.split()) in shown for sentence in self.sentences), f"not told: {self.text}")
+        check(
+            all(" ".join(sentence.split()) in shown for sentence in self.sentences),
+            f"not told: {self.text}",
+        )
 
 
 def causes(kind, busy=0, options=()):
@@ -84,9 +112,15 @@ def causes(kind, busy=0, options=()):
 def check_chain(told, ids):
     first, second, third = ids["tids"]
     told.check_function("handle_chain")
-    told.check_sentence("for a lock in handle_chain", f"holder-a ({first}) held", "for a lock in first_wants_b",
-                        f"holder-b ({second}) held", "for a lock in second_wants_c", f"holder-c ({third}) held",
-                        "called by third_holds_c")
+    told.check_sentence(
+        "for a lock in handle_chain",
+        f"holder-a ({first}) held",
+        "for a lock in first_wants_b",
+        f"holder-b ({second}) held",
+        "for a lock in second_wants_c",
+        f"holder-c ({third}) held",
+        "called by third_holds_c",
+    )
 
 
 def chain_of_locks():
@@ -109,14 +143,22 @@ def nap():
     told.check_function("take_a_nap")
     told.check_sentence("Slept", "in take_a_nap", "until its timer")
     # They may be named for the wait for a CPU after the nap.
-    check(not any("python" in sentence for sentence in told.sentences if sentence.startswith("Slept")), f"who computed is blamed: {told.sentences}")
+    check(
+        not any(
+            "python" in sentence for sentence in told.sentences if sentence.startswith("Slept")
+        ),
+        f"who computed is blamed: {told.sentences}",
+    )
 
 
 def signal():
     told, ids = causes("signal")
     told.check_function("await_producer")
-    told.check_sentence("for a signal from another thread in await_producer", f"producer ({ids['tids'][0]}) gave it",
-                        "called by produce")
+    told.check_sentence(
+        "for a signal from another thread in await_producer",
+        f"producer ({ids['tids'][0]}) gave it",
+        "called by produce",
+    )
 
 
 def pipe():
@@ -128,8 +170,17 @@ def pipe():
 def taken_cpu():
     """On one CPU with a computing real-time thread; if that is not allowed, with ordinary
     threads."""
-    hog = ["taskset", "-c", "0", "chrt", "-f", "40", sys.executable, "-c",
-           f"import time\nprint(flush=True)\ninput()\nend = time.monotonic() + {SLOW_MS / 1000}\nwhile time.monotonic() < end: pass"]
+    hog = [
+        "taskset",
+        "-c",
+        "0",
+        "chrt",
+        "-f",
+        "40",
+        sys.executable,
+        "-c",
+        f"import time\nprint(flush=True)\ninput()\nend = time.monotonic() + {SLOW_MS / 1000}\nwhile time.monotonic() < end: pass",
+    ]
     permitted = subprocess.run(["chrt", "-f", "40", "true"], capture_output=True).returncode == 0
     if not permitted:
         hog = hog[:3] + hog[6:]
@@ -138,7 +189,10 @@ def taken_cpu():
             taken = subprocess.Popen(hog, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             check(taken.stdout.readline() == b"\n", "who takes the CPU did not start")
             program.go()
-            wait_for(lambda: daemon.status()["state"] == "recording", "the recording that the run's deadline begins")
+            wait_for(
+                lambda: daemon.status()["state"] == "recording",
+                "the recording that the run's deadline begins",
+            )
             taken.communicate(b"\n")
             program.result()
         told = Told(daemon.wait_for_bundles(1)[0])
@@ -154,12 +208,25 @@ FIRST = ("nice", "-n", "-15")
 def sqlite_sorts():
     program = shutil.which("sqlite3")
     check(program is not None, "sqlite3 is missing")
-    statement = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000) "
-                 "SELECT count(*) FROM (SELECT i * 7919 % 1000003 AS v FROM n ORDER BY v);\n")
-    library = next(line.split()[2] for line in subprocess.run(["ldd", program], capture_output=True, text=True,
-                                                               check=True).stdout.splitlines() if "libsqlite3" in line)
+    statement = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000) "
+        "SELECT count(*) FROM (SELECT i * 7919 % 1000003 AS v FROM n ORDER BY v);\n"
+    )
+    library = next(
+        line.split()[2]
+        for line in subprocess.run(
+            ["ldd", program], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        if "libsqlite3" in line
+    )
     with Daemon(function_event(library, "sqlite3_step", "60ms", "1s")) as daemon:
-        subprocess.run([*FIRST, program, ":memory:"], input=statement, text=True, capture_output=True, check=True)
+        subprocess.run(
+            [*FIRST, program, ":memory:"],
+            input=statement,
+            text=True,
+            capture_output=True,
+            check=True,
+        )
         told = Told(daemon.wait_for_bundles(1)[0])
     told.check_sentence("Computed for", "libsqlite3")
     told.check_function("sqlite3_step")
@@ -168,15 +235,29 @@ def sqlite_sorts():
 def python_compresses():
     program = "/usr/bin/python3"
     script = "import zlib, os\ndata = os.urandom(1 << 16) * 300\nfor _ in range(3): zlib.compress(data, 9)\n"
-    with Daemon(function_event("/usr/lib/x86_64-linux-gnu/libz.so.1", "deflate", "60ms", "700ms")) as daemon:
+    with Daemon(
+        function_event("/usr/lib/x86_64-linux-gnu/libz.so.1", "deflate", "60ms", "700ms")
+    ) as daemon:
         subprocess.run([*FIRST, program, "-c", script], check=True)
         told = Told(daemon.wait_for_bundles(1)[0])
     told.check_function("deflate")
     told.check_sentence("Computed for", "deflate (libz)")
-    check("import zlib" in told.delay["command_line"], f"the command line is {told.delay['command_line']!r}")
+    check(
+        "import zlib" in told.delay["command_line"],
+        f"the command line is {told.delay['command_line']!r}",
+    )
     check("command   " + program in told.text, f"the command line is not shown:\n{told.text}")
 
 
 if __name__ == "__main__":
-    run(chain_of_locks, chain_of_locks_on_busy_cpus, computing, nap, signal, pipe, taken_cpu, sqlite_sorts,
-        python_compresses)
+    run(
+        chain_of_locks,
+        chain_of_locks_on_busy_cpus,
+        computing,
+        nap,
+        signal,
+        pipe,
+        taken_cpu,
+        sqlite_sorts,
+        python_compresses,
+    )

@@ -49,37 +49,74 @@ def program_in(folder):
 def each_wait_of_a_unit_is_counted():
     """Two units with an event each; both run at once, and the waits of one do not count for the
     other."""
-    with group("app.slice", "web.service") as web, group("app.slice", "batch.service") as batch, \
-            Daemon(event("web", 'unit="web"') + event("batch", 'unit="batch"')) as daemon, program_in(web) as one, \
-            program_in(batch) as other:
+    with group("app.slice", "web.service") as web, group(
+        "app.slice", "batch.service"
+    ) as batch, Daemon(
+        event("web", 'unit="web"') + event("batch", 'unit="batch"')
+    ) as daemon, program_in(
+        web
+    ) as one, program_in(
+        batch
+    ) as other:
         before = {name: daemon.event(name) for name in ("web", "batch")}
         one.go()
         other.go()
         for name, told in (("web", one.result()), ("batch", other.result())):
             now = daemon.event(name)
-            runs, waited_ns = now["runs"] - before[name]["runs"], now["timed"]["runnable_ns"] - before[name]["timed"]["runnable_ns"]
+            runs, waited_ns = (
+                now["runs"] - before[name]["runs"],
+                now["timed"]["runnable_ns"] - before[name]["timed"]["runnable_ns"],
+            )
             # Threads begin before they count themselves, and end afterwards.
-            check(told["times"] <= runs <= told["times"] + 60, f"{name}: {runs} runs, the kernel counts {told}")
-            check(now["timed"]["ns"] == now["timed"]["runnable_ns"] and waited_ns > told["waited_ns"] * 0.5, f"{name}: {now}, the kernel counts {told}")
-            check(now["unmatched_begins"] + now["unmatched_ends"] + now["abandoned"] + now["lost"] == 0, f"not paired: {now}")
+            check(
+                told["times"] <= runs <= told["times"] + 60,
+                f"{name}: {runs} runs, the kernel counts {told}",
+            )
+            check(
+                now["timed"]["ns"] == now["timed"]["runnable_ns"]
+                and waited_ns > told["waited_ns"] * 0.5,
+                f"{name}: {now}, the kernel counts {told}",
+            )
+            check(
+                now["unmatched_begins"] + now["unmatched_ends"] + now["abandoned"] + now["lost"]
+                == 0,
+                f"not paired: {now}",
+            )
             check(now["out_of_scope"] > 0, f"all of the machine is in the unit: {now}")
-        for name in ("web", "batch"):  # a thread that ended may still wait for the CPU on which it is removed
-            wait_for(lambda name=name: daemon.event(name)["open"] == 0, f"{name}: nobody to wait any more")
+        for name in (
+            "web",
+            "batch",
+        ):  # a thread that ended may still wait for the CPU on which it is removed
+            wait_for(
+                lambda name=name: daemon.event(name)["open"] == 0,
+                f"{name}: nobody to wait any more",
+            )
 
 
 def by_process_user_and_program():
     """The scope is that of the waiting thread, not of the one that wakes it or yields."""
     with group("x") as folder, program_in(folder) as program:
         pid = program.process.pid
-        scopes = {"pid": f'pid="{pid}"', "user": 'user="root"', "program": f'binary="{os.path.realpath(sys.executable)}"',
-                  "nobody": 'user="54321"', "other": f'pid="{os.getpid()}"'}
+        scopes = {
+            "pid": f'pid="{pid}"',
+            "user": 'user="root"',
+            "program": f'binary="{os.path.realpath(sys.executable)}"',
+            "nobody": 'user="54321"',
+            "other": f'pid="{os.getpid()}"',
+        }
         with Daemon("".join(event(name, scope) for name, scope in scopes.items())) as daemon:
             before = daemon.event("pid")["runs"]
             program.go()
             told = program.result()
             runs = {name: daemon.event(name)["runs"] for name in scopes}
-            check(told["times"] <= runs["pid"] - before <= told["times"] + 60, f"{runs}, the kernel counts {told}")
-            check(runs["user"] >= runs["program"] >= told["times"], f"{runs}, the kernel counts {told}")
+            check(
+                told["times"] <= runs["pid"] - before <= told["times"] + 60,
+                f"{runs}, the kernel counts {told}",
+            )
+            check(
+                runs["user"] >= runs["program"] >= told["times"],
+                f"{runs}, the kernel counts {told}",
+            )
             check(runs["other"] > 0, f"this program waits for a CPU as well: {runs}")
             check(runs["nobody"] == 0, f"a user without processes: {runs}")
 
@@ -88,11 +125,18 @@ class Switching(OwnedProcess):
     """Two processes that pass a byte back and forth on one CPU."""
 
     def __init__(self):
-        self.process = subprocess.Popen([
-            "taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-c",
-            "import os\n(a, b), (c, d) = os.pipe(), os.pipe()\nif os.fork() == 0:\n    os.close(b)\n    os.close(c)\n"
-            "    while os.read(a, 1): os.write(d, b'x')\n    os._exit(0)\n"
-            "os.close(a)\nos.close(d)\nwhile True:\n    os.write(b, b'x')\n    os.read(c, 1)\n"])
+        self.process = subprocess.Popen(
+            [
+                "taskset",
+                "-c",
+                str(min(os.sched_getaffinity(0))),
+                sys.executable,
+                "-c",
+                "import os\n(a, b), (c, d) = os.pipe(), os.pipe()\nif os.fork() == 0:\n    os.close(b)\n    os.close(c)\n"
+                "    while os.read(a, 1): os.write(d, b'x')\n    os._exit(0)\n"
+                "os.close(a)\nos.close(d)\nwhile True:\n    os.write(b, b'x')\n    os.read(c, 1)\n",
+            ]
+        )
 
 
 def the_budget_holds():
@@ -100,15 +144,30 @@ def the_budget_holds():
     event of its kind keeps them."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(Switching())
-        daemon = stack.enter_context(Daemon(event("all", 'user="root"'), budget='share="0.1%" shed="events" interval="300ms" pause="1h"',
-                                            more='<history length="0s" early-share="0%" times="no"/>'))
-        shed = wait_for(lambda: (one := daemon.event("all"))["shed"] and "is disabled" in daemon.log() and one, "the event to be shed")
+        daemon = stack.enter_context(
+            Daemon(
+                event("all", 'user="root"'),
+                budget='share="0.1%" shed="events" interval="300ms" pause="1h"',
+                more='<history length="0s" early-share="0%" times="no"/>',
+            )
+        )
+        shed = wait_for(
+            lambda: (one := daemon.event("all"))["shed"] and "is disabled" in daemon.log() and one,
+            "the event to be shed",
+        )
         check("of a CPU with" in shed["problem"], f"the reason is not told: {shed}")
-        hits = wait_for(lambda: (one := daemon.event("all"))["open"] == 0 and one, "what is open to be dropped")["hits"]
+        hits = wait_for(
+            lambda: (one := daemon.event("all"))["open"] == 0 and one, "what is open to be dropped"
+        )["hits"]
         looks = daemon.status()["budget"]["looks"]
         wait_for(lambda: daemon.status()["budget"]["looks"] >= looks + 3, "three looks")
         check(daemon.event("all")["hits"] == hits, "hits are counted after the event was shed")
-        shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
+        shown = subprocess.run(
+            [LAGTRAP, "status", "--socket", daemon.socket_path],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         check("disabled" in shown, shown)
 
 

@@ -14,8 +14,14 @@ from test_wakeups import quota_group
 
 WAITS = PROGRAMS / "waits_by_class"
 ALL = '<runs batch-interval="100ms" limit-per-second="100000"/>'
-EVENTS = (library_event("timed", WAITS, "60s", attributes='record="runs"')
-          + library_event("passed", WAITS, "60s", stages=("compute", "rest", "prepared", "received"), more="<key/>", attributes='record="runs"'))
+EVENTS = library_event("timed", WAITS, "60s", attributes='record="runs"') + library_event(
+    "passed",
+    WAITS,
+    "60s",
+    stages=("compute", "rest", "prepared", "received"),
+    more="<key/>",
+    attributes='record="runs"',
+)
 MS = 1_000_000
 
 
@@ -25,8 +31,14 @@ def timed_daemon():
 
 def runs_of(daemon, event, count=1):
     """The event's runs received so far, in the order of their ends; at least `count`."""
+
     def told():
-        return [one for batch in read_spool(daemon.spool) for one in batch["runs"] if one["event"] == event and not one["aborted"]]
+        return [
+            one
+            for batch in read_spool(daemon.spool)
+            for one in batch["runs"]
+            if one["event"] == event and not one["aborted"]
+        ]
 
     wait_for(lambda: len(told()) >= count, f"{count} runs of {event}")
     return told()
@@ -45,7 +57,10 @@ def check_whole(one, what):
     """The parts add up to the whole run, within 10 microseconds or a thousandth."""
     check(one["times"], f"{what}: the time was not counted: {one}")
     missing = one["duration_ns"] - one["times"]["all_ns"]
-    check(0 <= missing <= max(10_000, one["duration_ns"] // 1000), f"{what}: {missing} ns of {one['duration_ns']} are missing: {one['times']}")
+    check(
+        0 <= missing <= max(10_000, one["duration_ns"] // 1000),
+        f"{what}: {missing} ns of {one['duration_ns']} are missing: {one['times']}",
+    )
 
 
 def computed_ns(times):
@@ -57,15 +72,24 @@ def computed_ns(times):
 def check_class(kind, number, wait_class, least_ns):
     one, _ = run_of(kind, number)
     blocked = one["times"]["blocked"]
-    check(blocked.get(wait_class, 0) >= least_ns, f"{kind}: {least_ns} ns of {wait_class} at least, not {blocked}")
-    check(max(blocked, key=blocked.get) == wait_class, f"{kind}: most is {wait_class}, not {blocked}")
+    check(
+        blocked.get(wait_class, 0) >= least_ns,
+        f"{kind}: {least_ns} ns of {wait_class} at least, not {blocked}",
+    )
+    check(
+        max(blocked, key=blocked.get) == wait_class, f"{kind}: most is {wait_class}, not {blocked}"
+    )
 
 
 @contextlib.contextmanager
 def freezer_group():
     """A control group: returns a function that moves a process into it, and one that freezes or
     thaws it."""
-    roots = [root for root in (pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/unified")) if (root / "cgroup.controllers").exists()]
+    roots = [
+        root
+        for root in (pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/unified"))
+        if (root / "cgroup.controllers").exists()
+    ]
     if not roots:
         skip("no control groups of version 2 are mounted")
     group = roots[0] / f"lagtrap-freezer-{os.getpid()}"
@@ -73,7 +97,10 @@ def freezer_group():
 
     def freeze(frozen):
         (group / "cgroup.freeze").write_text(str(int(frozen)))
-        wait_for(lambda: f"frozen {int(frozen)}" in (group / "cgroup.events").read_text(), f"frozen {frozen}")
+        wait_for(
+            lambda: f"frozen {int(frozen)}" in (group / "cgroup.events").read_text(),
+            f"frozen {frozen}",
+        )
 
     try:
         yield lambda pid: (group / "cgroup.procs").write_text(str(pid)), freeze
@@ -115,7 +142,10 @@ def reads_of_a_disk_are_told():
         one = runs_of(daemon, "timed")[0]
     check_whole(one, "disk")
     blocked = one["times"]["blocked"]
-    check(blocked.get("disk", 0) >= 0.8 * sum(blocked.values()) > 0, f"64 MiB past the cache are waits for a disk: {one['times']}")
+    check(
+        blocked.get("disk", 0) >= 0.8 * sum(blocked.values()) > 0,
+        f"64 MiB past the cache are waits for a disk: {one['times']}",
+    )
 
 
 def the_quota_of_a_control_group_is_told():
@@ -132,7 +162,9 @@ def the_quota_of_a_control_group_is_told():
     times = one["times"]
     least_ns = counted_ns - period_us * 1000
     check(0 < least_ns <= times["throttled_ns"], f"the kernel counted {counted_ns}: {times}")
-    check(times["throttled_ns"] <= times["runnable_ns"] and computed_ns(times) >= 90 * MS, f"{times}")
+    check(
+        times["throttled_ns"] <= times["runnable_ns"] and computed_ns(times) >= 90 * MS, f"{times}"
+    )
 
 
 def a_frozen_control_group_is_told():
@@ -164,7 +196,10 @@ def who_leaves_a_run_open_harms_no_other():
             ended = 21 if how == "exec" else 20
             for one in runs_of(daemon, "timed", ended):
                 check_whole(one, how)
-            wait_for(lambda: daemon.event("timed")["abandoned"] == 1, "the run that was left to be given up")
+            wait_for(
+                lambda: daemon.event("timed")["abandoned"] == 1,
+                "the run that was left to be given up",
+            )
             timed = daemon.event("timed")["timed"]
             check(timed["left_out"] == 0, f"{how}: {timed}")
 
@@ -178,7 +213,10 @@ def nested_runs_have_each_their_own():
         check_whole(one, "nested")
         asleep_ns = one["times"]["blocked"]["sleep"]
         check(asleep_ns >= sleeps * 20 * MS, f"{sleeps} sleeps of 20 ms: {one['times']}")
-    check(outer["times"]["blocked"]["sleep"] >= inner["times"]["blocked"]["sleep"] + 40 * MS, f"{outer['times']}")
+    check(
+        outer["times"]["blocked"]["sleep"] >= inner["times"]["blocked"]["sleep"] + 40 * MS,
+        f"{outer['times']}",
+    )
 
 
 def more_threads_than_the_table_holds():
@@ -189,11 +227,17 @@ def more_threads_than_the_table_holds():
         with Watched(WAITS, "crowd", threads) as program:
             program.go().result()
         status = daemon.event("timed")
-        check(status["runs"] + status["lost"] == threads, f"{status['runs']} runs and {status['lost']} lost of {threads}")
+        check(
+            status["runs"] + status["lost"] == threads,
+            f"{status['runs']} runs and {status['lost']} lost of {threads}",
+        )
         check(status["timed"]["left_out"] > 0, f"{status['timed']}")
         runs = runs_of(daemon, "timed", status["runs"])
     without = [one for one in runs if not one["times"]]
-    check(len(without) == status["timed"]["left_out"], f"{len(without)} without times, {status['timed']['left_out']} left out")
+    check(
+        len(without) == status["timed"]["left_out"],
+        f"{len(without)} without times, {status['timed']['left_out']} left out",
+    )
     check(len(without) < len(runs) // 2, f"{len(without)} of {len(runs)} have no times")
     for one in runs:
         if one["times"]:
@@ -213,14 +257,28 @@ def a_value_handed_over_is_known_between_the_markers_of_each_thread():
     times = one["times"]
     prepared, received = one["stages"]
     check(prepared["tid"] == one["begin_tid"] != received["tid"] == one["end_tid"], f"{one}")
-    check(times["handed_over_ns"] == received["at_ns"] - prepared["at_ns"] >= 30 * MS, f"{times}, {one['stages']}")
+    check(
+        times["handed_over_ns"] == received["at_ns"] - prepared["at_ns"] >= 30 * MS,
+        f"{times}, {one['stages']}",
+    )
     check(times["blocked"]["sleep"] >= 30 * MS, f"the first thread slept: {times}")
-    check(times["blocked"]["sleep"] <= prepared["at_ns"], f"what the second slept before its first marker is not the run's: {times}")
+    check(
+        times["blocked"]["sleep"] <= prepared["at_ns"],
+        f"what the second slept before its first marker is not the run's: {times}",
+    )
     check(computed_ns(times) >= 30 * MS, f"the second computed: {times}")
 
 
 if __name__ == "__main__":
-    run(waits_have_their_class, a_system_call_of_32_bit_code_is_of_no_class, reads_of_a_disk_are_told,
-        the_quota_of_a_control_group_is_told, a_frozen_control_group_is_told, who_leaves_a_run_open_harms_no_other,
-        nested_runs_have_each_their_own, more_threads_than_the_table_holds, a_value_followed_by_one_thread_is_known_whole,
-        a_value_handed_over_is_known_between_the_markers_of_each_thread)
+    run(
+        waits_have_their_class,
+        a_system_call_of_32_bit_code_is_of_no_class,
+        reads_of_a_disk_are_told,
+        the_quota_of_a_control_group_is_told,
+        a_frozen_control_group_is_told,
+        who_leaves_a_run_open_harms_no_other,
+        nested_runs_have_each_their_own,
+        more_threads_than_the_table_holds,
+        a_value_followed_by_one_thread_is_known_whole,
+        a_value_handed_over_is_known_between_the_markers_of_each_thread,
+    )

@@ -11,7 +11,17 @@ import tempfile
 import threading
 
 from call_programs import FunctionTrace
-from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, check, check_trace, decode_trace, report, run, wait_for
+from lagtrap_test import (
+    LAGTRAP,
+    Daemon,
+    OwnedProcess,
+    check,
+    check_trace,
+    decode_trace,
+    report,
+    run,
+    wait_for,
+)
 from trace_client import idle_daemon
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs" / "managed"
@@ -28,8 +38,16 @@ class Shop(OwnedProcess):
     """Fills carts, whose checkout sleeps."""
 
     def __init__(self, *command):
-        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        check(self.process.stdout.readline() == "ready\n", f"{command[0]} did not say that it is ready")
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        check(
+            self.process.stdout.readline() == "ready\n",
+            f"{command[0]} did not say that it is ready",
+        )
         self.pid = self.process.pid
 
     def say(self, carts, sleep_ms):
@@ -44,18 +62,29 @@ class Shop(OwnedProcess):
     def file(self, pattern):
         """Path of a mapped file, and the address of its first byte."""
         maps = pathlib.Path(f"/proc/{self.pid}/maps").read_text(encoding="ascii", errors="replace")
-        begin, path = re.search(rf"(?m)^([0-9a-f]+)-\S+ \S+ 00000000 .* (/\S*{pattern}\S*)$", maps).groups()
+        begin, path = re.search(
+            rf"(?m)^([0-9a-f]+)-\S+ \S+ 00000000 .* (/\S*{pattern}\S*)$", maps
+        ).groups()
         return path, int(begin, 16)
 
     def semaphores(self, pattern):
         """The counts of the semaphores of the runtime's function probes, which the runtime
         checks before it reports."""
         path, begin = self.file(pattern)
-        notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
-        fixed = "EXEC" in subprocess.run(["readelf", "-h", path], capture_output=True, text=True, check=True).stdout
+        notes = subprocess.run(
+            ["readelf", "-n", path], capture_output=True, text=True, check=True
+        ).stdout
+        fixed = (
+            "EXEC"
+            in subprocess.run(
+                ["readelf", "-h", path], capture_output=True, text=True, check=True
+            ).stdout
+        )
         counts = {}
         with open(f"/proc/{self.pid}/mem", "rb") as memory:
-            for name, place in re.findall(r"Name: (\w+__(?:entry|return))\n.*Semaphore: (0x[0-9a-f]+)", notes):
+            for name, place in re.findall(
+                r"Name: (\w+__(?:entry|return))\n.*Semaphore: (0x[0-9a-f]+)", notes
+            ):
                 if re.fullmatch("c?method__.*|function__.*", name):
                     memory.seek(int(place, 16) + (0 if fixed else begin))
                     counts[name] = int.from_bytes(memory.read(2), "little")
@@ -93,18 +122,30 @@ def methods_of_ruby_are_counted_and_timed():
         check(set(shop.semaphores("libruby").values()) == {0}, f"{shop.semaphores('libruby')}")
         with FunctionTrace(daemon, shop.pid, *PLENTY) as trace:
             asked = {name for name, count in shop.semaphores("libruby").items() if count}
-            check(asked == {"method__entry", "method__return"}, f"methods in C are not watched: {asked}")
+            check(
+                asked == {"method__entry", "method__return"},
+                f"methods in C are not watched: {asked}",
+            )
             check(shop.fill(3, 50) == unwatched(3, 50), "the program's result")
             lines = trace.end()
         counts = trace.counts(lines)
-        expected = {"Object#fill": 3, "Cart#initialize": 3, "Cart#add": 66, "Cart#discounted": 66, "Cart#checkout": 3}
+        expected = {
+            "Object#fill": 3,
+            "Cart#initialize": 3,
+            "Cart#add": 66,
+            "Cart#discounted": 66,
+            "Cart#checkout": 3,
+        }
         check(calls_of(counts) == expected, f"{calls_of(counts)}")
         slow = counts["Cart#checkout"]
         check(slow[3] >= 3 * 50_000_000 and slow[4] >= 50_000_000, f"it sleeps: {slow}")
         check(max(counts, key=lambda name: counts[name][3]) == "Cart#checkout", f"{counts}")
         check([trace.names[caller] for caller in slow[5]] == ["Object#fill"], f"{slow}")
         more = {row[0]: row for line in lines for row in line.get("more", ())}
-        check(more["Cart#add"][7:] == [str(PROGRAMS / "shop.rb"), line_of_add()], f"{more['Cart#add']}")
+        check(
+            more["Cart#add"][7:] == [str(PROGRAMS / "shop.rb"), line_of_add()],
+            f"{more['Cart#add']}",
+        )
         check(lines[-1]["ended_functions"]["runtimes"][0][0] == "Ruby", f"{lines[-1]}")
         check(lines[-1]["ended_functions"]["unnamed"] == 0, f"{lines[-1]}")
         wait_for(lambda: set(shop.semaphores("libruby").values()) == {0}, "nothing to be asked for")
@@ -116,7 +157,10 @@ def methods_in_c_are_watched_where_they_are_wanted():
             shop.fill(2, 50)
             lines = trace.end()
         counts = trace.counts(lines)
-        check(calls_of(counts) == {"Kernel#sleep": 2} and counts["Kernel#sleep"][4] >= 50_000_000, f"{counts}")
+        check(
+            calls_of(counts) == {"Kernel#sleep": 2} and counts["Kernel#sleep"][4] >= 50_000_000,
+            f"{counts}",
+        )
         left_out = dict(lines[-1]["ended_functions"]["runtimes"][0][2])
         check(left_out["in C"] >= 2, f"{left_out}")
 
@@ -124,29 +168,53 @@ def methods_in_c_are_watched_where_they_are_wanted():
 def methods_of_java_are_counted_and_timed_compiled_ones_too():
     with idle_daemon() as daemon, JavaShop("-XX:+DTraceMethodProbes") as shop:
         with FunctionTrace(daemon, shop.pid, *PLENTY) as trace:
-            check(not any("/jvm/" in path for path in trace.started["own_files"]), f"{trace.started['own_files']}")
+            check(
+                not any("/jvm/" in path for path in trace.started["own_files"]),
+                f"{trace.started['own_files']}",
+            )
             check(shop.fill(5000) == unwatched(5000), "the program's result")
             check(shop.fill(3, 50) == unwatched(3, 50), "the program's result")
             lines = trace.end()
         counts = trace.counts(lines)
-        expected = {"Shop.fill": 5003, "Shop$Cart.<init>": 5003, "Shop$Cart.add": 22 * 5003, "Shop$Cart.discounted": 22 * 5003,
-                    "Shop$Cart.checkout": 5003}
-        ended = {name: value for name, value in lines[-1]["ended_functions"].items() if name != "totals"}
+        expected = {
+            "Shop.fill": 5003,
+            "Shop$Cart.<init>": 5003,
+            "Shop$Cart.add": 22 * 5003,
+            "Shop$Cart.discounted": 22 * 5003,
+            "Shop$Cart.checkout": 5003,
+        }
+        ended = {
+            name: value for name, value in lines[-1]["ended_functions"].items() if name != "totals"
+        }
         check(calls_of(counts) == expected, f"{calls_of(counts)}: {ended}")
         # Classes loaded meanwhile call hundreds of library functions, which are detached while they
         # are open.
         check(ended["too_deep"] == 0, f"{ended}")
         slow = counts["Shop$Cart.checkout"]
-        check(slow[4] >= 50_000_000 and [trace.names[caller] for caller in slow[5]] == ["Shop.fill"], f"{slow}")
-        check(dict(lines[-1]["ended_functions"]["runtimes"][0][2])["language library"] >= 1, f"{lines[-1]}")
+        check(
+            slow[4] >= 50_000_000 and [trace.names[caller] for caller in slow[5]] == ["Shop.fill"],
+            f"{slow}",
+        )
+        check(
+            dict(lines[-1]["ended_functions"]["runtimes"][0][2])["language library"] >= 1,
+            f"{lines[-1]}",
+        )
 
 
 class Rounds(OwnedProcess):
     """Does what each line says, and repeats the line."""
 
     def __init__(self, *command):
-        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        check(self.process.stdout.readline() == "ready\n", f"{command[0]} did not say that it is ready")
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        check(
+            self.process.stdout.readline() == "ready\n",
+            f"{command[0]} did not say that it is ready",
+        )
         self.pid = self.process.pid
 
     def run(self, line):
@@ -160,10 +228,19 @@ class ManyFunctions(Rounds):
 
     def __init__(self, count):
         self.folder = tempfile.TemporaryDirectory()
-        functions = "\n".join(f"static int f{number}(int from) {{ return from + {number}; }}" for number in range(count))
+        functions = "\n".join(
+            f"static int f{number}(int from) {{ return from + {number}; }}"
+            for number in range(count)
+        )
         cases = "".join(f"case {number}: f{number}(number); return; " for number in range(count))
-        source = (PROGRAMS / "Many.java").read_text(encoding="utf-8").replace(
-            "//FUNCTIONS", f"static final int COUNT = {count};\n{functions}\nstatic void call(int number) {{ switch (number) {{ {cases}}} }}")
+        source = (
+            (PROGRAMS / "Many.java")
+            .read_text(encoding="utf-8")
+            .replace(
+                "//FUNCTIONS",
+                f"static final int COUNT = {count};\n{functions}\nstatic void call(int number) {{ switch (number) {{ {cases}}} }}",
+            )
+        )
         path = pathlib.Path(self.folder.name, "Many.java")
         path.write_text(source, encoding="utf-8")
         subprocess.run([JDK / "javac", "-d", self.folder.name, path], check=True)
@@ -200,38 +277,56 @@ COUNTED_ALONE = ("--budget", "10000", "--rate", "50MB", "--min", "1h")
 
 def a_function_that_threads_call_at_once_gets_one_number():
     count, later_rounds = 400, 10
-    with idle_daemon() as daemon, ManyFunctions(count) as program, ReadAlong(daemon, program.pid, *COUNTED_ALONE) as trace:
+    with idle_daemon() as daemon, ManyFunctions(count) as program, ReadAlong(
+        daemon, program.pid, *COUNTED_ALONE
+    ) as trace:
         program.run(1)
         program.run(later_rounds)
         lines = trace.end()
         told = collections.Counter(row[0] for line in lines for row in line.get("more", ()))
         counts = calls_of(trace.counts(lines))
         names = [f"Many.f{number}" for number in range(count)]
-        check(all(told[name] == 1 for name in names), f"told more or less than once: {[(name, told[name]) for name in names if told[name] != 1]}")
+        check(
+            all(told[name] == 1 for name in names),
+            f"told more or less than once: {[(name, told[name]) for name in names if told[name] != 1]}",
+        )
         # A thread that comes second while the first gets the number is not counted, and is never
         # late again.
         missing = [2 * (1 + later_rounds) - counts[name] for name in names]
         check(set(missing) <= {0, 1}, f"{collections.Counter(missing)}")
         unnamed = lines[-1]["ended_functions"]["unnamed"]
-        check(sum(missing) <= unnamed, f"{sum(missing)} calls are missing, {unnamed} hits are said to have had no name")
+        check(
+            sum(missing) <= unnamed,
+            f"{sum(missing)} calls are missing, {unnamed} hits are said to have had no name",
+        )
 
 
 def functions_beyond_the_limit_are_said():
     count, rounds, most = 5000, 4, 4096
-    with idle_daemon() as daemon, Rounds("/usr/bin/ruby", PROGRAMS / "many.rb", count) as program, \
-            ReadAlong(daemon, program.pid, *COUNTED_ALONE) as trace:
+    with idle_daemon() as daemon, Rounds(
+        "/usr/bin/ruby", PROGRAMS / "many.rb", count
+    ) as program, ReadAlong(daemon, program.pid, *COUNTED_ALONE) as trace:
         # New functions are reported through a ring, and again if it is full.
         for _ in range(rounds):
             program.run("all")
         lines = trace.end()
         told = collections.Counter(row[0] for line in lines for row in line.get("more", ()))
-        check(set(told.values()) == {1} and len(told) == most, f"{len(told)} functions: {told.most_common(3)}")
+        check(
+            set(told.values()) == {1} and len(told) == most,
+            f"{len(told)} functions: {told.most_common(3)}",
+        )
         counts = calls_of(trace.counts(lines))
-        check(counts["Object#call_all"] == rounds and max(counts.values()) == rounds, f"{collections.Counter(counts.values())}")
+        check(
+            counts["Object#call_all"] == rounds and max(counts.values()) == rounds,
+            f"{collections.Counter(counts.values())}",
+        )
         counted = sum(calls for name, calls in counts.items() if name.startswith("Object#many_"))
         unnamed = lines[-1]["ended_functions"]["unnamed"]
         missing = count * rounds - counted
-        check(2 * (count + 1 - most) * rounds <= unnamed and missing <= unnamed <= 2 * missing, f"{counted} calls counted, {unnamed} hits unnamed")
+        check(
+            2 * (count + 1 - most) * rounds <= unnamed and missing <= unnamed <= 2 * missing,
+            f"{counted} calls counted, {unnamed} hits unnamed",
+        )
 
 
 def intervals_of(trace, lines):
@@ -244,24 +339,47 @@ def intervals_of(trace, lines):
 
 
 def contains(outer, inner):
-    return any(begin <= other and end >= other_end for begin, end in outer for other, other_end in inner)
+    return any(
+        begin <= other and end >= other_end for begin, end in outer for other, other_end in inner
+    )
 
 
 def fibers_call_nothing_of_each_other():
     with idle_daemon() as daemon:
         for mode, own in (("reactor", "take_turns"), ("thread", "take_turns"), ("bare", None)):
-            with Rounds("/usr/bin/ruby", PROGRAMS / "fibers.rb") as program, FunctionTrace(daemon, program.pid, *PLENTY) as trace:
+            with Rounds("/usr/bin/ruby", PROGRAMS / "fibers.rb") as program, FunctionTrace(
+                daemon, program.pid, *PLENTY
+            ) as trace:
                 program.run(mode)
                 lines = trace.end()
                 counts, at = trace.counts(lines), intervals_of(trace, lines)
                 names = ("turn_a", "turn_b", "step_a", "step_b")
-                check([counts[f"Object#{name}"][1] for name in names] == [1, 1, 4, 4], f"{mode}: {calls_of(counts)}")
-                for one, other in (("turn_a", "turn_b"), ("turn_a", "step_b"), ("turn_b", "turn_a"), ("turn_b", "step_a"), ("step_a", "step_b")):
+                check(
+                    [counts[f"Object#{name}"][1] for name in names] == [1, 1, 4, 4],
+                    f"{mode}: {calls_of(counts)}",
+                )
+                for one, other in (
+                    ("turn_a", "turn_b"),
+                    ("turn_a", "step_b"),
+                    ("turn_b", "turn_a"),
+                    ("turn_b", "step_a"),
+                    ("step_a", "step_b"),
+                ):
                     check(not contains(at[one], at[other]), f"{mode}: {one} contains {other}: {at}")
-                check(contains(at["turn_a"], at["step_a"]) and contains(at["turn_b"], at["step_b"]), f"{mode}: their own: {at}")
-                check([counts[f"Object#{name}"][2] for name in ("turn_a", "turn_b")] == [1, 1], f"{mode}: they are marked: {counts}")
+                check(
+                    contains(at["turn_a"], at["step_a"]) and contains(at["turn_b"], at["step_b"]),
+                    f"{mode}: their own: {at}",
+                )
+                check(
+                    [counts[f"Object#{name}"][2] for name in ("turn_a", "turn_b")] == [1, 1],
+                    f"{mode}: they are marked: {counts}",
+                )
                 if own:
-                    check(counts[f"Object#{own}"][2] == 0 and all(contains(at[own], at[name]) for name in names), f"{mode}: {at}")
+                    check(
+                        counts[f"Object#{own}"][2] == 0
+                        and all(contains(at[own], at[name]) for name in names),
+                        f"{mode}: {at}",
+                    )
 
 
 def what_a_fiber_calls_stands_below_who_resumed_it():
@@ -270,15 +388,37 @@ def what_a_fiber_calls_stands_below_who_resumed_it():
             program.run("whole")
             lines = trace.end()
             counts, at = trace.counts(lines), intervals_of(trace, lines)
-            check(calls_of(counts) == {"Object#whole": 1, "Object#beside": 2} and counts["Object#whole"][2] == counts["Object#beside"][2] == 0, f"{counts}")
+            check(
+                calls_of(counts) == {"Object#whole": 1, "Object#beside": 2}
+                and counts["Object#whole"][2] == counts["Object#beside"][2] == 0,
+                f"{counts}",
+            )
             check(all(contains(at["whole"], [one]) for one in at["beside"]), f"{at}")
         with FunctionTrace(daemon, program.pid, *PLENTY) as trace:
             program.run("enumerator")
             lines = trace.end()
             counts, at = trace.counts(lines), intervals_of(trace, lines)
-            check(calls_of(counts) == {"Object#outer": 1, "Object#consume": 1, "Object#produce": 1, "Object#make": 3, "Object#beside": 4}, f"{calls_of(counts)}")
-            check(not contains(at["produce"], at["beside"]) and not contains(at["make"], at["beside"]), f"{at}")
-            check(contains(at["produce"], at["make"]) and all(contains(at["consume"], [one]) for one in at["make"]), f"{at}")
+            check(
+                calls_of(counts)
+                == {
+                    "Object#outer": 1,
+                    "Object#consume": 1,
+                    "Object#produce": 1,
+                    "Object#make": 3,
+                    "Object#beside": 4,
+                },
+                f"{calls_of(counts)}",
+            )
+            check(
+                not contains(at["produce"], at["beside"])
+                and not contains(at["make"], at["beside"]),
+                f"{at}",
+            )
+            check(
+                contains(at["produce"], at["make"])
+                and all(contains(at["consume"], [one]) for one in at["make"]),
+                f"{at}",
+            )
 
 
 def short_methods_of_ruby_are_counted():
@@ -288,8 +428,21 @@ def short_methods_of_ruby_are_counted():
         with FunctionTrace(daemon, program.pid, *PLENTY) as trace:
             program.run("all")
             counts = calls_of(trace.counts(trace.end()))
-        expected = {"empty": 2, "constant": 3, "endless": 1, "yields": 1, "defined": 1, "method_missing": 1, "inherited": 1}
-        check(counts == {f"Short#{name}": calls for name, calls in expected.items()} | {"Shorter#inherited": 1}, f"{counts}")
+        expected = {
+            "empty": 2,
+            "constant": 3,
+            "endless": 1,
+            "yields": 1,
+            "defined": 1,
+            "method_missing": 1,
+            "inherited": 1,
+        }
+        check(
+            counts
+            == {f"Short#{name}": calls for name, calls in expected.items()}
+            | {"Shorter#inherited": 1},
+            f"{counts}",
+        )
 
 
 def functions_of_python_are_counted():
@@ -301,24 +454,48 @@ def functions_of_python_are_counted():
             lines = trace.end()
         totals = {trace.names[row[0]]: row for row in lines[-1]["ended_functions"]["totals"]}
         seen = {name.removeprefix("shop.py:"): row[1] + row[6] for name, row in totals.items()}
-        check({name: seen[name] for name in ("fill", "add", "discounted", "checkout")} ==
-              {"fill": 3, "add": 60, "discounted": 60, "checkout": 3}, f"{seen}")
-        check(all(row[3] == row[4] == 0 for row in totals.values() if row[6]), f"no time is made up: {totals}")
+        check(
+            {name: seen[name] for name in ("fill", "add", "discounted", "checkout")}
+            == {"fill": 3, "add": 60, "discounted": 60, "checkout": 3},
+            f"{seen}",
+        )
+        check(
+            all(row[3] == row[4] == 0 for row in totals.values() if row[6]),
+            f"no time is made up: {totals}",
+        )
         wait_for(lambda: set(shop.semaphores("python3").values()) == {0}, "nothing to be asked for")
 
 
 def what_cannot_be_seen_is_said_with_what_to_do():
     def told(shop):
-        done = subprocess.run([LAGTRAP, "functions", "--socket", daemon.socket_path, "--process", str(shop.pid), "--for", "200ms"],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                LAGTRAP,
+                "functions",
+                "--socket",
+                daemon.socket_path,
+                "--process",
+                str(shop.pid),
+                "--for",
+                "200ms",
+            ],
+            capture_output=True,
+            text=True,
+        )
         check(max(map(len, done.stdout.splitlines() or [""])) <= 80, done.stdout)
         return " ".join((done.stdout + done.stderr).split())
 
     with idle_daemon() as daemon:
         with Shop(*RUBY) as shop:
             text = told(shop)
-            check("method__entry method__return" in text and "while a TracePoint is enabled" in text, text)
-            check("put TracePoint.new(:call, :return) {}.enable at the start of the program" in text, text)
+            check(
+                "method__entry method__return" in text and "while a TracePoint is enabled" in text,
+                text,
+            )
+            check(
+                "put TracePoint.new(:call, :return) {}.enable at the start of the program" in text,
+                text,
+            )
         with JavaShop() as shop:
             check("start it with -XX:+DTraceMethodProbes" in told(shop), told(shop))
         with Shop(*PYTHON) as shop:
@@ -328,23 +505,34 @@ def what_cannot_be_seen_is_said_with_what_to_do():
 
 
 def slices_nest_as_the_calls_did():
-    with idle_daemon() as daemon, Shop(*RUBY_TRACED) as shop, tempfile.TemporaryDirectory() as folder:
+    with idle_daemon() as daemon, Shop(
+        *RUBY_TRACED
+    ) as shop, tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "functions.pftrace"
-        with FunctionTrace(daemon, shop.pid, "--budget", "10000", "--min", "20ms", "--output", path) as trace:
+        with FunctionTrace(
+            daemon, shop.pid, "--budget", "10000", "--min", "20ms", "--output", path
+        ) as trace:
             shop.fill(2, 50)
             trace.end()
         slices = [(call["name"], call["depth"]) for call in decode_trace(path, 100_000)["calls"]]
         least = min(depth for _, depth in slices)
-        check([(name, depth - least) for name, depth in slices] == 2 * [("Object#fill", 0), ("Cart#checkout", 1)], f"{slices}")
+        check(
+            [(name, depth - least) for name, depth in slices]
+            == 2 * [("Object#fill", 0), ("Cart#checkout", 1)],
+            f"{slices}",
+        )
 
 
 def a_recording_has_them():
     with Shop(*RUBY_TRACED) as shop:
         library, _ = shop.file("libruby")
         # It jumps to the sleeping function, so its own runs are short.
-        event = (f'<event name="work" threshold="1us" trace-length="3s"><function name="rb_thread_wait_for" binary="{library}"/>'
-                 '<functions share="10000%" rate="10MiB" min="1us"/></event>')
+        event = (
+            f'<event name="work" threshold="1us" trace-length="3s"><function name="rb_thread_wait_for" binary="{library}"/>'
+            '<functions share="10000%" rate="10MiB" min="1us"/></event>'
+        )
         with Daemon(event) as daemon:
+
             def is_watched():
                 traces = (daemon.event("work")["functions"] or {}).get("traces", [])
                 return bool(traces) and shop.semaphores("libruby")["method__entry"] == 1
@@ -353,15 +541,28 @@ def a_recording_has_them():
             wait_for(is_watched, "the trace")
             shop.fill(2, 50)
             bundle = daemon.wait_for_bundles(1)[0]
-            rows = {row["function"]: row for row in report(bundle)["delays"][0]["traced_functions"]["functions"]}
-            check(rows["Cart#checkout"]["calls"] == 2 and rows["Cart#checkout"]["path"] == ["Object#fill"], f"{rows}")
-            check(rows["Cart#add"]["source"].endswith("shop.rb") and rows["Cart#add"]["line"] == line_of_add(), f"{rows['Cart#add']}")
+            rows = {
+                row["function"]: row
+                for row in report(bundle)["delays"][0]["traced_functions"]["functions"]
+            }
+            check(
+                rows["Cart#checkout"]["calls"] == 2
+                and rows["Cart#checkout"]["path"] == ["Object#fill"],
+                f"{rows}",
+            )
+            check(
+                rows["Cart#add"]["source"].endswith("shop.rb")
+                and rows["Cart#add"]["line"] == line_of_add(),
+                f"{rows['Cart#add']}",
+            )
             names = [call["name"] for call in check_trace(bundle, 100_000)["function_calls"]]
             check(names.count("Cart#checkout") == 2, f"{names}")
 
 
 def what_costs_too_much_is_watched_in_turns():
-    with idle_daemon() as daemon, Shop(*RUBY_TRACED) as shop, FunctionTrace(daemon, shop.pid, "--budget", "20") as trace:
+    with idle_daemon() as daemon, Shop(*RUBY_TRACED) as shop, FunctionTrace(
+        daemon, shop.pid, "--budget", "20"
+    ) as trace:
         for _ in range(500):
             shop.say(5000, 0)
 
@@ -380,13 +581,27 @@ def probes_are_out_when_the_daemon_is_killed():
         with FunctionTrace(daemon, shop.pid, *PLENTY):
             check(shop.semaphores("libruby")["method__entry"] == 1, "a probe is in")
             daemon.kill()
-            wait_for(lambda: set(shop.semaphores("libruby").values()) == {0}, "the kernel to take them out")
+            wait_for(
+                lambda: set(shop.semaphores("libruby").values()) == {0},
+                "the kernel to take them out",
+            )
         check(shop.fill(3) == unwatched(3), "the program's result")
 
 
 if __name__ == "__main__":
-    run(methods_of_ruby_are_counted_and_timed, methods_in_c_are_watched_where_they_are_wanted,
-        methods_of_java_are_counted_and_timed_compiled_ones_too, a_function_that_threads_call_at_once_gets_one_number, functions_beyond_the_limit_are_said,
-        short_methods_of_ruby_are_counted, fibers_call_nothing_of_each_other, what_a_fiber_calls_stands_below_who_resumed_it, functions_of_python_are_counted,
-        what_cannot_be_seen_is_said_with_what_to_do, slices_nest_as_the_calls_did, a_recording_has_them,
-        what_costs_too_much_is_watched_in_turns, probes_are_out_when_the_daemon_is_killed)
+    run(
+        methods_of_ruby_are_counted_and_timed,
+        methods_in_c_are_watched_where_they_are_wanted,
+        methods_of_java_are_counted_and_timed_compiled_ones_too,
+        a_function_that_threads_call_at_once_gets_one_number,
+        functions_beyond_the_limit_are_said,
+        short_methods_of_ruby_are_counted,
+        fibers_call_nothing_of_each_other,
+        what_a_fiber_calls_stands_below_who_resumed_it,
+        functions_of_python_are_counted,
+        what_cannot_be_seen_is_said_with_what_to_do,
+        slices_nest_as_the_calls_did,
+        a_recording_has_them,
+        what_costs_too_much_is_watched_in_turns,
+        probes_are_out_when_the_daemon_is_killed,
+    )

@@ -43,7 +43,9 @@ def operation_of(method, path):
     plain = urllib.parse.urlsplit(path).path.split("/")
     for pattern, item in DESCRIPTION["paths"].items():
         parts = pattern.split("/")
-        if len(parts) == len(plain) and all(a.startswith("{") or a == b for a, b in zip(parts, plain)):
+        if len(parts) == len(plain) and all(
+            a.startswith("{") or a == b for a, b in zip(parts, plain)
+        ):
             if method.lower() in item:
                 return item[method.lower()]
     raise AssertionError(f"{method} {path} is not in openapi.yaml")
@@ -58,8 +60,16 @@ class Checker:
         self.cookie = None
         self.seen = set()
 
-    def ask(self, method, path, body=None, expect=200, headers=None, content_type="application/json",
-            raw=False):
+    def ask(
+        self,
+        method,
+        path,
+        body=None,
+        expect=200,
+        headers=None,
+        content_type="application/json",
+        raw=False,
+    ):
         operation = operation_of(method, path)
         sent = {"Sec-Fetch-Site": "same-origin", **(headers or {})}
         if self.cookie:
@@ -70,8 +80,10 @@ class Checker:
                 body = json.dumps(body).encode()
         response, content = self.server.request(method, path, body, sent)
         self.case.assertEqual(response.status, expect, f"{method} {path}: {content[:500]}")
-        described = resolve(operation["responses"].get(str(response.status)) or self.case.fail(
-            f"{method} {path}: {response.status} is not described"))
+        described = resolve(
+            operation["responses"].get(str(response.status))
+            or self.case.fail(f"{method} {path}: {response.status} is not described")
+        )
         self.seen.add((operation["operationId"], response.status))
         kinds = described.get("content", {})
         if method == "HEAD" or response.status == 204 or not kinds:
@@ -88,7 +100,9 @@ class Checker:
 
     def sign_in(self, account, password=PASSWORD):
         self.cookie = None
-        response, _ = self.ask("POST", "/api/v1/session", {"account": account, "password": password}, 204)
+        response, _ = self.ask(
+            "POST", "/api/v1/session", {"account": account, "password": password}, 204
+        )
         self.cookie = response.headers["Set-Cookie"].split(";")[0]
         return response
 
@@ -118,24 +132,36 @@ class ServerCase(SpoolCase):
         """Batches of 48 hours that end with the current one; the last `slow_hours` take `factor`
         times as long, with their own build."""
         since_s = int(time.time()) // 3600 * 3600 - 47 * 3600
-        return [self.make_runs(0, event=event, count=count, since_s=since_s + hour * 3600,
-                               slower=(factor, build) if hour >= 48 - slow_hours else (1, "0123456789abcdef"))
-                for hour in range(48)]
+        return [
+            self.make_runs(
+                0,
+                event=event,
+                count=count,
+                since_s=since_s + hour * 3600,
+                slower=(factor, build) if hour >= 48 - slow_hours else (1, "0123456789abcdef"),
+            )
+            for hour in range(48)
+        ]
 
     def upload_all(self, checker):
         for kind, contents in (("bundles", self.bundles), ("batches", self.batches)):
             for content in contents:
                 address = f"/api/v1/{kind}/{sha256(content)}"
                 checker.ask("HEAD", address, expect=404)
-                _, stored = checker.ask("PUT", address, content, 201, content_type="application/zstd")
+                _, stored = checker.ask(
+                    "PUT", address, content, 201, content_type="application/zstd"
+                )
                 self.assertEqual((stored["digest"], stored["stored"]), (sha256(content), "new"))
-                _, stored = checker.ask("PUT", address, content, 200, content_type="application/zstd")
+                _, stored = checker.ask(
+                    "PUT", address, content, 200, content_type="application/zstd"
+                )
                 self.assertEqual(stored["stored"], "already")
                 checker.ask("HEAD", address)
 
         def parsed():
             rows = checker.ask("GET", "/api/v1/bundles")[1]["bundles"]
             return len(rows) == len(self.bundles) and all(row["parsed"] for row in rows)
+
         wait_for(parsed, "the bundles to be looked into")
 
 
@@ -159,8 +185,12 @@ class Api(ServerCase):
         self.assertEqual((session["account"], session["role"]), ("ann", "admin"))
         checker.ask("DELETE", "/api/v1/session", expect=204)
         checker.ask("GET", "/api/v1/session", expect=401)
-        described = {item[method]["operationId"] for item in DESCRIPTION["paths"].values() for method in METHODS
-                     if method in item}
+        described = {
+            item[method]["operationId"]
+            for item in DESCRIPTION["paths"].values()
+            for method in METHODS
+            if method in item
+        }
         self.assertEqual({operation for operation, _ in checker.seen}, described)
         print(f"{len(described)} operations, {len(checker.seen)} kinds of answers", file=sys.stderr)
 
@@ -169,18 +199,29 @@ class Api(ServerCase):
         (event,) = events["events"]
         # Two batches of 60 runs with 6 delays and a suspended run each, and two bundles of 2
         # delays.
-        self.assertEqual((event["event"], event["runs"], event["delays"], event["bundles"]), ("query", 118, 16, 2))
+        self.assertEqual(
+            (event["event"], event["runs"], event["delays"], event["bundles"]),
+            ("query", 118, 16, 2),
+        )
         self.assertEqual(checker.ask("GET", "/api/v1/events?search=nothing")[1]["events"], [])
         lost = events["lost"]
-        self.assertEqual((lost["runs"], [(host["host"], host["runs"]) for host in lost["hosts"]]), (9, [("host-<1>", 9)]))
-        self.assertEqual(checker.ask("GET", "/api/v1/events?host=other")[1]["lost"], {"runs": 0, "hosts": []})
+        self.assertEqual(
+            (lost["runs"], [(host["host"], host["runs"]) for host in lost["hosts"]]),
+            (9, [("host-<1>", 9)]),
+        )
+        self.assertEqual(
+            checker.ask("GET", "/api/v1/events?host=other")[1]["lost"], {"runs": 0, "hosts": []}
+        )
         metrics = checker.ask("GET", "/metrics")[1]
         self.assertIn(b"\nlagtrap_server_runs_lost 9\n", metrics)
         # Counted once, though each batch was sent twice.
         for unit, runs, delays in (("app.service", 88, 12), ("container <shop>", 30, 0)):
             labels = f'event="query",unit="{unit}"'
-            self.assertIn(f'\nlagtrap_event_duration_seconds_bucket{{{labels},le="+Inf"}} {runs}\n'.encode(), metrics)
-            self.assertIn(f'\nlagtrap_event_delays_total{{{labels}}} {delays}\n'.encode(), metrics)
+            self.assertIn(
+                f'\nlagtrap_event_duration_seconds_bucket{{{labels},le="+Inf"}} {runs}\n'.encode(),
+                metrics,
+            )
+            self.assertIn(f"\nlagtrap_event_delays_total{{{labels}}} {delays}\n".encode(), metrics)
         checker.ask("GET", "/api/v1/events?limit=0", expect=400)
         checker.ask("GET", "/api/v1/events?colour=red", expect=400)
         checker.ask("GET", "/api/v1/events?after=x", expect=400)
@@ -200,7 +241,9 @@ class Api(ServerCase):
         for before, after in zip(summary["histogram"], summary["histogram"][1:]):
             self.assertEqual(before["high_ns"], after["low_ns"])
         self.assertAlmostEqual(summary["percentiles"]["p50"], 23e6, delta=5e6)
-        _, all_runs = checker.ask("GET", "/api/v1/events/query/summary?dirty=1&start=cold&build=build-a")
+        _, all_runs = checker.ask(
+            "GET", "/api/v1/events/query/summary?dirty=1&start=cold&build=build-a"
+        )
         self.assertEqual(all_runs["runs"], 12)
         self.assertEqual(checker.ask("GET", "/api/v1/events/no%20such/summary")[1]["runs"], 0)
         checker.ask("GET", "/api/v1/events/query/summary?from=yesterday", expect=400)
@@ -213,8 +256,12 @@ class Api(ServerCase):
         self.check_split(checker, summary)
         _, stages = checker.ask("GET", "/api/v1/events/query/stages?stage=execute")
         (stack,) = stages["stacks"]
-        self.assertEqual(stack["hits"], 116)  # without the two hidden ones and the two whose stages were not watched
-        self.assertEqual([frame["function"] for frame in stack["frames"]], ["<script>alert(1)</script>", "main"])
+        self.assertEqual(
+            stack["hits"], 116
+        )  # without the two hidden ones and the two whose stages were not watched
+        self.assertEqual(
+            [frame["function"] for frame in stack["frames"]], ["<script>alert(1)</script>", "main"]
+        )
         checker.ask("GET", "/api/v1/events/query/stages", expect=400)
         _, shift = checker.ask("GET", "/api/v1/events/query/times")
         self.assertEqual(shift["parts"][0]["reason"], "lock (futex)")
@@ -222,16 +269,22 @@ class Api(ServerCase):
         _, nothing = checker.ask("GET", "/api/v1/events/unheard%20of/times")
         self.assertEqual((nothing["middle"], nothing["slow"], nothing["parts"]), (None, None, []))
         _, causes = checker.ask("GET", "/api/v1/events/query/causes")
-        self.assertEqual((causes["delayed_runs"], causes["normal_runs"], causes["bundles"]), (4, 12, 2))
+        self.assertEqual(
+            (causes["delayed_runs"], causes["normal_runs"], causes["bundles"]), (4, 12, 2)
+        )
         self.assertIsNotNone(causes["silent_because"])
 
     def check_overview(self, checker):
         since_ns = lagtrap_test.RECORDED_SINCE_S * 10**9
-        _, overview = checker.ask("GET", f"/api/v1/overview?from={since_ns}&to={since_ns + 24 * 3600 * 10**9}&order=p99")
+        _, overview = checker.ask(
+            "GET", f"/api/v1/overview?from={since_ns}&to={since_ns + 24 * 3600 * 10**9}&order=p99"
+        )
         (event,) = overview["events"]
         self.assertEqual(overview["bundles_waiting"], 0)
-        self.assertEqual((event["event"], event["runs"], event["delays"], event["hosts"], event["verdict"]),
-                         ("query", 118, 12, 1, "untested"))
+        self.assertEqual(
+            (event["event"], event["runs"], event["delays"], event["hosts"], event["verdict"]),
+            ("query", 118, 12, 1, "untested"),
+        )
         self.assertEqual((len(event["units"]["p99"]), sum(event["units"]["runs"])), (48, 118))
         self.assertEqual(overview["unit_ns"], 3600 * 10**9)
         # The last 24 hours have nothing.
@@ -242,13 +295,26 @@ class Api(ServerCase):
         span = f"from={since_ns}&to={since_ns + 10 * 24 * 3600 * 10**9}"
         _, trend = checker.ask("GET", f"/api/v1/events/query/trend?{span}")
         self.assertIsNone(checker.ask("GET", f"/api/v1/events/query/change?{span}")[1]["change"])
-        self.assertEqual((trend["unit_ns"], len(trend["units"]["runs"]), trend["runs"]), (24 * 3600 * 10**9, 20, 118))
-        self.assertEqual({build["build"]: build["runs"] for build in trend["builds_seen"]}, {"build-a": 59, "build-b": 59})
-        self.assertEqual(sum(checker.ask("GET", "/api/v1/events/no%20such/trend")[1]["units"]["runs"]), 0)
+        self.assertEqual(
+            (trend["unit_ns"], len(trend["units"]["runs"]), trend["runs"]),
+            (24 * 3600 * 10**9, 20, 118),
+        )
+        self.assertEqual(
+            {build["build"]: build["runs"] for build in trend["builds_seen"]},
+            {"build-a": 59, "build-b": 59},
+        )
+        self.assertEqual(
+            sum(checker.ask("GET", "/api/v1/events/no%20such/trend")[1]["units"]["runs"]), 0
+        )
 
         _, label = checker.ask("PUT", "/api/v1/builds/build-a", {"name": "v1.2 <b>"})
-        self.assertEqual((label["build"], label["name"], label["by"]), ("build-a", "v1.2 <b>", "ann"))
-        self.assertEqual([label["name"] for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]], ["v1.2 <b>"])
+        self.assertEqual(
+            (label["build"], label["name"], label["by"]), ("build-a", "v1.2 <b>", "ann")
+        )
+        self.assertEqual(
+            [label["name"] for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]],
+            ["v1.2 <b>"],
+        )
         checker.ask("PUT", "/api/v1/builds/build-a", {"name": "x" * 65}, 400)
         checker.ask("PUT", "/api/v1/builds/build-a", {"name": "tab\there"}, 400)
         checker.ask("PUT", "/api/v1/builds/build-a", {"name": ""})
@@ -257,30 +323,55 @@ class Api(ServerCase):
     def test_what_got_worse_stands_first_with_its_hour_and_its_build(self):
         checker = self.open_world("--requests-per-second", "0")
         self.bundles = []
-        self.batches = [*self.two_days("steady", 0, "none"), *self.two_days("checkout", 3, "bbbb2222bbbb2222"),
-                        *self.two_days("mended", 24, "cccc3333cccc3333", factor=1)]
+        self.batches = [
+            *self.two_days("steady", 0, "none"),
+            *self.two_days("checkout", 3, "bbbb2222bbbb2222"),
+            *self.two_days("mended", 24, "cccc3333cccc3333", factor=1),
+        ]
         # "mended" was slow the day before.
-        self.batches[96:120] = [self.make_runs(0, event="mended", since_s=int(time.time()) // 3600 * 3600 - (47 - hour) * 3600,
-                                               slower=(3, "0123456789abcdef")) for hour in range(24)]
+        self.batches[96:120] = [
+            self.make_runs(
+                0,
+                event="mended",
+                since_s=int(time.time()) // 3600 * 3600 - (47 - hour) * 3600,
+                slower=(3, "0123456789abcdef"),
+            )
+            for hour in range(24)
+        ]
         self.upload_all(checker)
         _, overview = checker.ask("GET", "/api/v1/overview")
-        self.assertEqual([(event["event"], event["verdict"]) for event in overview["events"]],
-                         [("checkout", "worse"), ("steady", "unchanged"), ("mended", "better")])
+        self.assertEqual(
+            [(event["event"], event["verdict"]) for event in overview["events"]],
+            [("checkout", "worse"), ("steady", "unchanged"), ("mended", "better")],
+        )
         checkout = overview["events"][0]
         lasting = checkout["lasting"]
         self.assertEqual((lasting["build"], lasting["from_first_run"]), ("bbbb2222bbbb2222", True))
-        self.assertLess(abs(int(lasting["from_ns"]) - int(overview["to_ns"]) + 3 * 3600 * 10**9), 3600 * 10**9)
-        self.assertAlmostEqual(checkout["factor"], lasting["after"] / lasting["before"] if lasting["before"] else None)
+        self.assertLess(
+            abs(int(lasting["from_ns"]) - int(overview["to_ns"]) + 3 * 3600 * 10**9),
+            3600 * 10**9,
+        )
+        self.assertAlmostEqual(
+            checkout["factor"], lasting["after"] / lasting["before"] if lasting["before"] else None
+        )
         p99 = [change for change in checkout["changes"] if change["measure"] == "p99"]
         self.assertAlmostEqual(p99[-1]["after"] / p99[-1]["before"], 4, delta=0.3)
         self.assertEqual(checkout["extent"]["hosts"]["total"], 1)
         self.assertIsNone(overview["events"][1]["extent"])
         _, change = checker.ask("GET", "/api/v1/events/checkout/change")
         self.assertEqual(change["change"], lasting)
-        self.assertEqual([part["name"] for part in change["builds"]["parts"]][0], "bbbb2222bbbb2222")
+        self.assertEqual(
+            [part["name"] for part in change["builds"]["parts"]][0], "bbbb2222bbbb2222"
+        )
         at = lasting["from_ns"]
-        _, compared = checker.ask("GET", f"/api/v1/events/checkout/compare?a=to%3D{at}&b=from%3D{at}")
-        self.assertTrue({figure["name"]: figure for figure in compared["quantiles"]}[compared["measure"]]["evidence"])
+        _, compared = checker.ask(
+            "GET", f"/api/v1/events/checkout/compare?a=to%3D{at}&b=from%3D{at}"
+        )
+        self.assertTrue(
+            {figure["name"]: figure for figure in compared["quantiles"]}[compared["measure"]][
+                "evidence"
+            ]
+        )
         [host] = compared["hosts"]["parts"]
         # Half of the runs were delays before they took four times as long.
         self.assertLess(host["before"]["share"], 0.5)
@@ -289,9 +380,13 @@ class Api(ServerCase):
         self.assertEqual(checker.ask("GET", "/api/v1/events/steady/change")[1], {"change": None})
         # A week has too few days to compare, but hours enough.
         now_ns = int(time.time()) * 10**9
-        _, week = checker.ask("GET", f"/api/v1/overview?from={now_ns - 7 * 24 * 3600 * 10**9}&to={now_ns}")
-        self.assertEqual([(event["event"], event["verdict"]) for event in week["events"]],
-                         [("checkout", "worse"), ("steady", "unchanged"), ("mended", "better")])
+        _, week = checker.ask(
+            "GET", f"/api/v1/overview?from={now_ns - 7 * 24 * 3600 * 10**9}&to={now_ns}"
+        )
+        self.assertEqual(
+            [(event["event"], event["verdict"]) for event in week["events"]],
+            [("checkout", "worse"), ("steady", "unchanged"), ("mended", "better")],
+        )
         hours = {change["from_ns"] for change in checkout["changes"]}
         self.assertEqual(hours, {str(int(overview["to_ns"]) - 3 * 3600 * 10**9)})
         self.assertEqual({change["build"] for change in checkout["changes"]}, {"bbbb2222bbbb2222"})
@@ -303,31 +398,61 @@ class Api(ServerCase):
     def check_several_names(self, checker, choices):
         def runs(query):
             return checker.ask("GET", f"/api/v1/events/query/summary?{query}")[1]["runs"]
+
         units, builds = ("app.service", "container%20%3Cshop%3E"), choices["builds"]
         self.assertGreaterEqual(len(builds), 2)
-        for name, values in (("unit", units), ("build", builds[:2]), ("build", builds), ("host", ("other", "host-%3C1%3E"))):
+        for name, values in (
+            ("unit", units),
+            ("build", builds[:2]),
+            ("build", builds),
+            ("host", ("other", "host-%3C1%3E")),
+        ):
             of_each = [runs(f"{name}={value}") for value in values]
             self.assertEqual(runs("&".join(f"{name}={value}" for value in values)), sum(of_each))
         self.assertEqual(runs("unit=&unit=app.service"), runs("unit=app.service"))
         both = f"unit={units[0]}&unit={units[1]}&host=host-%3C1%3E"
         _, listed = checker.ask("GET", f"/api/v1/events/query/runs?limit=1000&{both}")
         self.assertEqual(len(listed["runs"]), 118)
-        self.assertEqual(len(checker.ask("GET", "/api/v1/bundles?host=other&host=host-%3C1%3E")[1]["bundles"]), 2)
+        self.assertEqual(
+            len(checker.ask("GET", "/api/v1/bundles?host=other&host=host-%3C1%3E")[1]["bundles"]), 2
+        )
         quoted = urllib.parse.quote(f"unit={units[0]}&unit={units[1]}")
-        _, compared = checker.ask("GET", f"/api/v1/events/query/compare?a={quoted}&b=unit%3D{units[0]}")
+        _, compared = checker.ask(
+            "GET", f"/api/v1/events/query/compare?a={quoted}&b=unit%3D{units[0]}"
+        )
         self.assertEqual((compared["a"]["runs"], compared["b"]["runs"]), (118, 88))
-        self.assertEqual([(part["name"], part["before"]["runs"], part["after"]["runs"]) for part in compared["hosts"]["parts"]], [("host-<1>", 118, 88)])
+        self.assertEqual(
+            [
+                (part["name"], part["before"]["runs"], part["after"]["runs"])
+                for part in compared["hosts"]["parts"]
+            ],
+            [("host-<1>", 118, 88)],
+        )
         self.assertIn(compared["measure"], ("p50", "p90", "p99"))
-        self.assertEqual({tuple(figure["name"] for figure in stage["quantiles"]) for stage in compared["stages"]["stages"]}, {("p50", "p90", "p99")})
+        self.assertEqual(
+            {
+                tuple(figure["name"] for figure in stage["quantiles"])
+                for stage in compared["stages"]["stages"]
+            },
+            {("p50", "p90", "p99")},
+        )
         # "*" stands for any text.
         self.assertEqual(runs("host=host-*"), runs("host=host-%3C1%3E"))
         self.assertEqual(runs("unit=app.*&unit=*shop*"), runs(f"unit={units[0]}&unit={units[1]}"))
         self.assertEqual(runs("host=none-*"), 0)
-        self.assertEqual(len(checker.ask("GET", "/api/v1/bundles?host=o*r&host=host-*")[1]["bundles"]), 2)
+        self.assertEqual(
+            len(checker.ask("GET", "/api/v1/bundles?host=o*r&host=host-*")[1]["bundles"]), 2
+        )
         for wrong in ("from=1&from=2", "start=cold&start=warm", "&".join(["host=x"] * 101)):
             checker.ask("GET", f"/api/v1/events/query/summary?{wrong}", expect=400)
-        self.assertEqual(checker.ask("GET", "/api/v1/choices?event=query&search=SHOP")[1]["units"], ["container <shop>"])
-        self.assertEqual(checker.ask("GET", "/api/v1/choices?event=query&search=none%20of%20them")[1]["hosts"], [])
+        self.assertEqual(
+            checker.ask("GET", "/api/v1/choices?event=query&search=SHOP")[1]["units"],
+            ["container <shop>"],
+        )
+        self.assertEqual(
+            checker.ask("GET", "/api/v1/choices?event=query&search=none%20of%20them")[1]["hosts"],
+            [],
+        )
 
     def check_split(self, checker, summary):
         first, last = (int(summary["hours"][place]["hour_ns"]) for place in (0, -1))
@@ -337,7 +462,9 @@ class Api(ServerCase):
             self.assertEqual({part["name"] for part in split["parts"]}, names)
             self.assertEqual(sum(part["runs"] for part in split["parts"]), summary["runs"])
             self.assertEqual(sum(part["delays"] for part in split["parts"]), summary["delays"])
-            self.assertEqual((split["runs_read"], split["others"], split["other_names"]), (118, None, 0))
+            self.assertEqual(
+                (split["runs_read"], split["others"], split["other_names"]), (118, None, 0)
+            )
             units = (int(split["to_ns"]) - int(split["from_ns"])) // split["unit_ns"]
             for part in split["parts"]:
                 self.assertEqual({len(column) for column in part["units"].values()}, {units})
@@ -357,26 +484,52 @@ class Api(ServerCase):
         units = {"app.service", "container <shop>"}
         self.assertEqual({row["unit"] for row in rows}, units)
         self.assertEqual(set(checker.ask("GET", "/api/v1/choices?event=query")[1]["units"]), units)
-        _, of_container = checker.ask("GET", "/api/v1/events/query/runs?limit=1000&unit=container%20%3Cshop%3E")
-        self.assertEqual([run["id"] for run in of_container["runs"]],
-                         [run["id"] for run in page["runs"] if run["unit"] == "container <shop>"])
+        _, of_container = checker.ask(
+            "GET", "/api/v1/events/query/runs?limit=1000&unit=container%20%3Cshop%3E"
+        )
+        self.assertEqual(
+            [run["id"] for run in of_container["runs"]],
+            [run["id"] for run in page["runs"] if run["unit"] == "container <shop>"],
+        )
         _, summary = checker.ask("GET", "/api/v1/events/query/summary?unit=container%20%3Cshop%3E")
         self.assertEqual(summary["runs"], len(of_container["runs"]))
-        self.assertEqual(checker.ask("GET", "/api/v1/events/query/runs?unit=no%20such")[1]["runs"], [])
-        self.assertEqual((int(first["duration_ns"]), int(first["on_cpu_ns"])), (shown["duration_ns"], shown["times"]["on_cpu_ns"]))
+        self.assertEqual(
+            checker.ask("GET", "/api/v1/events/query/runs?unit=no%20such")[1]["runs"], []
+        )
+        self.assertEqual(
+            (int(first["duration_ns"]), int(first["on_cpu_ns"])),
+            (shown["duration_ns"], shown["times"]["on_cpu_ns"]),
+        )
         self.assertRegex(first["begin"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d")
-        lines = checker.ask("GET", "/api/v1/events/query/runs/export?format=ndjson&dirty=1&start=cold")[1].decode().splitlines()
+        lines = (
+            checker.ask("GET", "/api/v1/events/query/runs/export?format=ndjson&dirty=1&start=cold")[
+                1
+            ]
+            .decode()
+            .splitlines()
+        )
         _, cold = checker.ask("GET", "/api/v1/events/query/runs?limit=1000&dirty=1&start=cold")
         _, shown = checker.ask("GET", "/api/v1/events/query/runs?limit=1000")
         _, dirty = checker.ask("GET", "/api/v1/events/query/runs?limit=1000&dirty=only")
-        self.assertEqual((len(dirty["runs"]), dirty["total"], dirty["hidden"]), (shown["hidden"], shown["hidden"], 0))
+        self.assertEqual(
+            (len(dirty["runs"]), dirty["total"], dirty["hidden"]),
+            (shown["hidden"], shown["hidden"], 0),
+        )
         self.assertTrue(all(run["dirty"] for run in dirty["runs"]))
         checker.ask("GET", "/api/v1/events/query/runs?dirty=2", expect=400)
         self.assertEqual([json.loads(line) for line in lines], cold["runs"])
-        delays = list(csv.DictReader(io.StringIO(checker.ask("GET", "/api/v1/delays/export?event=query")[1].decode(), newline="")))
+        delays = list(
+            csv.DictReader(
+                io.StringIO(
+                    checker.ask("GET", "/api/v1/delays/export?event=query")[1].decode(), newline=""
+                )
+            )
+        )
         _, listed = checker.ask("GET", "/api/v1/delays?event=query")
-        self.assertEqual([(row["bundle"], int(row["number"]), int(row["blocked_ns"])) for row in delays],
-                         [(row["bundle"], row["number"], row["blocked_ns"]) for row in listed["delays"]])
+        self.assertEqual(
+            [(row["bundle"], int(row["number"]), int(row["blocked_ns"])) for row in delays],
+            [(row["bundle"], row["number"], row["blocked_ns"]) for row in listed["delays"]],
+        )
         lines = checker.ask("GET", "/api/v1/delays/export?format=ndjson")[1].decode().splitlines()
         self.assertEqual([json.loads(line) for line in lines], listed["delays"])
         checker.ask("GET", "/api/v1/delays/export?format=xls", expect=400)
@@ -385,42 +538,97 @@ class Api(ServerCase):
         # runs.
         for host in ("=cmd()", 'a "b", c'):
             content = self.make_runs(1, host=host, count=1500, event="wide")
-            checker.ask("PUT", f"/api/v1/batches/{sha256(content)}", content, 201, content_type="application/zstd")
-        wide = list(csv.DictReader(io.StringIO(checker.ask("GET", "/api/v1/events/wide/runs/export?dirty=1")[1].decode(), newline="")))
+            checker.ask(
+                "PUT",
+                f"/api/v1/batches/{sha256(content)}",
+                content,
+                201,
+                content_type="application/zstd",
+            )
+        wide = list(
+            csv.DictReader(
+                io.StringIO(
+                    checker.ask("GET", "/api/v1/events/wide/runs/export?dirty=1")[1].decode(),
+                    newline="",
+                )
+            )
+        )
         self.assertEqual((len(wide), len({row["id"] for row in wide})), (3000, 3000))
         self.assertEqual({row["host"] for row in wide}, {"'=cmd()", 'a "b", c'})
-        self.assertEqual(len(checker.ask("GET", "/api/v1/events/no%20such/runs/export")[1].splitlines()), 1)
+        self.assertEqual(
+            len(checker.ask("GET", "/api/v1/events/no%20such/runs/export")[1].splitlines()), 1
+        )
 
     def check_causes(self, checker):
         def known():
             return checker.ask("GET", "/api/v1/causes?event=query")[1]["causes"]
+
         # Two bundles are too few for a result.
         self.assertEqual(known(), [])
         for seed in range(3, 10):
             content = self.make_bundle(seed, host=f"host-{seed % 3}")
-            checker.ask("PUT", f"/api/v1/bundles/{sha256(content)}", content, 201, content_type="application/zstd")
-        cause = next(cause for cause in wait_for(known, "the causes to be noticed") if "ReadWholeTable" in cause["title"])
+            checker.ask(
+                "PUT",
+                f"/api/v1/bundles/{sha256(content)}",
+                content,
+                201,
+                content_type="application/zstd",
+            )
+        cause = next(
+            cause
+            for cause in wait_for(known, "the causes to be noticed")
+            if "ReadWholeTable" in cause["title"]
+        )
         self.assertEqual((cause["status"], cause["part_of"], cause["owner"]), ("new", None, ""))
         _, told = checker.ask("GET", "/api/v1/events/query/causes")
-        self.assertIn(cause["id"], [found["record"]["id"] for found in told["causes"] if found["record"]])
+        self.assertIn(
+            cause["id"], [found["record"]["id"] for found in told["causes"] if found["record"]]
+        )
         address = f"/api/v1/causes/{cause['id']}"
         _, life = checker.ask("GET", address)
         self.assertEqual(life["delays"], len(life["newest_delays"]))
-        self.assertEqual({count["host"] for count in life["by_host"]}, {"host-0", "host-1", "host-2", "host-<1>"})
+        self.assertEqual(
+            {count["host"] for count in life["by_host"]}, {"host-0", "host-1", "host-2", "host-<1>"}
+        )
         self.assertEqual(cause["holder"], life["holder"])
-        self.assertEqual(sum(count["delays"] for count in life["by_holder"]) > 0, life["holder"] is not None)
+        self.assertEqual(
+            sum(count["delays"] for count in life["by_holder"]) > 0, life["holder"] is not None
+        )
         self.assertTrue(all(day["rate"] is None or 0 < day["rate"] <= 1 for day in life["days"]))
         _, flame = checker.ask("GET", f"{address}/flame?state=off-cpu")
         self.assertEqual(flame["runs"], life["delays"])
         checker.ask("GET", f"{address}/flame?state=x", expect=400)
         checker.ask("GET", "/api/v1/causes/99999/flame", expect=404)
-        self.assertIn(b'\nlagtrap_event_causes{event="query",status="new"} ', checker.ask("GET", "/metrics")[1])
-        self.assertTrue(all(delay["excess_ns"] > 0 and delay["bundle"] for delay in life["newest_delays"]))
-        _, changed = checker.ask("PUT", address, {"status": "resolved", "resolved_build": "v2", "owner": "rita", "link": "https://tracker/1"})
-        self.assertEqual((changed["status"], changed["resolved_build"], changed["owner"], changed["changed_by"]),
-                         ("resolved", "v2", "rita", "ann"))
-        for body in ({"status": "new"}, {"resolved_build": "v2"}, {"link": "javascript:alert(1)"}, {"part_of": "99999"},
-                     {"part_of": "x"}, {"owner": "x" * 65}, {"colour": "red"}):
+        self.assertIn(
+            b'\nlagtrap_event_causes{event="query",status="new"} ',
+            checker.ask("GET", "/metrics")[1],
+        )
+        self.assertTrue(
+            all(delay["excess_ns"] > 0 and delay["bundle"] for delay in life["newest_delays"])
+        )
+        _, changed = checker.ask(
+            "PUT",
+            address,
+            {
+                "status": "resolved",
+                "resolved_build": "v2",
+                "owner": "rita",
+                "link": "https://tracker/1",
+            },
+        )
+        self.assertEqual(
+            (changed["status"], changed["resolved_build"], changed["owner"], changed["changed_by"]),
+            ("resolved", "v2", "rita", "ann"),
+        )
+        for body in (
+            {"status": "new"},
+            {"resolved_build": "v2"},
+            {"link": "javascript:alert(1)"},
+            {"part_of": "99999"},
+            {"part_of": "x"},
+            {"owner": "x" * 65},
+            {"colour": "red"},
+        ):
             checker.ask("PUT", address, body, 400)
         checker.ask("PUT", "/api/v1/causes/99999", {"owner": "x"}, 404)
         checker.ask("GET", "/api/v1/causes/99999", expect=404)
@@ -440,7 +648,9 @@ class Api(ServerCase):
         self.assertEqual((page["outliers"], page["runs"][0]["outlier"]), (0, None))
         checker.ask("GET", "/api/v1/events/query/runs?outliers=0&limit=1")
         checker.ask("GET", "/api/v1/events/query/runs?outliers=no", expect=400)
-        _, slowest = checker.ask("GET", "/api/v1/events/query/runs?order=slowest&limit=1000&dirty=1")
+        _, slowest = checker.ask(
+            "GET", "/api/v1/events/query/runs?order=slowest&limit=1000&dirty=1"
+        )
         durations = [run["duration_ns"] for run in slowest["runs"]]
         self.assertEqual((len(durations), durations), (120, sorted(durations, reverse=True)))
         checker.ask("GET", "/api/v1/events/query/runs?limit=1001", expect=400)
@@ -448,7 +658,9 @@ class Api(ServerCase):
 
         run = slowest["runs"][0]
         _, detail = checker.ask("GET", f"/api/v1/runs/{run['id']}")
-        self.assertEqual([marker["name"] for marker in detail["markers"]], ["begin", "parse", "execute", "end"])
+        self.assertEqual(
+            [marker["name"] for marker in detail["markers"]], ["begin", "parse", "execute", "end"]
+        )
         self.assertEqual(detail["markers"][1]["stack"][0]["function"], "parse")
         self.assertEqual([stage["name"] for stage in run["stages"]], ["begin", "parse", "execute"])
         self.assertEqual(sum(stage["duration_ns"] for stage in run["stages"]), run["duration_ns"])
@@ -458,7 +670,10 @@ class Api(ServerCase):
         self.assertEqual([(run["stages"], run["dirty"]) for run in bare], [([], None)] * 2)
         self.assertTrue(all(run["stages"] for run in slowest["runs"] if not run["without_stages"]))
         _, detail = checker.ask("GET", f"/api/v1/runs/{bare[0]['id']}")
-        self.assertEqual(([marker["name"] for marker in detail["markers"]], detail["without_stages"]), (["begin", "end"], True))
+        self.assertEqual(
+            ([marker["name"] for marker in detail["markers"]], detail["without_stages"]),
+            (["begin", "end"], True),
+        )
         checker.ask("GET", "/api/v1/runs/1", expect=404)
         checker.ask("GET", "/api/v1/runs/x", expect=404)
 
@@ -489,39 +704,64 @@ class Api(ServerCase):
     def check_bundles(self, checker):
         _, listed = checker.ask("GET", "/api/v1/bundles?host=host-%3C1%3E&limit=1")
         self.assertIsNotNone(listed["next"])
-        _, rest = checker.ask("GET", "/api/v1/bundles?host=host-%3C1%3E&limit=1&after=" + urllib.parse.quote(listed["next"]))
+        _, rest = checker.ask(
+            "GET",
+            "/api/v1/bundles?host=host-%3C1%3E&limit=1&after=" + urllib.parse.quote(listed["next"]),
+        )
         self.assertNotEqual(rest["bundles"][0]["digest"], listed["bundles"][0]["digest"])
         address = f"/api/v1/bundles/{sha256(self.bundles[0])}"
         self.assertEqual(checker.ask("GET", address)[1], self.bundles[0])
         self.assertIn(b"<delay", checker.ask("GET", address + "/system")[1])
         trace = checker.ask("GET", address + "/trace")[1]
-        response, packed = checker.ask("GET", address + "/trace", headers={"Accept-Encoding": "gzip"})
+        response, packed = checker.ask(
+            "GET", address + "/trace", headers={"Accept-Encoding": "gzip"}
+        )
         self.assertEqual(response.headers["Content-Encoding"], "gzip")
         self.assertEqual(gzip.decompress(packed), trace)
 
         _, delays = checker.ask("GET", address + "/delays")
-        self.assertEqual([delay["duration_ns"] for delay in delays["delays"]], [81_000_000, 60_000_000])
+        self.assertEqual(
+            [delay["duration_ns"] for delay in delays["delays"]], [81_000_000, 60_000_000]
+        )
         for delay in delays["delays"]:
             parts = ("on_cpu_ns", "runnable_ns", "blocked_ns", "handed_over_ns", "unknown_ns")
             self.assertEqual(sum(delay[part] for part in parts), delay["duration_ns"])
         self.assertEqual(delays["delays"][0]["blocked"], [{"reason": "disk", "ns": 54_000_000}])
         self.assertGreater(delays["quality"]["samples"], 100)
         _, first = checker.ask("GET", address + "/delays?limit=1")
-        _, second = checker.ask("GET", address + "/delays?limit=1&after=" + urllib.parse.quote(first["next"]))
-        self.assertEqual([first["delays"][0]["number"], second["delays"][0]["number"], second["next"]], [2, 1, None])
-        self.assertEqual(checker.ask("GET", address + "/delays?number=1")[1]["delays"][0]["number"], 1)
+        _, second = checker.ask(
+            "GET", address + "/delays?limit=1&after=" + urllib.parse.quote(first["next"])
+        )
+        self.assertEqual(
+            [first["delays"][0]["number"], second["delays"][0]["number"], second["next"]],
+            [2, 1, None],
+        )
+        self.assertEqual(
+            checker.ask("GET", address + "/delays?number=1")[1]["delays"][0]["number"], 1
+        )
         self.assertEqual(checker.ask("GET", address + "/delays?number=3")[1]["delays"], [])
         checker.ask("GET", address + "/delays?number=0", expect=400)
         _, everywhere = checker.ask("GET", "/api/v1/delays?event=query&order=slowest")
-        self.assertEqual([delay["duration_ns"] for delay in everywhere["delays"]], [81_000_000] * 2 + [60_000_000] * 2)
-        self.assertEqual({delay["bundle"] for delay in everywhere["delays"]}, {sha256(bundle) for bundle in self.bundles})
+        self.assertEqual(
+            [delay["duration_ns"] for delay in everywhere["delays"]],
+            [81_000_000] * 2 + [60_000_000] * 2,
+        )
+        self.assertEqual(
+            {delay["bundle"] for delay in everywhere["delays"]},
+            {sha256(bundle) for bundle in self.bundles},
+        )
         _, summary = checker.ask("GET", "/api/v1/events/query/delays")
-        self.assertEqual((summary["delays"], summary["percentiles"]["max"], len(summary["hosts"])), (4, 81_000_000, 1))
+        self.assertEqual(
+            (summary["delays"], summary["percentiles"]["max"], len(summary["hosts"])),
+            (4, 81_000_000, 1),
+        )
 
         _, flame = checker.ask("GET", address + "/delays/2/profile?against=normal")
         self.assertEqual(flame["nodes"][0][:3], [-1, flame["nodes"][0][1], 81_000_000])
         self.assertEqual(flame["baseline_runs"], 12)
-        self.assertIn({"function": "<script>alert(1)</script>", "module": "/usr/bin/app"}, flame["names"])
+        self.assertIn(
+            {"function": "<script>alert(1)</script>", "module": "/usr/bin/app"}, flame["names"]
+        )
         _, waiting = checker.ask("GET", address + "/delays/2/profile?state=off-cpu")
         self.assertEqual((waiting["total"], waiting["baseline_total"]), (54_000_000, None))
         checker.ask("GET", address + "/delays/2/profile?state=dreaming", expect=400)
@@ -531,17 +771,37 @@ class Api(ServerCase):
         self.assertEqual(timeline["intervals"][-1]["to_ns"], 81_000_000)
         _, machine = checker.ask("GET", address + "/delays/2/machine?columns=500")
         self.assertTrue(machine["threads"][0]["of_delay"])
-        self.assertEqual((machine["from_ns"], machine["to_ns"]), (machine["recorded_from_ns"], machine["recorded_to_ns"]))
-        _, part = checker.ask("GET", address + "/delays/2/machine?from_ns=0&to_ns=81000000&columns=4000")
+        self.assertEqual(
+            (machine["from_ns"], machine["to_ns"]),
+            (machine["recorded_from_ns"], machine["recorded_to_ns"]),
+        )
+        _, part = checker.ask(
+            "GET", address + "/delays/2/machine?from_ns=0&to_ns=81000000&columns=4000"
+        )
         self.assertEqual((part["from_ns"], part["to_ns"]), (0, 81_000_000))
         self.assertLess(part["finest_ns"], machine["finest_ns"])
-        for wrong in ("from_ns=5&to_ns=5", "from_ns=x", "columns=9", "columns=4001", "to_ns=99999999999999999999"):
+        for wrong in (
+            "from_ns=5&to_ns=5",
+            "from_ns=x",
+            "columns=9",
+            "columns=4001",
+            "to_ns=99999999999999999999",
+        ):
             checker.ask("GET", f"{address}/delays/2/machine?{wrong}", expect=400)
         for number in ("3", "0", "x"):
             for part in ("profile", "timeline", "machine", "export?format=csv"):
                 checker.ask("GET", f"{address}/delays/{number}/{part}", expect=404)
         absent = f"/api/v1/bundles/{sha256(b'absent')}"
-        for part in ("", "/system", "/trace", "/delays", "/delays/1/profile", "/delays/1/timeline", "/delays/1/machine", "/delays/1/export?format=pprof"):
+        for part in (
+            "",
+            "/system",
+            "/trace",
+            "/delays",
+            "/delays/1/profile",
+            "/delays/1/timeline",
+            "/delays/1/machine",
+            "/delays/1/export?format=pprof",
+        ):
             checker.ask("GET", absent + part, expect=404)
 
     def check_objects(self, checker):
@@ -549,26 +809,46 @@ class Api(ServerCase):
         _, watches = checker.ask("GET", "/api/v1/objects")
         self.assertEqual(watches["watches"], [])
         checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11", expect=404)
-        checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11?after=x", expect=400)
-        checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11/summary", expect=404)
+        checker.ask(
+            "GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11?after=x", expect=400
+        )
+        checker.ask(
+            "GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11/summary", expect=404
+        )
 
     def check_forms(self, checker, address):
         """Each format equals what `lagtrap export` writes for the same bundle."""
         _, listed = checker.ask("GET", "/api/v1/formats")
         names = [form["name"] for form in listed["formats"]]
-        self.assertEqual(names, ["folded", "pprof", "speedscope", "firefox", "chrome", "csv", "perf"])
+        self.assertEqual(
+            names, ["folded", "pprof", "speedscope", "firefox", "chrome", "csv", "perf"]
+        )
         with tempfile.NamedTemporaryFile(suffix=".lagtrap.tar.zst") as bundle:
             bundle.write(self.bundles[0])
             bundle.flush()
             for form in listed["formats"]:
                 for state in ("", "&state=all", "&state=on-cpu", "&state=off-cpu"):
-                    words = ["--delay", "2", "--format", form["name"]] + (["--" + state.removeprefix("&state=")] if state else [])
-                    wanted = subprocess.run([LAGTRAP, "export", bundle.name, *words], capture_output=True, check=True).stdout
-                    response, given = checker.ask("GET", f"{address}/delays/2/export?format={form['name']}{state}", raw=True)
+                    words = ["--delay", "2", "--format", form["name"]] + (
+                        ["--" + state.removeprefix("&state=")] if state else []
+                    )
+                    wanted = subprocess.run(
+                        [LAGTRAP, "export", bundle.name, *words], capture_output=True, check=True
+                    ).stdout
+                    response, given = checker.ask(
+                        "GET", f"{address}/delays/2/export?format={form['name']}{state}", raw=True
+                    )
                     self.assertEqual(given, wanted, f"{form['name']} {state}")
-                    self.assertIn(f"-delay2.{form['suffix']}\"", response.headers["Content-Disposition"])
+                    self.assertIn(
+                        f"-delay2.{form['suffix']}\"", response.headers["Content-Disposition"]
+                    )
                 self.assertGreater(len(wanted), 20, form["name"])
-        for query in ("", "?format=gif", "?format=pftrace", "?format=csv&state=dreaming", "?format=csv&thread=1"):
+        for query in (
+            "",
+            "?format=gif",
+            "?format=pftrace",
+            "?format=csv&state=dreaming",
+            "?format=csv&thread=1",
+        ):
             checker.ask("GET", f"{address}/delays/2/export{query}", expect=400)
 
     def check_administration(self, checker):
@@ -579,13 +859,17 @@ class Api(ServerCase):
         checker.ask("POST", "/api/v1/accounts", {**new, "account": "<b>"}, 400)
         checker.ask("POST", "/api/v1/accounts", {**new, "account": "bob", "role": "king"}, 400)
         _, accounts = checker.ask("GET", "/api/v1/accounts")
-        self.assertEqual([account["account"] for account in accounts["accounts"]], ["ann", "rita", "ulla"])
+        self.assertEqual(
+            [account["account"] for account in accounts["accounts"]], ["ann", "rita", "ulla"]
+        )
         checker.ask("DELETE", "/api/v1/accounts/ann", expect=409)  # the last admin
         checker.ask("DELETE", "/api/v1/accounts/ulla", expect=204)
         checker.ask("DELETE", "/api/v1/accounts/ulla", expect=404)
 
         newest = checker.ask("GET", "/api/v1/audit?limit=1")[1]["entries"][0]
-        self.assertEqual((newest["who"], newest["action"], newest["object"]), ("ann", "delete account", "ulla"))
+        self.assertEqual(
+            (newest["who"], newest["action"], newest["object"]), ("ann", "delete account", "ulla")
+        )
 
         team = {"events": ["query"], "units": ["*"], "groups": []}
         checker.ask("PUT", "/api/v1/teams/shop", team, 201)
@@ -593,7 +877,10 @@ class Api(ServerCase):
         checker.ask("PUT", "/api/v1/teams/a%20b", team, 400)
         checker.ask("PUT", "/api/v1/teams/shop/accounts/rita", expect=204)
         _, teams = checker.ask("GET", "/api/v1/teams")
-        self.assertEqual(teams["teams"], [{**team, "team": "shop", "accounts": [{"account": "rita", "by_group": False}]}])
+        self.assertEqual(
+            teams["teams"],
+            [{**team, "team": "shop", "accounts": [{"account": "rita", "by_group": False}]}],
+        )
         checker.ask("DELETE", "/api/v1/teams/shop", expect=409)
         checker.ask("DELETE", "/api/v1/teams/shop/accounts/rita", expect=204)
         checker.ask("DELETE", "/api/v1/teams/shop", expect=204)
@@ -603,14 +890,22 @@ class Api(ServerCase):
         checker.ask("GET", "/api/v1/session/ways")
         for address in ("/api/v1/oidc/begin", "/api/v1/oidc/callback"):
             checker.ask("GET", address, expect=404)
-        checker.ask("PUT", "/api/v1/session/password", {"password": "wrong", "new_password": PASSWORD}, 403)
+        checker.ask(
+            "PUT", "/api/v1/session/password", {"password": "wrong", "new_password": PASSWORD}, 403
+        )
 
-        _, made = checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload", "host": "db1"}, 201)
+        _, made = checker.ask(
+            "POST", "/api/v1/tokens", {"name": "rack", "scope": "upload", "host": "db1"}, 201
+        )
         checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload"}, 409)
-        checker.ask("POST", "/api/v1/tokens", {"name": "old", "scope": "read", "expires_ns": "1"}, 400)
+        checker.ask(
+            "POST", "/api/v1/tokens", {"name": "old", "scope": "read", "expires_ns": "1"}, 400
+        )
         checker.ask("POST", "/api/v1/tokens", {"name": "odd", "scope": "write"}, 400)
         _, tokens = checker.ask("GET", "/api/v1/tokens")
-        self.assertEqual([(token["id"], token["host"]) for token in tokens["tokens"]], [(made["id"], "db1")])
+        self.assertEqual(
+            [(token["id"], token["host"]) for token in tokens["tokens"]], [(made["id"], "db1")]
+        )
         self.assertNotIn(made["token"], json.dumps(tokens))
         checker.ask("DELETE", f"/api/v1/tokens/{made['id']}", expect=204)
         checker.ask("DELETE", f"/api/v1/tokens/{made['id']}", expect=404)
@@ -627,7 +922,9 @@ class Api(ServerCase):
         self.assertEqual(gzip.decompress(packed[1]), plain[1])
         self.assertNotEqual(packed[0].headers["ETag"], plain[0].headers["ETag"])
         self.assertIn("immutable", plain[0].headers["Cache-Control"])
-        again, body = server.request("GET", f"/assets/{script}", headers={"If-None-Match": plain[0].headers["ETag"]})
+        again, body = server.request(
+            "GET", f"/assets/{script}", headers={"If-None-Match": plain[0].headers["ETag"]}
+        )
         self.assertEqual((again.status, body), (304, b""))
         # The script in the browser tells the pages apart.
         for path in ("/event/a%2Fb?host=x", "/run/7", "/bundle/0/1", "/accounts"):
@@ -637,13 +934,21 @@ class Api(ServerCase):
             self.assertEqual(response.status, 404, path)
             self.assertTrue(json.loads(body)["error"]["message"])
         response, body = server.request("HEAD", "/")
-        self.assertEqual((response.status, int(response.headers["Content-Length"]), body), (200, len(page), b""))
+        self.assertEqual(
+            (response.status, int(response.headers["Content-Length"]), body), (200, len(page), b"")
+        )
 
     def test_dirty_runs_are_found(self):
         checker = self.open_world()
         for seed in (10, 11, 12):
             content = self.make_runs(seed, count=100, event="start")
-            checker.ask("PUT", f"/api/v1/batches/{sha256(content)}", content, 201, content_type="application/zstd")
+            checker.ask(
+                "PUT",
+                f"/api/v1/batches/{sha256(content)}",
+                content,
+                201,
+                content_type="application/zstd",
+            )
         _, page = checker.ask("GET", "/api/v1/events/start/runs?limit=1")
         self.assertEqual((page["hidden"], page["hidden_because"][0]["rule"]), (3, "reported"))
 
@@ -654,13 +959,27 @@ class CommandLine(ServerCase):
         checker = self.open_world()
         self.batches, self.bundles = [], [self.make_bundle(5, event="packaged")]
         self.upload_all(checker)
+
         def names():
-            return {label["build"][:4]: (label["name"], label["by"]) for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]}
-        self.assertEqual(wait_for(names, "the name of the build"), {"0123": ("15.8-0+deb12u1", "(package)")})
+            return {
+                label["build"][:4]: (label["name"], label["by"])
+                for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]
+            }
+
+        self.assertEqual(
+            wait_for(names, "the name of the build"), {"0123": ("15.8-0+deb12u1", "(package)")}
+        )
         self.assertIn("is named v9", self.run_server("label", "0123", "v9"))
         later = self.make_bundle(6, event="packaged")
-        checker.ask("PUT", f"/api/v1/bundles/{sha256(later)}", later, 201, content_type="application/zstd")
-        wait_for(lambda: all(row["parsed"] for row in checker.ask("GET", "/api/v1/bundles")[1]["bundles"]), "the bundle to be looked into")
+        checker.ask(
+            "PUT", f"/api/v1/bundles/{sha256(later)}", later, 201, content_type="application/zstd"
+        )
+        wait_for(
+            lambda: all(
+                row["parsed"] for row in checker.ask("GET", "/api/v1/bundles")[1]["bundles"]
+            ),
+            "the bundle to be looked into",
+        )
         self.assertEqual(names()["0123"][0], "v9")
 
     def test_builds_are_named(self):
@@ -673,14 +992,23 @@ class CommandLine(ServerCase):
         self.assertIn("2 builds begin with", self.run_server("label", "build", "x", code=2))
         self.assertIn("no run has a build", self.run_server("label", "feed", "x", code=1))
         self.assertIn("expected a name", self.run_server("label", "build-a", code=2))
-        self.assertIn("0123456789abcdef is named v9", self.run_server("label", "0123456789abcdef", "v9"))
+        self.assertIn(
+            "0123456789abcdef is named v9", self.run_server("label", "0123456789abcdef", "v9")
+        )
         self.assertIn("no longer has a name", self.run_server("label", "build-b", ""))
-        labels = {label["build"]: label["name"] for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]}
+        labels = {
+            label["build"]: label["name"]
+            for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]
+        }
         self.assertEqual(labels, {"build-a": "v1.2", "0123456789abcdef": "v9"})
 
     def run_server(self, *arguments, code=0, **more):
-        outcome = subprocess.run([SERVER, "--data", self.root / "data", *arguments], capture_output=True, text=True,
-                                 **more)
+        outcome = subprocess.run(
+            [SERVER, "--data", self.root / "data", *arguments],
+            capture_output=True,
+            text=True,
+            **more,
+        )
         self.assertEqual(outcome.returncode, code, outcome.stdout + outcome.stderr)
         return outcome.stdout + outcome.stderr
 
@@ -708,7 +1036,19 @@ class CommandLine(ServerCase):
         self.assertNotIn("ann", self.run_server("user", "list"))
 
     def test_tokens(self):
-        lines = self.run_server("token", "add", "rack", "--scope", "upload", "--host", "db1", "--group", "rack-7", "--expires", "30d")
+        lines = self.run_server(
+            "token",
+            "add",
+            "rack",
+            "--scope",
+            "upload",
+            "--host",
+            "db1",
+            "--group",
+            "rack-7",
+            "--expires",
+            "30d",
+        )
         token = next(line for line in lines.splitlines() if line.startswith("ltu_"))
         listed = self.run_server("token", "list")
         self.assertRegex(listed, "rack +upload host db1 group rack-7 expires 20")
@@ -716,7 +1056,9 @@ class CommandLine(ServerCase):
         server = self.server()
         content = self.make_runs(1, host="db1")
         headers = {"Authorization": f"Bearer {token}"}
-        put = lambda: server.request("PUT", f"/api/v1/batches/{sha256(content)}", content, headers)[0].status
+        put = lambda: server.request("PUT", f"/api/v1/batches/{sha256(content)}", content, headers)[
+            0
+        ].status
         self.assertEqual(put(), 201)
         self.assertNotIn("last used never", self.run_server("token", "list"))
         self.run_server("token", "revoke", "rack")

@@ -12,7 +12,6 @@ from test_server_api import Checker, ServerCase
 
 
 class Audit(ServerCase):
-
     @staticmethod
     def entries(checker, query="", headers=None):
         return checker.ask("GET", "/api/v1/audit" + query, headers=headers)[1]["entries"]
@@ -22,32 +21,60 @@ class Audit(ServerCase):
         ours = "from 127.0.0.1"
         for account, password in (("ann", "wrong"), ("hunter2 is my password", "wrong")):
             checker.ask("POST", "/api/v1/session", {"account": account, "password": password}, 401)
-        checker.ask("POST", "/api/v1/accounts", {"account": "bob", "password": PASSWORD, "role": "reader"}, 201)
+        checker.ask(
+            "POST",
+            "/api/v1/accounts",
+            {"account": "bob", "password": PASSWORD, "role": "reader"},
+            201,
+        )
         checker.ask("DELETE", "/api/v1/accounts/bob", expect=204)
         made = checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "admin"}, 201)[1]
         own, checker.cookie = checker.cookie, None
         by_token = {"Authorization": f"Bearer {made['token']}"}
         checker.ask("POST", "/api/v1/tokens", {"name": "more", "scope": "read"}, 201, by_token)
-        checker.ask("GET", "/api/v1/tokens", expect=401, headers={"Authorization": "Bearer " + made["token"][:-1] + "~"})
+        checker.ask(
+            "GET",
+            "/api/v1/tokens",
+            expect=401,
+            headers={"Authorization": "Bearer " + made["token"][:-1] + "~"},
+        )
         checker.cookie = own
         checker.ask("DELETE", f"/api/v1/tokens/{made['id']}", expect=204)
-        subprocess.run([SERVER, "--data", self.root / "data", "user", "role", "rita", "uploader"], check=True, capture_output=True)
+        subprocess.run(
+            [SERVER, "--data", self.root / "data", "user", "role", "rita", "uploader"],
+            check=True,
+            capture_output=True,
+        )
         checker.ask("DELETE", "/api/v1/session", expect=204)
         checker.sign_in("ann")
-        found = [(e["who"], e["action"], e["object"], e["detail"]) for e in reversed(self.entries(checker))]
-        begin = found.index((None, "refuse sign-in", "ann", f"account and password do not fit, {ours}"))
-        self.assertEqual(found[begin:], [
-            (None, "refuse sign-in", "ann", f"account and password do not fit, {ours}"),
-            (None, "refuse sign-in", "an unknown account", f"account and password do not fit, {ours}"),
-            ("ann", "add account", "bob", f"reader, {ours}"),
-            ("ann", "delete account", "bob", ours),
-            ("ann", "add token", "rack", f"admin, {ours}"),
-            ("token rack", "add token", "more", f"read, {ours}"),
-            (None, "refuse token", None, f"not known, or its time is over, {ours}"),
-            ("ann", "revoke token", "rack", ours),
-            ("command line", "change role", "rita", "uploader"),
-            ("ann", "sign out", None, ours),
-            ("ann", "sign in", None, ours)])
+        found = [
+            (e["who"], e["action"], e["object"], e["detail"])
+            for e in reversed(self.entries(checker))
+        ]
+        begin = found.index(
+            (None, "refuse sign-in", "ann", f"account and password do not fit, {ours}")
+        )
+        self.assertEqual(
+            found[begin:],
+            [
+                (None, "refuse sign-in", "ann", f"account and password do not fit, {ours}"),
+                (
+                    None,
+                    "refuse sign-in",
+                    "an unknown account",
+                    f"account and password do not fit, {ours}",
+                ),
+                ("ann", "add account", "bob", f"reader, {ours}"),
+                ("ann", "delete account", "bob", ours),
+                ("ann", "add token", "rack", f"admin, {ours}"),
+                ("token rack", "add token", "more", f"read, {ours}"),
+                (None, "refuse token", None, f"not known, or its time is over, {ours}"),
+                ("ann", "revoke token", "rack", ours),
+                ("command line", "change role", "rita", "uploader"),
+                ("ann", "sign out", None, ours),
+                ("ann", "sign in", None, ours),
+            ],
+        )
         whole = json.dumps(self.entries(checker)) + checker.server.log()
         for secret in (PASSWORD, made["token"], "hunter2"):
             self.assertNotIn(secret, whole)
@@ -66,13 +93,28 @@ class Audit(ServerCase):
         """Nothing else happens that would make the server check."""
         checker = self.open_world("--keep-for", "1s", "--keep-runs-for", "1d")
         for kind, content in (("bundles", self.bundles[0]), ("batches", self.batches[0])):
-            checker.ask("PUT", f"/api/v1/{kind}/{sha256(content)}", content, 201, content_type="application/zstd")
+            checker.ask(
+                "PUT",
+                f"/api/v1/{kind}/{sha256(content)}",
+                content,
+                201,
+                content_type="application/zstd",
+            )
         self.assertGreater(checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"], 0)
-        wait_for(lambda: not checker.ask("GET", "/api/v1/bundles")[1]["bundles"] and checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"] == 0,
-                 "retention", 200)
+        wait_for(
+            lambda: not checker.ask("GET", "/api/v1/bundles")[1]["bundles"]
+            and checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"] == 0,
+            "retention",
+            200,
+        )
         # The entry is written when the removal is done.
-        wait_for(lambda: {entry["action"] for entry in self.entries(checker) if entry["who"] == "retention"} == {"remove bundles", "remove runs"},
-                 "both to be in the audit")
+        wait_for(
+            lambda: {
+                entry["action"] for entry in self.entries(checker) if entry["who"] == "retention"
+            }
+            == {"remove bundles", "remove runs"},
+            "both to be in the audit",
+        )
 
     def test_runs_beyond_a_size_go_by_themselves(self):
         """The oldest runs, no more than necessary, and hidden runs count like others."""
@@ -83,8 +125,11 @@ class Audit(ServerCase):
         def send_all(server):
             empty_bytes = server.metric("store_bytes")
             for batch in batches:
-                self.assertEqual(server.request("PUT", f"/api/v1/batches/{sha256(batch)}", batch)[0].status, 201)
+                self.assertEqual(
+                    server.request("PUT", f"/api/v1/batches/{sha256(batch)}", batch)[0].status, 201
+                )
             return empty_bytes
+
         measured = self.server(data="measured")
         limit = (send_all(measured) + measured.metric("store_bytes")) // 2
         measured.stop()
@@ -103,9 +148,18 @@ class Audit(ServerCase):
         listed = checker.ask("GET", runs)[1]
         self.assertEqual((listed["total"], listed["hidden"]), (left, hours))
         self.assertEqual(listed["runs"][0]["begin_ns"], str((since_s + 23 * 3600 + 499) * 10**9))
-        self.assertEqual(checker.ask("GET", runs + f"&to={(since_s + (24 - hours) * 3600) * 10**9}")[1]["total"], 0)
-        self.assertEqual([(entry["action"], entry["object"]) for entry in self.entries(checker) if entry["who"] == "retention"],
-                         [("remove runs", str(full - left))])
+        self.assertEqual(
+            checker.ask("GET", runs + f"&to={(since_s + (24 - hours) * 3600) * 10**9}")[1]["total"],
+            0,
+        )
+        self.assertEqual(
+            [
+                (entry["action"], entry["object"])
+                for entry in self.entries(checker)
+                if entry["who"] == "retention"
+            ],
+            [("remove runs", str(full - left))],
+        )
 
     def test_it_is_read_part_by_part_and_by_admins_alone(self):
         checker = self.open_world()
@@ -118,12 +172,21 @@ class Audit(ServerCase):
             parts += part["entries"]
             after = part["next"] and f"&after={part['next']}"
         self.assertEqual(parts, whole)
-        self.assertEqual([int(entry["id"]) for entry in parts], sorted((int(entry["id"]) for entry in parts), reverse=True))
+        self.assertEqual(
+            [int(entry["id"]) for entry in parts],
+            sorted((int(entry["id"]) for entry in parts), reverse=True),
+        )
         checker.ask("GET", "/api/v1/audit?limit=0", expect=400)
         checker.ask("GET", "/api/v1/audit?who=ann", expect=400)
         for method in ("DELETE", "POST", "PUT"):
-            headers = {"Cookie": checker.cookie, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"}
-            self.assertEqual(checker.server.request(method, "/api/v1/audit", "{}", headers)[0].status, 405)
+            headers = {
+                "Cookie": checker.cookie,
+                "Sec-Fetch-Site": "same-origin",
+                "Content-Type": "application/json",
+            }
+            self.assertEqual(
+                checker.server.request(method, "/api/v1/audit", "{}", headers)[0].status, 405
+            )
         checker.sign_in("rita")
         checker.ask("GET", "/api/v1/audit", expect=403)
         checker.cookie = None
@@ -137,19 +200,36 @@ class Audit(ServerCase):
         for _ in range(50):
             server.request("GET", "/api/v1/events", headers=headers)
         guess = json.dumps({"account": "ann", "password": "guess"})
-        heard = [server.request("POST", "/api/v1/session", guess, {"Content-Type": "application/json"})[0].status for _ in range(50)]
+        heard = [
+            server.request("POST", "/api/v1/session", guess, {"Content-Type": "application/json"})[
+                0
+            ].status
+            for _ in range(50)
+        ]
         minutes = int((time.monotonic() - begun) / 60) + 1
         secret = add_token(server.data, "reading", "admin")
-        entries = self.entries(Checker(self, server), "?limit=1000", {"Authorization": f"Bearer {secret}"})
-        kinds = [(entry["action"], entry["detail"].split(",")[0]) for entry in entries if entry["action"].startswith("refuse")]
-        self.assertEqual(kinds.count(("refuse sign-in", "account and password do not fit")), heard.count(401))
+        entries = self.entries(
+            Checker(self, server), "?limit=1000", {"Authorization": f"Bearer {secret}"}
+        )
+        kinds = [
+            (entry["action"], entry["detail"].split(",")[0])
+            for entry in entries
+            if entry["action"].startswith("refuse")
+        ]
+        self.assertEqual(
+            kinds.count(("refuse sign-in", "account and password do not fit")), heard.count(401)
+        )
         self.assertLess(heard.count(401), 50)
         for kind in (("refuse token", "not known"), ("refuse sign-in", "too many attempts")):
             self.assertTrue(1 <= kinds.count(kind) <= minutes, (kinds, minutes))
-        metrics = server.request("GET", "/metrics", headers={"Authorization": f"Bearer {secret}"})[1].decode()
+        metrics = server.request("GET", "/metrics", headers={"Authorization": f"Bearer {secret}"})[
+            1
+        ].decode()
         left_out = int(re.search(r"^lagtrap_server_audit_left_out_total (\d+)$", metrics, re.M)[1])
         attempts = 50 + heard.count(429)
-        self.assertEqual(left_out, attempts - sum(kind[1] != "account and password do not fit" for kind in kinds))
+        self.assertEqual(
+            left_out, attempts - sum(kind[1] != "account and password do not fit" for kind in kinds)
+        )
 
 
 if __name__ == "__main__":

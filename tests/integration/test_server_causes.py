@@ -22,8 +22,10 @@ class HostDaemon(Daemon):
     def __init__(self, host, *arguments, **options):
         super().__init__(*arguments, **options)
         self.program = self.folder / "lagtrapd-on-host"
-        self.program.write_text(f'#!/bin/sh\nexec unshare --uts sh -c \'hostname {host} && exec "$@"\' sh '
-                                f'{shlex.quote(str(REAL_LAGTRAPD))} "$@"\n')
+        self.program.write_text(
+            f"#!/bin/sh\nexec unshare --uts sh -c 'hostname {host} && exec \"$@\"' sh "
+            f'{shlex.quote(str(REAL_LAGTRAPD))} "$@"\n'
+        )
         os.chmod(self.program, 0o755)
 
     def start(self):
@@ -35,7 +37,12 @@ class HostDaemon(Daemon):
 
 
 def upload(spool, server):
-    done = subprocess.run([UPLOADER, "--spool", spool, "--url", server.url, "--once"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [UPLOADER, "--spool", spool, "--url", server.url, "--once"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     check(done.returncode == 0, f"uploader: {done.stdout}{done.stderr}")
 
 
@@ -54,7 +61,9 @@ def record(server, host, events, rounds):
     with HostDaemon(host, events) as daemon:
         for done, plans in enumerate(rounds, 1):
             with contextlib.ExitStack() as stack:
-                for program in [stack.enter_context(Watched(PLANTED, *plan, "--wait")) for plan in plans]:
+                for program in [
+                    stack.enter_context(Watched(PLANTED, *plan, "--wait")) for plan in plans
+                ]:
                     program.go().result()
             daemon.wait_for_bundles(done)
         bundles = len(daemon.bundles())
@@ -69,7 +78,10 @@ def recorded(threshold, trace_length, rounds_of):
         events = library_event(EVENT, PLANTED, threshold, trace_length, STAGES)
         told = causes(server, sum(record(server, host, events, rounds_of(host)) for host in HOSTS))
         shares = [cause["share"] for cause in told["causes"]]
-        check(abs(sum(shares) + told["unexplained_share"] - 1) < 1e-6, f"shares {shares} and {told['unexplained_share']} unexplained")
+        check(
+            abs(sum(shares) + told["unexplained_share"] - 1) < 1e-6,
+            f"shares {shares} and {told['unexplained_share']} unexplained",
+        )
         yield told
 
 
@@ -79,22 +91,38 @@ def slow(kind):
 
 def planted_function_is_the_first_cause():
     with recorded("20ms", "400ms", lambda _: [slow("lock"), slow("cpu"), slow("lock")]) as told:
-        check(told["delayed_runs"] >= 12 and told["normal_runs"] >= 100, f"{told['delayed_runs']}, {told['normal_runs']} runs")
+        check(
+            told["delayed_runs"] >= 12 and told["normal_runs"] >= 100,
+            f"{told['delayed_runs']}, {told['normal_runs']} runs",
+        )
         check(told["silent_because"] is None and told["causes"], f"no cause: {told}")
         first = told["causes"][0]
-        check("planted_lock_holder" in first["title"] and first["reason"] == "lock (futex)", f"first is {first['title']}")
-        check(first["hosts"] == 4 and not first["single_host"] and first["affected_runs"] >= 6,
-              f"{first['affected_runs']} runs on {first['hosts']} hosts")
+        check(
+            "planted_lock_holder" in first["title"] and first["reason"] == "lock (futex)",
+            f"first is {first['title']}",
+        )
+        check(
+            first["hosts"] == 4 and not first["single_host"] and first["affected_runs"] >= 6,
+            f"{first['affected_runs']} runs on {first['hosts']} hosts",
+        )
         # It has nearly all the extra time of the delays it affects. If a switch was lost (a kernel
         # that runs no programs for threads of process 1), the holder's time is unknown, and that
         # delay is attributed to nothing.
-        check(first["share"] > 0.75 * first["affected_runs"] / told["delayed_runs"], f"its share is {first['share']} by {first['affected_runs']}")
+        check(
+            first["share"] > 0.75 * first["affected_runs"] / told["delayed_runs"],
+            f"its share is {first['share']} by {first['affected_runs']}",
+        )
         check(first["q_value"] < 0.001 and first["example"], f"{first}")
         functions = [frame["function"] for frame in first["frames"]]
-        check(any("planted_lock_wait" in function for function in functions), f"the waiting function is not among {functions}")
+        check(
+            any("planted_lock_wait" in function for function in functions),
+            f"the waiting function is not among {functions}",
+        )
         others = [cause for cause in told["causes"] if "planted_cpu_burn" in cause["title"]]
-        check(others and others[0]["state"] == "on CPU" and not others[0]["single_host"],
-              f"the second cause is not among {[(cause['title'], cause['hosts']) for cause in told['causes']]}")
+        check(
+            others and others[0]["state"] == "on CPU" and not others[0]["single_host"],
+            f"the second cause is not among {[(cause['title'], cause['hosts']) for cause in told['causes']]}",
+        )
 
 
 def a_wait_that_normal_runs_have_too_is_explained_by_how_much_longer_it_is():
@@ -103,21 +131,46 @@ def a_wait_that_normal_runs_have_too_is_explained_by_how_much_longer_it_is():
     lengths_ms = (70, 30, 65, 35, 80, 25, 75, 40, 90, 32)
     sleeps = [("--kind", "sleep", "--fast", 0, "--slow-ms", length) for length in lengths_ms]
     with recorded("50ms", "1500ms", lambda _: [sleeps, slow("lock")]) as told:
-        check(told["delayed_runs"] >= 16 and told["normal_runs"] >= 12, f"{told['delayed_runs']}, {told['normal_runs']} runs")
-        found = {name: cause for cause in told["causes"] for name in ("planted_sleep", "planted_lock_holder") if name in cause["title"]}
-        check(len(found) == 2, f"{[(cause['title'], cause['q_value']) for cause in told['causes']]}, {told['silent_because']}")
+        check(
+            told["delayed_runs"] >= 16 and told["normal_runs"] >= 12,
+            f"{told['delayed_runs']}, {told['normal_runs']} runs",
+        )
+        found = {
+            name: cause
+            for cause in told["causes"]
+            for name in ("planted_sleep", "planted_lock_holder")
+            if name in cause["title"]
+        }
+        check(
+            len(found) == 2,
+            f"{[(cause['title'], cause['q_value']) for cause in told['causes']]}, {told['silent_because']}",
+        )
         sleep = found["planted_sleep"]
-        check(sleep["state"] == "blocked" and sleep["affected_runs"] >= 8 and sleep["hosts"] == 4, f"{sleep}")
-        check(0 < sleep["normal_ns"] < 50e6 < sleep["normal_ns"] + sleep["excess_ns"], f"{sleep['excess_ns']} on {sleep['normal_ns']}")
+        check(
+            sleep["state"] == "blocked" and sleep["affected_runs"] >= 8 and sleep["hosts"] == 4,
+            f"{sleep}",
+        )
+        check(
+            0 < sleep["normal_ns"] < 50e6 < sleep["normal_ns"] + sleep["excess_ns"],
+            f"{sleep['excess_ns']} on {sleep['normal_ns']}",
+        )
         check(found["planted_lock_holder"]["affected_runs"] >= 3, f"{found['planted_lock_holder']}")
         check(told["unexplained_share"] < 0.25, f"{told['unexplained_share']} is unexplained")
 
 
 def what_is_rare_is_no_cause():
     """Each delay has a reason of its own, or shares it with one other."""
-    kinds = {"oak": ("lock", "cpu"), "elm": ("sleep", "fsync"), "ash": ("fault", "cpu"), "yew": ("sleep", "fsync")}
+    kinds = {
+        "oak": ("lock", "cpu"),
+        "elm": ("sleep", "fsync"),
+        "ash": ("fault", "cpu"),
+        "yew": ("sleep", "fsync"),
+    }
     with recorded("20ms", "400ms", lambda host: [slow(kind) for kind in kinds[host]]) as told:
-        check(told["delayed_runs"] >= 6 and told["normal_runs"] >= 50, f"{told['delayed_runs']}, {told['normal_runs']} runs")
+        check(
+            told["delayed_runs"] >= 6 and told["normal_runs"] >= 50,
+            f"{told['delayed_runs']}, {told['normal_runs']} runs",
+        )
         # A machine busy with other work is a true cause of all of them.
         named = [cause["title"] for cause in told["causes"] if cause["title"] != "Waits for a CPU"]
         check(not named, f"{named}")
@@ -125,5 +178,8 @@ def what_is_rare_is_no_cause():
 
 
 if __name__ == "__main__":
-    run(planted_function_is_the_first_cause, a_wait_that_normal_runs_have_too_is_explained_by_how_much_longer_it_is,
-        what_is_rare_is_no_cause)
+    run(
+        planted_function_is_the_first_cause,
+        a_wait_that_normal_runs_have_too_is_explained_by_how_much_longer_it_is,
+        what_is_rare_is_no_cause,
+    )

@@ -24,7 +24,7 @@ from test_server_api import Checker, ServerCase
 from upload_world import MIB, Port, relay
 
 RADOSGW = SOURCE_DIR / "tests" / "integration" / "radosgw.sh"
-DIGESTS = '/api/v1/{}/{}'
+DIGESTS = "/api/v1/{}/{}"
 
 
 class Load:
@@ -33,7 +33,9 @@ class Load:
 
     def __init__(self, port, bundles, batches):
         self.port = port
-        self.left = [("bundles", content) for content in bundles] + [("batches", content) for content in batches]
+        self.left = [("bundles", content) for content in bundles] + [
+            ("batches", content) for content in batches
+        ]
         random.Random(1).shuffle(self.left)
         self.lock = threading.Lock()
         self.acknowledged = {"bundles": set(), "batches": set()}
@@ -91,7 +93,9 @@ class World(ServerCase):
     def make_load(self, bundles, batches, runs):
         self.contents = [self.make_bundle(seed, host=f"host{seed % 7}") for seed in range(bundles)]
         self.contents += [os.urandom(MIB) for _ in range(bundles // 4)]
-        self.run_batches = [self.make_runs(seed, host=f"host{seed % 7}", count=runs) for seed in range(batches)]
+        self.run_batches = [
+            self.make_runs(seed, host=f"host{seed % 7}", count=runs) for seed in range(batches)
+        ]
         self.runs_each = runs
 
     def check_all_there_once(self, checker):
@@ -114,6 +118,7 @@ class World(ServerCase):
         def parsed():
             _, page = checker.ask("GET", "/api/v1/bundles?limit=1000")
             return all(row["parsed"] for row in page["bundles"])
+
         wait_for(parsed, "every bundle to be looked into")
         good = {sha256(content) for content in self.contents if len(content) < MIB}
         _, page = checker.ask("GET", "/api/v1/bundles?limit=1000")
@@ -142,9 +147,13 @@ class OneServer(World):
                 for kind, digests in kept.items():
                     for digest in digests:
                         response, _ = server.request("HEAD", DIGESTS.format(kind, digest))
-                        self.assertEqual(response.status, 200, f"{kind} {digest} was acknowledged and is gone")
+                        self.assertEqual(
+                            response.status, 200, f"{kind} {digest} was acknowledged and is gone"
+                        )
         self.assertGreater(load.failures, 0)
-        print(f"killed 3 times, {load.failures} uploads failed and were sent again", file=sys.stderr)
+        print(
+            f"killed 3 times, {load.failures} uploads failed and were sent again", file=sys.stderr
+        )
         checker = Checker(self, server)
         self.wait_until_parsed(checker)
         self.check_all_there_once(checker)
@@ -190,28 +199,55 @@ class TwoCopies(World):
             skip("haproxy is not installed")
         cls.postgres = cls.enterClassContext(Postgres())
         cls.objects = cls.enterClassContext(ObjectStore())
-        subprocess.run(["curl", "-fsS", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", "AKTEST:SKTEST", "-X", "PUT",
-                        "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD", f"{cls.objects.address}/lagtrap"], check=True,
-                       capture_output=True)
+        subprocess.run(
+            [
+                "curl",
+                "-fsS",
+                "--aws-sigv4",
+                "aws:amz:us-east-1:s3",
+                "-u",
+                "AKTEST:SKTEST",
+                "-X",
+                "PUT",
+                "-H",
+                "x-amz-content-sha256: UNSIGNED-PAYLOAD",
+                f"{cls.objects.address}/lagtrap",
+            ],
+            check=True,
+            capture_output=True,
+        )
 
     def copy(self, name, *options, database="postgres"):
         (self.root / name).mkdir(exist_ok=True)
-        copy = Server("--store", f"postgresql:///{database}?host={self.postgres.folder}&user=postgres",
-                      "--blobs", f"s3://lagtrap?endpoint={self.objects.address}", *options, data=self.root / name / "data")
+        copy = Server(
+            "--store",
+            f"postgresql:///{database}?host={self.postgres.folder}&user=postgres",
+            "--blobs",
+            f"s3://lagtrap?endpoint={self.objects.address}",
+            *options,
+            data=self.root / name / "data",
+        )
         self.addCleanup(copy.__exit__)
         return copy
 
     def proxy(self, ports):
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
-        servers = "\n".join(f"  server copy{i} 127.0.0.1:{at} check inter 200ms fall 1 rise 1" for i, at in enumerate(ports))
+        servers = "\n".join(
+            f"  server copy{i} 127.0.0.1:{at} check inter 200ms fall 1 rise 1"
+            for i, at in enumerate(ports)
+        )
         (self.root / "haproxy.cfg").write_text(
             "defaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  retries 2\n"
             "  option redispatch\n  option httpchk GET /healthz\n  http-check send hdr Host localhost\n"
             f"frontend front\n  bind 127.0.0.1:{port}\n  default_backend copies\n"
-            f"backend copies\n  balance roundrobin\n{servers}\n")
-        process = subprocess.Popen(["haproxy", "-f", self.root / "haproxy.cfg", "-db"], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
+            f"backend copies\n  balance roundrobin\n{servers}\n"
+        )
+        process = subprocess.Popen(
+            ["haproxy", "-f", self.root / "haproxy.cfg", "-db"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
 
@@ -222,6 +258,7 @@ class TwoCopies(World):
                     connection.request("GET", "/healthz", headers={"Host": "localhost"})
                     return connection.getresponse().status == 200
             return False
+
         wait_for(answers, "HAProxy to reach a copy")
         return port
 
@@ -237,26 +274,61 @@ class TwoCopies(World):
             wait_for(lambda: load.count() >= 20, "20 acknowledged uploads")
             first.kill()
         torn.close()
-        print(f"one of two copies killed, {load.failures} uploads failed and were sent again", file=sys.stderr)
+        print(
+            f"one of two copies killed, {load.failures} uploads failed and were sent again",
+            file=sys.stderr,
+        )
         survivor = Checker(self, second)
         self.wait_until_parsed(survivor)
         self.check_all_there_once(survivor)
         # The restarted server gives the same answers.
         self.check_all_there_once(Checker(self, self.copy("first")))
         outcome = subprocess.run(
-            [SERVER, "--data", self.root / "check", "--store",
-             f"postgresql:///postgres?host={self.postgres.folder}&user=postgres",
-             "--blobs", f"s3://lagtrap?endpoint={self.objects.address}", "check"], capture_output=True, text=True)
+            [
+                SERVER,
+                "--data",
+                self.root / "check",
+                "--store",
+                f"postgresql:///postgres?host={self.postgres.folder}&user=postgres",
+                "--blobs",
+                f"s3://lagtrap?endpoint={self.objects.address}",
+                "check",
+            ],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
 
     def test_sessions_count_on_every_copy(self):
         first, second = self.copy("first"), self.copy("second")
         store = f"postgresql:///postgres?host={self.postgres.folder}&user=postgres"
-        subprocess.run([SERVER, "--data", self.root / "first" / "data", "--store", store, "user", "add", "ann", "--role",
-                        "admin"], input="correct horse battery\n", text=True, check=True, capture_output=True)
+        subprocess.run(
+            [
+                SERVER,
+                "--data",
+                self.root / "first" / "data",
+                "--store",
+                store,
+                "user",
+                "add",
+                "ann",
+                "--role",
+                "admin",
+            ],
+            input="correct horse battery\n",
+            text=True,
+            check=True,
+            capture_output=True,
+        )
         here, there = Checker(self, first), Checker(self, second)
-        wait_for(lambda: first.request("GET", "/api/v1/session")[0].status == 401, "the first copy to close")
-        wait_for(lambda: second.request("GET", "/api/v1/session")[0].status == 401, "the second copy to close")
+        wait_for(
+            lambda: first.request("GET", "/api/v1/session")[0].status == 401,
+            "the first copy to close",
+        )
+        wait_for(
+            lambda: second.request("GET", "/api/v1/session")[0].status == 401,
+            "the second copy to close",
+        )
         here.sign_in("ann")
         there.cookie = here.cookie
         self.assertEqual(there.ask("GET", "/api/v1/session")[1]["account"], "ann")
@@ -274,7 +346,18 @@ class TwoCopies(World):
             return self.copy(name, "--daily-quota", "1MiB", database=database)
 
         def sql(text):
-            self.postgres.run(BIN / "psql", "-h", self.postgres.folder, "-q", "-v", "ON_ERROR_STOP=1", "-c", text, database)
+            self.postgres.run(
+                BIN / "psql",
+                "-h",
+                self.postgres.folder,
+                "-q",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-c",
+                text,
+                database,
+            )
+
         return copy, sql
 
     def test_a_quota_that_one_copy_saw_used_up_is_used_up_on_the_other(self):
@@ -285,25 +368,51 @@ class TwoCopies(World):
         response, body = second.put(os.urandom(700_000))
         error = json.loads(body)["error"]
         self.assertEqual(response.status, 429)
-        self.assertEqual(error["message"], "the quota of this sender for today is used up (1.00 MiB, --daily-quota)")
+        self.assertEqual(
+            error["message"],
+            "the quota of this sender for today is used up (1.00 MiB, --daily-quota)",
+        )
         self.assertRegex(error["hint"], r"^it opens again at 00:00 UTC, in \d{1,2} h \d{1,2} min$")
-        self.assertTrue(until_midnight() <= int(response.headers["Retry-After"]) <= latest + 1, response.headers["Retry-After"])
+        self.assertTrue(
+            until_midnight() <= int(response.headers["Retry-After"]) <= latest + 1,
+            response.headers["Retry-After"],
+        )
         # Uploads that still fit are accepted.
         self.assertEqual(second.put(os.urandom(200_000))[0].status, 201)
         for one, refused in ((first, 0), (second, 1)):
-            told = {name: one.metric(name) for name in ("quota_bytes", "quota_senders", "quota_most_bytes", "uploads_over_quota_total")}
-            self.assertEqual(told, {"quota_bytes": MIB, "quota_senders": 1, "quota_most_bytes": 900_000,
-                                    "uploads_over_quota_total": refused})
+            told = {
+                name: one.metric(name)
+                for name in (
+                    "quota_bytes",
+                    "quota_senders",
+                    "quota_most_bytes",
+                    "uploads_over_quota_total",
+                )
+            }
+            self.assertEqual(
+                told,
+                {
+                    "quota_bytes": MIB,
+                    "quota_senders": 1,
+                    "quota_most_bytes": 900_000,
+                    "uploads_over_quota_total": refused,
+                },
+            )
         entries = json.loads(first.request("GET", "/api/v1/audit?only=refusals")[1])["entries"]
-        self.assertEqual([(entry["who"], entry["action"], entry["detail"]) for entry in entries],
-                         [("anyone on this machine", "refuse upload", "its quota of today is used up")])
+        self.assertEqual(
+            [(entry["who"], entry["action"], entry["detail"]) for entry in entries],
+            [("anyone on this machine", "refuse upload", "its quota of today is used up")],
+        )
         # It can never fit, so the sender need not retry.
         response, body = first.put(os.urandom(MIB + 1))
         self.assertEqual((response.status, response.headers["Retry-After"]), (413, None))
         self.assertIn("a sender may bring 1.00 MiB a day", json.loads(body)["error"]["message"])
         name, _ = self.add_bundle(size=700_000)
         _, said = self.upload(second.url)
-        self.assertRegex(said, r"HTTP 429: the quota of this sender for today is used up \(1.00 MiB, --daily-quota\); it opens again at 00:00 UTC, in .*; retry after \d+ s")
+        self.assertRegex(
+            said,
+            r"HTTP 429: the quota of this sender for today is used up \(1.00 MiB, --daily-quota\); it opens again at 00:00 UTC, in .*; retry after \d+ s",
+        )
         self.assertTrue((self.spool / "ready" / name).exists(), said)
         # As it is on the next day.
         sql("UPDATE quota SET day = day - 1")
@@ -319,8 +428,13 @@ class TwoCopies(World):
         self.assertEqual(second.put(content)[0].status, 200)
         self.assertEqual(first.metric("quota_most_bytes"), 500_000, "it was there already")
         self.assertEqual(first.put(os.urandom(100_000), digest=sha256(b"another"))[0].status, 422)
-        self.assertEqual(second.metric("quota_most_bytes"), 500_000, "it was not what its address says")
-        batches = [second.request("PUT", DIGESTS.format("batches", sha256(sent)), sent)[0].status for sent in (b"no runs", runs, runs)]
+        self.assertEqual(
+            second.metric("quota_most_bytes"), 500_000, "it was not what its address says"
+        )
+        batches = [
+            second.request("PUT", DIGESTS.format("batches", sha256(sent)), sent)[0].status
+            for sent in (b"no runs", runs, runs)
+        ]
         self.assertEqual(batches, [422, 201, 200])
         self.assertEqual(first.metric("quota_most_bytes"), 500_000 + len(runs))
 
@@ -331,7 +445,9 @@ class TwoCopies(World):
         with contextlib.closing(first.begin_upload(os.urandom(700_000), 300_000)):
             self.assertEqual(second.metric("quota_most_bytes"), 700_000)
             self.assertEqual(second.put(another)[0].status, 429)
-        wait_for(lambda: second.metric("quota_most_bytes") == 0, "what did not come to be given back")
+        wait_for(
+            lambda: second.metric("quota_most_bytes") == 0, "what did not come to be given back"
+        )
         self.assertEqual(second.put(another)[0].status, 201)
         # Bytes charged by a killed server count until the day ends, because nothing refunds them.
         torn = first.begin_upload(os.urandom(400_000), 200_000)
@@ -346,9 +462,16 @@ class TwoCopies(World):
         copies = copy("first"), copy("second")
         contents = [os.urandom(100_000) for _ in range(40)]
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
-            answers = list(pool.map(lambda numbered: copies[numbered[0] % 2].put(numbered[1])[0].status, enumerate(contents)))
+            answers = list(
+                pool.map(
+                    lambda numbered: copies[numbered[0] % 2].put(numbered[1])[0].status,
+                    enumerate(contents),
+                )
+            )
         room = MIB // 100_000
-        self.assertEqual((answers.count(201), answers.count(429)), (room, len(contents) - room), answers)
+        self.assertEqual(
+            (answers.count(201), answers.count(429)), (room, len(contents) - room), answers
+        )
         self.assertEqual([one.metric("quota_most_bytes") for one in copies], [room * 100_000] * 2)
 
 

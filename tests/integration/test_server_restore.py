@@ -17,17 +17,36 @@ from test_server_copies import ObjectStore
 
 EVENT = "/api/v1/events/query"
 # The server's data: one address for each kind.
-ADDRESSES = ("/api/v1/events", f"{EVENT}/summary", f"{EVENT}/runs?limit=1000", f"{EVENT}/runs?limit=1000&dirty=1", f"{EVENT}/stages?stage=execute",
-             f"{EVENT}/times", f"{EVENT}/causes", f"{EVENT}/delays", "/api/v1/bundles", "/api/v1/delays", "/api/v1/builds", "/api/v1/causes", "/api/v1/tokens",
-             "/api/v1/rules", "/api/v1/teams", "/api/v1/choices", "/api/v1/audit?limit=1000")
+ADDRESSES = (
+    "/api/v1/events",
+    f"{EVENT}/summary",
+    f"{EVENT}/runs?limit=1000",
+    f"{EVENT}/runs?limit=1000&dirty=1",
+    f"{EVENT}/stages?stage=execute",
+    f"{EVENT}/times",
+    f"{EVENT}/causes",
+    f"{EVENT}/delays",
+    "/api/v1/bundles",
+    "/api/v1/delays",
+    "/api/v1/builds",
+    "/api/v1/causes",
+    "/api/v1/tokens",
+    "/api/v1/rules",
+    "/api/v1/teams",
+    "/api/v1/choices",
+    "/api/v1/audit?limit=1000",
+)
 MIGRATION = re.compile(r'constexpr const char\* (\w+) = R"\((.*?)\)";', re.S)
 
 
 def answers(checker):
     told = {address: checker.ask("GET", address)[1] for address in ADDRESSES}
     # Signing in to ask is recorded too, and so are the downloads below.
-    told["/api/v1/audit?limit=1000"]["entries"] = [entry for entry in told["/api/v1/audit?limit=1000"]["entries"]
-                                                   if entry["action"] != "sign in" and not entry["action"].startswith("download ")]
+    told["/api/v1/audit?limit=1000"]["entries"] = [
+        entry
+        for entry in told["/api/v1/audit?limit=1000"]["entries"]
+        if entry["action"] != "sign in" and not entry["action"].startswith("download ")
+    ]
     for bundle in told["/api/v1/bundles"]["bundles"]:
         address = f"/api/v1/bundles/{bundle['digest']}"
         told[address] = sha256(checker.ask("GET", address)[1])
@@ -48,7 +67,12 @@ class RestoreCase(ServerCase):
         checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload"}, 201)
         run = checker.ask("GET", f"{EVENT}/runs?limit=1")[1]["runs"][0]["id"]
         checker.ask("PUT", f"/api/v1/runs/{run}/dirty", {"dirty": True, "reason": "a drill"})
-        checker.ask("POST", "/api/v1/rules", {**LOSSES, "name": "lost", "address": "http://127.0.0.1:9/hook", "enabled": False}, 201)
+        checker.ask(
+            "POST",
+            "/api/v1/rules",
+            {**LOSSES, "name": "lost", "address": "http://127.0.0.1:9/hook", "enabled": False},
+            201,
+        )
 
     def check_same(self, before, checker):
         after = answers(checker)
@@ -59,7 +83,9 @@ class RestoreCase(ServerCase):
     def check_whole(self, *options):
         done = subprocess.run([SERVER, *options, "check"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("3 bundles listed, 0 stored without being listed, 0 complaint(s)", done.stdout)
+        self.assertIn(
+            "3 bundles listed, 0 stored without being listed, 0 complaint(s)", done.stdout
+        )
 
 
 class FolderAndFile(RestoreCase):
@@ -74,7 +100,11 @@ class FolderAndFile(RestoreCase):
     def test_backup_while_the_server_runs(self):
         server, checker = self.open_filled()
         before = answers(checker)
-        subprocess.run([SERVER, "--data", server.data, "backup", self.root / "backup.sqlite"], check=True, capture_output=True)
+        subprocess.run(
+            [SERVER, "--data", server.data, "backup", self.root / "backup.sqlite"],
+            check=True,
+            capture_output=True,
+        )
         shutil.copytree(server.data / "blobs", self.root / "backup-blobs")
         # Later data is not in the backup.
         checker.ask("PUT", "/api/v1/builds/build-b", {"name": "v1.3"})
@@ -93,12 +123,19 @@ class FolderAndFile(RestoreCase):
         """The other order loses nothing either: blobs that the store does not list are added at
         the start."""
         server, _ = self.open_filled()
-        subprocess.run([SERVER, "--data", server.data, "backup", self.root / "backup.sqlite"], check=True, capture_output=True)
+        subprocess.run(
+            [SERVER, "--data", server.data, "backup", self.root / "backup.sqlite"],
+            check=True,
+            capture_output=True,
+        )
         late = self.make_bundle(9)
         server.stop()
         plain = sqlite3.connect(self.root / "backup.sqlite")
         digest = sha256(self.bundles[2])
-        plain.execute("DELETE FROM delay WHERE bundle IN (SELECT number FROM bundle WHERE digest = ?)", (digest,))
+        plain.execute(
+            "DELETE FROM delay WHERE bundle IN (SELECT number FROM bundle WHERE digest = ?)",
+            (digest,),
+        )
         plain.execute("DELETE FROM bundle WHERE digest = ?", (digest,))
         plain.commit()
         plain.close()
@@ -127,8 +164,16 @@ class FolderAndFile(RestoreCase):
         old = sqlite3.connect(server.data / "lagtrap.sqlite")
         for index in ("label_of_sender", "delay_by_trace"):
             old.execute(f"DROP INDEX {index}")
-        for table, column in (("run", "unit"), ("delay", "unit"), ("delay", "trace_id"), ("account", "subject"), ("label", "sender"), ("label", "last_day"),
-                              ("cause", "holder"), ("cause_delay", "holder")):
+        for table, column in (
+            ("run", "unit"),
+            ("delay", "unit"),
+            ("delay", "trace_id"),
+            ("account", "subject"),
+            ("label", "sender"),
+            ("label", "last_day"),
+            ("cause", "holder"),
+            ("cause_delay", "holder"),
+        ):
             old.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         for table in ("team", "team_account", "quota", "objects_watch", "objects_part"):
             old.execute(f"DROP TABLE {table}")
@@ -140,8 +185,18 @@ class FolderAndFile(RestoreCase):
                 first.executescript(sql)
 
         def columns(database):
-            tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
-            return {table: database.execute(f"PRAGMA table_info({table})").fetchall() for table in tables if table != "schema_migrations"}
+            tables = [
+                name
+                for (name,) in database.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+                )
+            ]
+            return {
+                table: database.execute(f"PRAGMA table_info({table})").fetchall()
+                for table in tables
+                if table != "schema_migrations"
+            }
+
         self.assertEqual(columns(old), columns(first))
         old.close()
         upgraded = Checker(self, self.server())
@@ -152,7 +207,13 @@ class FolderAndFile(RestoreCase):
         self.assertEqual({run["unit"] for run in after[f"{EVENT}/runs?limit=1000"]["runs"]}, {""})
         # It can be used from there on.
         self.batches, self.bundles = [self.make_runs(4)], []
-        upgraded.ask("PUT", f"/api/v1/batches/{sha256(self.batches[0])}", self.batches[0], 201, content_type="application/zstd")
+        upgraded.ask(
+            "PUT",
+            f"/api/v1/batches/{sha256(self.batches[0])}",
+            self.batches[0],
+            201,
+            content_type="application/zstd",
+        )
         upgraded.server.stop()
         self.check_whole("--data", server.data)
 
@@ -163,7 +224,12 @@ class FolderAndFile(RestoreCase):
         store.execute("INSERT INTO schema_migrations(number, sha256) VALUES(999, 'x')")
         store.commit()
         store.close()
-        done = subprocess.run([SERVER, "--data", server.data, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [SERVER, "--data", server.data, "--listen", "127.0.0.1:0"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         self.assertEqual(done.returncode, 1)
         self.assertIn("the database has schema 999, this program knows", done.stderr)
 
@@ -171,7 +237,11 @@ class FolderAndFile(RestoreCase):
 def without_units(told):
     """The older version did not have units."""
     if isinstance(told, dict):
-        return {name: without_units(value) for name, value in told.items() if name not in ("unit", "units")}
+        return {
+            name: without_units(value)
+            for name, value in told.items()
+            if name not in ("unit", "units")
+        }
     return [without_units(value) for value in told] if isinstance(told, list) else told
 
 
@@ -184,11 +254,30 @@ class PostgresAndS3(RestoreCase):
         cls.objects = cls.enterClassContext(ObjectStore())
 
     def s3(self, path, *options):
-        subprocess.run(["curl", "-fsS", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", "AKTEST:SKTEST", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD", *options,
-                        f"{self.objects.address}/{path}"], check=True, capture_output=True)
+        subprocess.run(
+            [
+                "curl",
+                "-fsS",
+                "--aws-sigv4",
+                "aws:amz:us-east-1:s3",
+                "-u",
+                "AKTEST:SKTEST",
+                "-H",
+                "x-amz-content-sha256: UNSIGNED-PAYLOAD",
+                *options,
+                f"{self.objects.address}/{path}",
+            ],
+            check=True,
+            capture_output=True,
+        )
 
     def options(self, database, bucket):
-        return ["--store", f"postgresql:///{database}?host={self.postgres.folder}&user=postgres", "--blobs", f"s3://{bucket}?endpoint={self.objects.address}"]
+        return [
+            "--store",
+            f"postgresql:///{database}?host={self.postgres.folder}&user=postgres",
+            "--blobs",
+            f"s3://{bucket}?endpoint={self.objects.address}",
+        ]
 
     def copy(self, database, bucket):
         (self.root / database).mkdir()
@@ -199,17 +288,42 @@ class PostgresAndS3(RestoreCase):
     def test_dump_and_bucket(self):
         self.s3("first", "-X", "PUT")
         self.s3("second", "-X", "PUT")
-        subprocess.run([SERVER, "--data", self.root / "data", *self.options("postgres", "first"), "user", "add", "ann", "--role", "admin"],
-                       input=PASSWORD + "\n", text=True, check=True, capture_output=True)
+        subprocess.run(
+            [
+                SERVER,
+                "--data",
+                self.root / "data",
+                *self.options("postgres", "first"),
+                "user",
+                "add",
+                "ann",
+                "--role",
+                "admin",
+            ],
+            input=PASSWORD + "\n",
+            text=True,
+            check=True,
+            capture_output=True,
+        )
         checker = Checker(self, self.copy("postgres", "first"))
         checker.sign_in("ann")
         self.fill(checker)
         before = answers(checker)
         dump = self.postgres.folder / "dump"
-        self.postgres.run(BIN / "pg_dump", "-h", self.postgres.folder, "-Fc", "-f", dump, "postgres")
+        self.postgres.run(
+            BIN / "pg_dump", "-h", self.postgres.folder, "-Fc", "-f", dump, "postgres"
+        )
         checker.server.kill()
         self.postgres.run(BIN / "createdb", "-h", self.postgres.folder, "restored")
-        self.postgres.run(BIN / "pg_restore", "-h", self.postgres.folder, "-d", "restored", "--exit-on-error", dump)
+        self.postgres.run(
+            BIN / "pg_restore",
+            "-h",
+            self.postgres.folder,
+            "-d",
+            "restored",
+            "--exit-on-error",
+            dump,
+        )
         # As any S3 tool copies objects.
         for key in map(sha256, self.bundles):
             self.s3(f"first/{key}", "-o", self.root / key)
@@ -218,7 +332,9 @@ class PostgresAndS3(RestoreCase):
         restored.sign_in("ann")
         self.check_same(before, restored)
         restored.server.stop()
-        self.check_whole("--data", self.root / "restored" / "data", *self.options("restored", "second"))
+        self.check_whole(
+            "--data", self.root / "restored" / "data", *self.options("restored", "second")
+        )
 
 
 if __name__ == "__main__":

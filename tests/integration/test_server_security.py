@@ -78,8 +78,15 @@ class SignIn(ServerCase):
     def test_a_wrong_password_and_an_unknown_account_look_alike(self):
         add_user(self.root / "data", "ann", "admin")
         server = self.server()
-        answers = [server.request("POST", "/api/v1/session", json.dumps({"account": name, "password": "wrong"}),
-                                  {"Content-Type": "application/json"}) for name in ("ann", "nobody")]
+        answers = [
+            server.request(
+                "POST",
+                "/api/v1/session",
+                json.dumps({"account": name, "password": "wrong"}),
+                {"Content-Type": "application/json"},
+            )
+            for name in ("ann", "nobody")
+        ]
         self.assertEqual([response.status for response, _ in answers], [401, 401])
         self.assertEqual(answers[0][1], answers[1][1])
 
@@ -92,12 +99,20 @@ class SignIn(ServerCase):
         # Ten a minute, plus what the elapsed time allows.
         guesses, began = [], time.monotonic()
         while len(guesses) < 60 and 429 not in guesses:
-            guesses.append(checker.server.request("POST", "/api/v1/session", json.dumps({"account": "ann", "password": "guess"}),
-                                                  {"Content-Type": "application/json"})[0].status)
+            guesses.append(
+                checker.server.request(
+                    "POST",
+                    "/api/v1/session",
+                    json.dumps({"account": "ann", "password": "guess"}),
+                    {"Content-Type": "application/json"},
+                )[0].status
+            )
         self.assertEqual(guesses, [401] * (len(guesses) - 1) + [429])
         self.assertGreater(len(guesses), 10)
         self.assertLessEqual(len(guesses) - 1, 10 + (time.monotonic() - began) * 10 / 60)
-        response, _ = checker.ask("POST", "/api/v1/session", {"account": "ann", "password": PASSWORD}, 429)
+        response, _ = checker.ask(
+            "POST", "/api/v1/session", {"account": "ann", "password": PASSWORD}, 429
+        )
         self.assertGreater(int(response.headers["Retry-After"]), 0)
 
     def test_many_sign_ins_at_once_do_not_fill_the_memory(self):
@@ -106,7 +121,10 @@ class SignIn(ServerCase):
 
         def attempt(number):
             body = json.dumps({"account": f"guess{number}", "password": "x" * 100})
-            return server.request("POST", "/api/v1/session", body, {"Content-Type": "application/json"})[0].status
+            return server.request(
+                "POST", "/api/v1/session", body, {"Content-Type": "application/json"}
+            )[0].status
+
         with concurrent.futures.ThreadPoolExecutor(64) as pool:
             statuses = set(pool.map(attempt, range(200)))
         self.assertLessEqual(statuses, {401, 429})
@@ -133,8 +151,13 @@ class SignIn(ServerCase):
         checker = Checker(self, self.server("--behind-proxy"))
         body = {"account": "ann", "password": PASSWORD}
         checker.ask("POST", "/api/v1/session", body, 403, {"X-Forwarded-For": "192.0.2.1"})
-        response, _ = checker.ask("POST", "/api/v1/session", body, 204,
-                                  {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"})
+        response, _ = checker.ask(
+            "POST",
+            "/api/v1/session",
+            body,
+            204,
+            {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"},
+        )
         cookie = response.headers["Set-Cookie"]
         self.assertTrue(cookie.startswith("__Host-lagtrap="))
         self.assertIn("; Secure", cookie)
@@ -142,8 +165,13 @@ class SignIn(ServerCase):
     def test_a_header_of_a_proxy_is_not_believed_without_one(self):
         add_user(self.root / "data", "ann", "admin")
         checker = Checker(self, self.server())
-        response, _ = checker.ask("POST", "/api/v1/session", {"account": "ann", "password": PASSWORD}, 204,
-                                  {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"})
+        response, _ = checker.ask(
+            "POST",
+            "/api/v1/session",
+            {"account": "ann", "password": PASSWORD},
+            204,
+            {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"},
+        )
         self.assertTrue(response.headers["Set-Cookie"].startswith("lagtrap="))
 
     def guess(self, server, account, forwarded):
@@ -154,8 +182,12 @@ class SignIn(ServerCase):
             connection.putrequest("POST", "/api/v1/session")
             for line in forwarded:
                 connection.putheader("X-Forwarded-For", line)
-            for name, value in {"X-Forwarded-Proto": "https", "Content-Type": "application/json",
-                                "Sec-Fetch-Site": "same-origin", "Content-Length": str(len(body))}.items():
+            for name, value in {
+                "X-Forwarded-Proto": "https",
+                "Content-Type": "application/json",
+                "Sec-Fetch-Site": "same-origin",
+                "Content-Length": str(len(body)),
+            }.items():
                 connection.putheader(name, value)
             connection.endheaders(body.encode())
             return connection.getresponse().status
@@ -181,10 +213,22 @@ class SignIn(ServerCase):
         server = self.server("--behind-proxy", "--trusted-proxy", "127.0.0.1")
         body = {"account": "ann", "password": PASSWORD}
         checker = Checker(self, server)
-        response, _ = checker.ask("POST", "/api/v1/session", body, 204, {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "https"})
+        response, _ = checker.ask(
+            "POST",
+            "/api/v1/session",
+            body,
+            204,
+            {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "https"},
+        )
         self.assertTrue(response.headers["Set-Cookie"].startswith("__Host-lagtrap="))
         # The proxy names a client without TLS, however near it is.
-        checker.ask("POST", "/api/v1/session", body, 403, {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http"})
+        checker.ask(
+            "POST",
+            "/api/v1/session",
+            body,
+            403,
+            {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http"},
+        )
         # No forwarded client: an operator on the server's machine.
         response, _ = checker.ask("POST", "/api/v1/session", body, 204)
         self.assertTrue(response.headers["Set-Cookie"].startswith("lagtrap="))
@@ -198,14 +242,20 @@ class SignIn(ServerCase):
         def flood(number):
             while not stop.is_set():
                 heard.add(self.guess(server, f"guess{number}-{len(heard)}", ["192.0.2.66"]))
+
         with concurrent.futures.ThreadPoolExecutor(32) as pool:
             floods = [pool.submit(flood, number) for number in range(32)]
             try:
                 wait_for(lambda: 429 in heard, "the flood to be refused")
                 checker = Checker(self, server)
                 for number in range(11):  # more guesses than one sender may make in a minute
-                    checker.ask("POST", "/api/v1/session", {"account": "ann", "password": PASSWORD}, 204,
-                                {"X-Forwarded-For": f"192.0.2.{number}", "X-Forwarded-Proto": "https"})
+                    checker.ask(
+                        "POST",
+                        "/api/v1/session",
+                        {"account": "ann", "password": PASSWORD},
+                        204,
+                        {"X-Forwarded-For": f"192.0.2.{number}", "X-Forwarded-Proto": "https"},
+                    )
             finally:
                 stop.set()
             for one in floods:
@@ -225,9 +275,19 @@ class Rights(ServerCase):
             for path in reads:
                 checker.ask("GET", path)
             checker.ask("POST", "/api/v1/compare", {"a": [run], "b": [run]})
-            checker.ask("PUT", f"/api/v1/batches/{sha256(content)}", content, 201 if may_upload else 403,
-                        content_type="application/zstd")
-            checker.ask("PUT", f"/api/v1/runs/{run}/dirty", {"dirty": False, "reason": ""}, 200 if may_upload else 403)
+            checker.ask(
+                "PUT",
+                f"/api/v1/batches/{sha256(content)}",
+                content,
+                201 if may_upload else 403,
+                content_type="application/zstd",
+            )
+            checker.ask(
+                "PUT",
+                f"/api/v1/runs/{run}/dirty",
+                {"dirty": False, "reason": ""},
+                200 if may_upload else 403,
+            )
             for path in ("/api/v1/accounts", "/api/v1/tokens", "/api/v1/audit"):
                 checker.ask("GET", path, expect=403)
             checker.ask("POST", "/api/v1/tokens", {"name": "x", "scope": "admin"}, 403)
@@ -241,24 +301,42 @@ class Rights(ServerCase):
         checker = self.open_world()
         new = {"name": "x", "scope": "admin"}
         host = f"127.0.0.1:{checker.server.port}"
-        for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
-                        {"Sec-Fetch-Site": "", "Origin": "https://evil.example"}, {"Sec-Fetch-Site": "", "Origin": "null"},
-                        {"Sec-Fetch-Site": ""}):
+        for headers in (
+            {"Sec-Fetch-Site": "cross-site"},
+            {"Sec-Fetch-Site": "same-site"},
+            {"Sec-Fetch-Site": "", "Origin": "https://evil.example"},
+            {"Sec-Fetch-Site": "", "Origin": "null"},
+            {"Sec-Fetch-Site": ""},
+        ):
             checker.ask("POST", "/api/v1/tokens", new, 403, headers)
         checker.ask("POST", "/api/v1/tokens", new, 400, content_type="text/plain")
         self.assertEqual(checker.ask("GET", "/api/v1/tokens")[1]["tokens"], [])
-        checker.ask("POST", "/api/v1/tokens", new, 201, {"Sec-Fetch-Site": "", "Origin": f"http://{host}"})
+        checker.ask(
+            "POST", "/api/v1/tokens", new, 201, {"Sec-Fetch-Site": "", "Origin": f"http://{host}"}
+        )
 
     def test_an_open_server_answers_this_machine_alone(self):
         server = self.server()
-        self.assertEqual(server.request("GET", "/api/v1/session", headers={"Host": "evil.example"})[0].status, 421)
+        self.assertEqual(
+            server.request("GET", "/api/v1/session", headers={"Host": "evil.example"})[0].status,
+            421,
+        )
         # Pages contain no foreign address unless the operator configures one.
         self.assertNotIn(b"perfetto.dev", server.request("GET", "/")[1])
         for name in ("Via", "Forwarded", "X-Forwarded-For", "x-forwarded-host", "X-Real-IP"):
-            self.assertEqual(server.request("GET", "/api/v1/session", headers={name: "192.0.2.1"})[0].status, 421, name)
+            self.assertEqual(
+                server.request("GET", "/api/v1/session", headers={name: "192.0.2.1"})[0].status,
+                421,
+                name,
+            )
         new = json.dumps({"account": "ann", "password": PASSWORD, "role": "admin"})
         kind = {"Content-Type": "application/json"}
-        self.assertEqual(server.request("POST", "/api/v1/accounts", new, {**kind, "Origin": "https://evil.example"})[0].status, 403)
+        self.assertEqual(
+            server.request(
+                "POST", "/api/v1/accounts", new, {**kind, "Origin": "https://evil.example"}
+            )[0].status,
+            403,
+        )
         self.assertEqual(server.request("POST", "/api/v1/accounts", new, kind)[0].status, 201)
         # The first account ends open access.
         self.assertEqual(server.request("GET", "/api/v1/accounts")[0].status, 401)
@@ -270,7 +348,12 @@ class Rights(ServerCase):
         finally:
             os.umask(before)
         self.upload_all(checker)
-        subprocess.run([SERVER, "--data", self.root / "data", "backup", self.root / "data" / "copy.sqlite"], check=True, capture_output=True, umask=0)
+        subprocess.run(
+            [SERVER, "--data", self.root / "data", "backup", self.root / "data" / "copy.sqlite"],
+            check=True,
+            capture_output=True,
+            umask=0,
+        )
         paths = [path for path in (self.root / "data").rglob("*")]
         self.assertGreater(len(paths), 6)
         for path in paths:
@@ -278,27 +361,42 @@ class Rights(ServerCase):
 
     def test_a_token_made_on_the_command_line_closes_the_server_too(self):
         server = self.server()
-        made = subprocess.run([SERVER, "--data", self.root / "data", "token", "add", "rack", "--scope", "upload"], check=True,
-                              capture_output=True, text=True)
+        made = subprocess.run(
+            [SERVER, "--data", self.root / "data", "token", "add", "rack", "--scope", "upload"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         self.assertIn("lagtrap-server user add NAME --role admin", made.stderr)
-        wait_for(lambda: server.request("GET", "/api/v1/tokens")[0].status == 401, "the server to close")
+        wait_for(
+            lambda: server.request("GET", "/api/v1/tokens")[0].status == 401, "the server to close"
+        )
 
     def test_tokens_of_one_host(self):
         checker = self.open_world()
-        _, made = checker.ask("POST", "/api/v1/tokens", {"name": "db1", "scope": "upload", "host": "db1"}, 201)
+        _, made = checker.ask(
+            "POST", "/api/v1/tokens", {"name": "db1", "scope": "upload", "host": "db1"}, 201
+        )
         headers = {"Authorization": f"Bearer {made['token']}"}
         own, other = self.make_runs(1, host="db1"), self.make_runs(1, host="db2")
         request = checker.server.request
-        self.assertEqual(request("PUT", f"/api/v1/batches/{sha256(own)}", own, headers)[0].status, 201)
+        self.assertEqual(
+            request("PUT", f"/api/v1/batches/{sha256(own)}", own, headers)[0].status, 201
+        )
         response, body = request("PUT", f"/api/v1/batches/{sha256(other)}", other, headers)
-        self.assertEqual((response.status, json.loads(body)["error"]["message"]),
-                         (403, "the token may speak for host db1 alone, not for db2"))
+        self.assertEqual(
+            (response.status, json.loads(body)["error"]["message"]),
+            (403, "the token may speak for host db1 alone, not for db2"),
+        )
         foreign = self.make_bundle(5, host="db2")
-        self.assertEqual(request("PUT", f"/api/v1/bundles/{sha256(foreign)}", foreign, headers)[0].status, 201)
+        self.assertEqual(
+            request("PUT", f"/api/v1/bundles/{sha256(foreign)}", foreign, headers)[0].status, 201
+        )
 
         def reason():
             (row,) = checker.ask("GET", "/api/v1/bundles")[1]["bundles"]
             return row["bad_reason"]
+
         self.assertIn("it is of host db2", wait_for(reason, "the bundle to be marked"))
         self.assertEqual(request("GET", "/api/v1/events", headers=headers)[0].status, 403)
         broken = {"Authorization": f"Bearer {made['token'][:-1]}"}
@@ -334,7 +432,9 @@ class Floods(ServerCase):
         self.assertEqual(server.put(os.urandom(200_000))[0].status, 201)
         server.stop()
         server = self.server("--daily-quota", "1MiB")
-        self.assertEqual(server.put(os.urandom(700_000))[0].status, 429, "another start is no other day")
+        self.assertEqual(
+            server.put(os.urandom(700_000))[0].status, 429, "another start is no other day"
+        )
 
     def test_uploads_at_once_are_limited(self):
         server = self.server("--max-uploads", "1")
@@ -342,11 +442,15 @@ class Floods(ServerCase):
         with contextlib.closing(server.begin_upload(content, MIB)):
             self.assertEqual(server.put(b"another")[0].status, 429)
             self.assertEqual(server.metric("uploads"), 1)
-        wait_for(lambda: server.put(b"another")[0].status == 201, "the place of the upload that ended")
+        wait_for(
+            lambda: server.put(b"another")[0].status == 201, "the place of the upload that ended"
+        )
 
     def large_trace(self):
         """The digest of a bundle whose trace is larger than socket buffers."""
-        raw = subprocess.run(["zstd", "-dcq"], input=self.make_bundle(7), stdout=subprocess.PIPE, check=True).stdout
+        raw = subprocess.run(
+            ["zstd", "-dcq"], input=self.make_bundle(7), stdout=subprocess.PIPE, check=True
+        ).stdout
         with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
             system = archive.extractfile("system.xml").read()
         return packed([("system.xml", system), ("trace.pftrace", os.urandom(64 * MIB))])
@@ -356,7 +460,10 @@ class Floods(ServerCase):
         content = self.large_trace()
         address = f"/api/v1/bundles/{sha256(content)}"
         checker.ask("PUT", address, content, 201, content_type="application/zstd")
-        wait_for(lambda: checker.ask("GET", "/api/v1/bundles")[1]["bundles"][0]["parsed"], "the bundle to be looked into")
+        wait_for(
+            lambda: checker.ask("GET", "/api/v1/bundles")[1]["bundles"][0]["parsed"],
+            "the bundle to be looked into",
+        )
         rita = Checker(self, checker.server)
         rita.sign_in("rita")
 
@@ -364,18 +471,30 @@ class Floods(ServerCase):
             """A download of the trace of which only the beginning is read."""
             connection = socket.create_connection(("127.0.0.1", checker.server.port), timeout=60)
             self.addCleanup(connection.close)
-            connection.sendall(f"GET {address}/trace HTTP/1.1\r\nHost: localhost\r\nCookie: {who.cookie}\r\n\r\n".encode())
+            connection.sendall(
+                f"GET {address}/trace HTTP/1.1\r\nHost: localhost\r\nCookie: {who.cookie}\r\n\r\n".encode()
+            )
             return connection, connection.recv(12)
+
         slow = [begin(checker) for _ in range(3)]
-        self.assertEqual([status for _, status in slow], [b"HTTP/1.1 200", b"HTTP/1.1 200", b"HTTP/1.1 429"])
+        self.assertEqual(
+            [status for _, status in slow], [b"HTTP/1.1 200", b"HTTP/1.1 200", b"HTTP/1.1 429"]
+        )
         checker.ask("GET", f"{address}/delays/1/export?format=pprof", expect=429)
         self.assertEqual(begin(rita)[1], b"HTTP/1.1 200")
         # A bundle needs no parser.
         self.assertEqual(checker.ask("GET", address)[1], content)
         slow[0][0].close()
         wait_for(lambda: begin(checker)[1] == b"HTTP/1.1 200", "the place of a download that ended")
-        entries = {(entry["who"], entry["action"], entry["object"]) for entry in checker.ask("GET", "/api/v1/audit")[1]["entries"]}
-        for entry in (("ann", "download trace"), ("rita", "download trace"), ("ann", "download bundle")):
+        entries = {
+            (entry["who"], entry["action"], entry["object"])
+            for entry in checker.ask("GET", "/api/v1/audit")[1]["entries"]
+        }
+        for entry in (
+            ("ann", "download trace"),
+            ("rita", "download trace"),
+            ("ann", "download bundle"),
+        ):
             self.assertIn((*entry, sha256(content)), entries)
 
     def test_connections_of_one_address_are_limited(self):
@@ -386,10 +505,15 @@ class Floods(ServerCase):
             for one in held:
                 one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 self.assertTrue(one.recv(100).startswith(b"HTTP/1.1 200"))
-            with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as third:
+            with contextlib.closing(
+                socket.create_connection(("127.0.0.1", server.port), timeout=60)
+            ) as third:
                 self.assertTrue(third.recv(100).startswith(b"HTTP/1.1 429"))
             # Another address of this machine.
-            others = [socket.create_connection(("127.0.0.1", server.port), 60, ("127.0.0.2", 0)) for _ in range(2)]
+            others = [
+                socket.create_connection(("127.0.0.1", server.port), 60, ("127.0.0.2", 0))
+                for _ in range(2)
+            ]
             for one in others:
                 one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 self.assertTrue(one.recv(100).startswith(b"HTTP/1.1 200"))
@@ -401,17 +525,36 @@ class Floods(ServerCase):
             with contextlib.suppress(http.client.HTTPException, OSError):
                 return self.status_of(server, "/healthz").status == 200
             return False
+
         wait_for(answers, "room for a connection")
-        self.assertEqual(server.metric("connections_refused_of_address_total"), server.metric("connections_refused_total"))
+        self.assertEqual(
+            server.metric("connections_refused_of_address_total"),
+            server.metric("connections_refused_total"),
+        )
         self.assertGreaterEqual(server.metric("connections_refused_of_address_total"), 1)
 
     def test_a_proxy_that_is_believed_may_have_all(self):
-        for trusted, refused in ((["--trusted-proxy", "127.0.0.1"], False), (["--trusted-proxy", "10.0.0.1"], True), ([], False)):
-            server = self.server("--max-connections-of-address", "1", "--behind-proxy", *trusted, "--token-file", self.tokens(),
-                                 data=f"data-{len(trusted)}-{refused}")
+        for trusted, refused in (
+            (["--trusted-proxy", "127.0.0.1"], False),
+            (["--trusted-proxy", "10.0.0.1"], True),
+            ([], False),
+        ):
+            server = self.server(
+                "--max-connections-of-address",
+                "1",
+                "--behind-proxy",
+                *trusted,
+                "--token-file",
+                self.tokens(),
+                data=f"data-{len(trusted)}-{refused}",
+            )
             with contextlib.ExitStack() as stack:
                 for number in range(3):
-                    one = stack.enter_context(contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)))
+                    one = stack.enter_context(
+                        contextlib.closing(
+                            socket.create_connection(("127.0.0.1", server.port), timeout=60)
+                        )
+                    )
                     one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     want = b"HTTP/1.1 429" if refused and number else b"HTTP/1.1 200"
                     self.assertTrue(one.recv(100).startswith(want), (trusted, number))
@@ -423,7 +566,9 @@ class Floods(ServerCase):
 
     def test_a_slow_loris_keeps_nobody_out(self):
         server = self.server("--header-timeout", "1s", "--max-connections", "300")
-        lorises = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(250)]
+        lorises = [
+            socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(250)
+        ]
         try:
             for one in lorises:
                 one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
@@ -435,6 +580,7 @@ class Floods(ServerCase):
                     with contextlib.suppress(OSError):
                         one.send(b"x")
                 return server.metric("connections") <= 1
+
             wait_for(ended, "the slow connections to be dropped")
         finally:
             for one in lorises:
@@ -444,28 +590,42 @@ class Floods(ServerCase):
         """More uploads than the server has threads wait for a bucket that receives them and
         never answers."""
         keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
-        with StalledBucket() as bucket, unittest.mock.patch.dict(os.environ, keys), contextlib.ExitStack() as sockets:
+        with StalledBucket() as bucket, unittest.mock.patch.dict(
+            os.environ, keys
+        ), contextlib.ExitStack() as sockets:
             server = self.server("--blobs", f"s3://lagtrap?endpoint={bucket.address}")
             for content in (os.urandom(1000) for _ in range(40)):
-                one = sockets.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
-                one.sendall(f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
-                            f"Content-Length: {len(content)}\r\n\r\n".encode() + content)
+                one = sockets.enter_context(
+                    socket.create_connection(("127.0.0.1", server.port), timeout=60)
+                )
+                one.sendall(
+                    f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
+                    f"Content-Length: {len(content)}\r\n\r\n".encode() + content
+                )
             wait_for(lambda: bucket.held > 0, "the first upload to wait for the bucket")
-            wait_for(lambda: server.metric("upload_bytes_total") == 40_000, "the others to wait behind it")
+            wait_for(
+                lambda: server.metric("upload_bytes_total") == 40_000,
+                "the others to wait behind it",
+            )
             for path in ("/healthz", "/api/v1/events", "/metrics"):
                 self.assertEqual(server.request("GET", path)[0].status, 200, path)
 
     def test_two_hundred_uploads_at_once(self):
         server = self.server()
         contents = [os.urandom(MIB) for _ in range(200)]
-        sockets = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in contents]
-        heads = [f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
-                 "Connection: close\r\n\r\n".encode() for content in contents]
+        sockets = [
+            socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in contents
+        ]
+        heads = [
+            f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
+            "Connection: close\r\n\r\n".encode()
+            for content in contents
+        ]
         for one, head, content in zip(sockets, heads, contents):
-            one.sendall(head + content[:MIB // 2])
+            one.sendall(head + content[: MIB // 2])
         wait_for(lambda: server.metric("uploads") == 200, "200 uploads to run at once")
         for one, content in zip(sockets, contents):
-            one.sendall(content[MIB // 2:])
+            one.sendall(content[MIB // 2 :])
         for one in sockets:
             response = http.client.HTTPResponse(one)
             response.begin()
@@ -483,7 +643,9 @@ class Certificates(ServerCase):
         context = ssl.create_default_context(cafile=ca)
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as plain:
             with context.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
-                secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                secure.sendall(
+                    b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                )
                 answer = b""
                 while piece := secure.recv(4096):
                     answer += piece
@@ -497,8 +659,11 @@ class Certificates(ServerCase):
         self.assertIn(b"Strict-Transport-Security: max-age=", answer)
         os.replace(other_certificate, certificate)
         server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: "is not the key of" in server.log() or "the certificate is unchanged" in server.log(),
-                 "the wrong pair to be refused")
+        wait_for(
+            lambda: "is not the key of" in server.log()
+            or "the certificate is unchanged" in server.log(),
+            "the wrong pair to be refused",
+        )
         self.assertEqual(self.peer_of(server, ca)[0], first)
         os.replace(other_key, key)
         server.process.send_signal(signal.SIGHUP)
@@ -509,11 +674,16 @@ class Certificates(ServerCase):
         add_user(self.root / "data", "ann", "admin")
         ca, certificate, key = self.certificate("first", "IP:127.0.0.1")
         server = self.server("--tls-certificate", certificate, "--tls-key", key)
-        connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=60,
-                                                 context=ssl.create_default_context(cafile=ca))
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", server.port, timeout=60, context=ssl.create_default_context(cafile=ca)
+        )
         with contextlib.closing(connection):
-            connection.request("POST", "/api/v1/session", json.dumps({"account": "ann", "password": PASSWORD}),
-                               {"Content-Type": "application/json"})
+            connection.request(
+                "POST",
+                "/api/v1/session",
+                json.dumps({"account": "ann", "password": PASSWORD}),
+                {"Content-Type": "application/json"},
+            )
             response = connection.getresponse()
             response.read()
             cookie = response.headers["Set-Cookie"]
@@ -531,15 +701,26 @@ def packed(members, compress=True):
             info = content if isinstance(content, tarfile.TarInfo) else tarfile.TarInfo(name)
             if not isinstance(content, tarfile.TarInfo):
                 info.size = len(content)
-            archive.addfile(info, None if isinstance(content, tarfile.TarInfo) else io.BytesIO(content))
-    return subprocess.run(["zstd", "-q", "-1"], input=raw.getvalue(), stdout=subprocess.PIPE, check=True).stdout
+            archive.addfile(
+                info, None if isinstance(content, tarfile.TarInfo) else io.BytesIO(content)
+            )
+    return subprocess.run(
+        ["zstd", "-q", "-1"], input=raw.getvalue(), stdout=subprocess.PIPE, check=True
+    ).stdout
 
 
 def bomb_of(system, trace_bytes):
     """A bundle whose trace is zeros, generated piece by piece."""
-    with tempfile.TemporaryFile() as packed_file, subprocess.Popen(["zstd", "-q", "-1"], stdin=subprocess.PIPE, stdout=packed_file) as zstd:
-        with open("/dev/zero", "rb") as zeros, tarfile.open(fileobj=zstd.stdin, mode="w|", format=tarfile.PAX_FORMAT, bufsize=MIB, copybufsize=MIB) as archive:
-            for name, content, size in (("system.xml", io.BytesIO(system), len(system)), ("trace.pftrace", zeros, trace_bytes)):
+    with tempfile.TemporaryFile() as packed_file, subprocess.Popen(
+        ["zstd", "-q", "-1"], stdin=subprocess.PIPE, stdout=packed_file
+    ) as zstd:
+        with open("/dev/zero", "rb") as zeros, tarfile.open(
+            fileobj=zstd.stdin, mode="w|", format=tarfile.PAX_FORMAT, bufsize=MIB, copybufsize=MIB
+        ) as archive:
+            for name, content, size in (
+                ("system.xml", io.BytesIO(system), len(system)),
+                ("trace.pftrace", zeros, trace_bytes),
+            ):
                 info = tarfile.TarInfo(name)
                 info.size = size
                 archive.addfile(info, content)
@@ -550,7 +731,9 @@ def bomb_of(system, trace_bytes):
 
 class HostileBundles(ServerCase):
     def system_file(self):
-        raw = subprocess.run(["zstd", "-dcq"], input=self.make_bundle(1), stdout=subprocess.PIPE, check=True).stdout
+        raw = subprocess.run(
+            ["zstd", "-dcq"], input=self.make_bundle(1), stdout=subprocess.PIPE, check=True
+        ).stdout
         with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
             return archive.extractfile("system.xml").read()
 
@@ -558,18 +741,28 @@ class HostileBundles(ServerCase):
         system = self.system_file()
         link = tarfile.TarInfo("system.xml")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        entities = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">' + b"".join(
-            b'<!ENTITY %c "&%c;&%c;&%c;&%c;">' % (98 + i, 97 + i, 97 + i, 97 + i, 97 + i) for i in range(20)) + b"]><x>&u;</x>"
+        entities = (
+            b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">'
+            + b"".join(
+                b'<!ENTITY %c "&%c;&%c;&%c;&%c;">' % (98 + i, 97 + i, 97 + i, 97 + i, 97 + i)
+                for i in range(20)
+            )
+            + b"]><x>&u;</x>"
+        )
         hostile = {
             "a link": packed([("system.xml", link), ("trace.pftrace", b"x")]),
             "another name": packed([("../../etc/passwd", b"x"), ("system.xml", system)]),
             "no system file": packed([("trace.pftrace", b"x")]),
             "a bomb": bomb_of(system, 600 * MIB),
             "a bomb of XML": packed([("system.xml", entities), ("trace.pftrace", b"x")]),
-            "a large system file": packed([("system.xml", bytes(20 * MIB)), ("trace.pftrace", b"x")]),
+            "a large system file": packed(
+                [("system.xml", bytes(20 * MIB)), ("trace.pftrace", b"x")]
+            ),
             "cut short": self.make_bundle(2)[:1000],
             "no archive": os.urandom(100_000),
-            "zeros": subprocess.run(["zstd", "-q"], input=bytes(64 * MIB), stdout=subprocess.PIPE, check=True).stdout,
+            "zeros": subprocess.run(
+                ["zstd", "-q"], input=bytes(64 * MIB), stdout=subprocess.PIPE, check=True
+            ).stdout,
         }
         server = self.server()
         for name, content in hostile.items():
@@ -594,24 +787,36 @@ class HostileBundles(ServerCase):
         self.assertIsNone(row["bad_reason"])
         delays = json.loads(server.request("GET", f"/api/v1/bundles/{sha256(torn)}/delays")[1])
         self.assertIn("the trace cannot be read", delays["quality"]["notes"][0])
-        self.assertEqual(server.request("GET", f"/api/v1/bundles/{sha256(torn)}/delays/1/profile")[0].status, 422)
+        self.assertEqual(
+            server.request("GET", f"/api/v1/bundles/{sha256(torn)}/delays/1/profile")[0].status, 422
+        )
         check_memory(SERVER, memory_peak_bytes(server.process), 150 * MIB, "the server itself")
         self.assertEqual(server.metric("bundles_bad"), len(hostile))
 
     def test_hostile_batches_are_refused(self):
         server = self.server()
-        bomb = subprocess.run(["zstd", "-q"], input=bytes(64 * MIB), stdout=subprocess.PIPE, check=True).stdout
+        bomb = subprocess.run(
+            ["zstd", "-q"], input=bytes(64 * MIB), stdout=subprocess.PIPE, check=True
+        ).stdout
         good = self.make_runs(1)
         for content in (bomb, os.urandom(1000), good[:-10], b"x"):
             response, body = server.request("PUT", f"/api/v1/batches/{sha256(content)}", content)
             self.assertEqual(response.status, 422, body)
         large = os.urandom(MIB + 1)
-        self.assertEqual(server.request("PUT", f"/api/v1/batches/{sha256(large)}", large)[0].status, 413)
-        self.assertEqual(server.request("PUT", f"/api/v1/batches/{sha256(b'other')}", good)[0].status, 422)
+        self.assertEqual(
+            server.request("PUT", f"/api/v1/batches/{sha256(large)}", large)[0].status, 413
+        )
+        self.assertEqual(
+            server.request("PUT", f"/api/v1/batches/{sha256(b'other')}", good)[0].status, 422
+        )
         wrong = {"Content-Digest": "sha-256=:AAAA:"}
-        self.assertEqual(server.request("PUT", f"/api/v1/batches/{sha256(good)}", good, wrong)[0].status, 400)
+        self.assertEqual(
+            server.request("PUT", f"/api/v1/batches/{sha256(good)}", good, wrong)[0].status, 400
+        )
         self.assertEqual(server.metric("runs"), 0)
-        self.assertEqual(server.request("PUT", f"/api/v1/batches/{sha256(good)}", good)[0].status, 201)
+        self.assertEqual(
+            server.request("PUT", f"/api/v1/batches/{sha256(good)}", good)[0].status, 201
+        )
 
 
 if __name__ == "__main__":

@@ -11,12 +11,28 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, PROGRAMS, SOURCE_DIR, Daemon, check, library_event, report, run, wait_for
+from lagtrap_test import (
+    BUILD_DIR,
+    LAGTRAP,
+    PROGRAMS,
+    SOURCE_DIR,
+    Daemon,
+    check,
+    library_event,
+    report,
+    run,
+    wait_for,
+)
 from recorded_stacks import STACK_COPY, records
 
 MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
 # Real sources, of several kinds.
-SOURCES = ("trace/merge/kernel_record_writer.cpp", "binaries/unwind/unwind_table.cpp", "settings/build.cpp", "core/files.cpp")
+SOURCES = (
+    "trace/merge/kernel_record_writer.cpp",
+    "binaries/unwind/unwind_table.cpp",
+    "settings/build.cpp",
+    "core/files.cpp",
+)
 
 
 class Compilers:
@@ -29,17 +45,27 @@ class Compilers:
         # of one of the build's files.
         entry = next(one for one in commands if "lagtrap_daemon_" in one["command"])
         words = entry["command"].split()
-        words = words[next(i for i, word in enumerate(words) if "++" in word):words.index("-o")]
+        words = words[next(i for i, word in enumerate(words) if "++" in word) : words.index("-o")]
         self.loops = []
         for number, source in enumerate(SOURCES):
             check((SOURCE_DIR / source).exists(), f"{source} no longer exists")
             compile_one = [*words, "-o", f"{folder}/{number}.o", "-c", str(SOURCE_DIR / source)]
-            self.loops.append(("while :; do " + " ".join(compile_one) + " || exit; done", entry["directory"]))
+            self.loops.append(
+                ("while :; do " + " ".join(compile_one) + " || exit; done", entry["directory"])
+            )
 
     def __enter__(self):
-        self.running = [subprocess.Popen(["sh", "-c", loop], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                         start_new_session=True, env={**os.environ, "CCACHE_DISABLE": "1"})
-                        for loop, folder in self.loops]
+        self.running = [
+            subprocess.Popen(
+                ["sh", "-c", loop],
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env={**os.environ, "CCACHE_DISABLE": "1"},
+            )
+            for loop, folder in self.loops
+        ]
         return self
 
     def signal(self, number):
@@ -52,7 +78,10 @@ class Compilers:
             if loop not in ended:
                 os.killpg(loop.pid, signal.SIGKILL)
             loop.wait()
-        check(kind is not None or not ended, "a compiler found an error, and the machine was not as busy as it is meant to be")
+        check(
+            kind is not None or not ended,
+            "a compiler found an error, and the machine was not as busy as it is meant to be",
+        )
 
 
 class Installed:
@@ -72,9 +101,11 @@ class Installed:
         self.temporary.cleanup()
 
     def daemon(self, event="", recording="", memory="64MiB"):
-        made = Daemon(event or library_event("first", self.program, "50ms", "1s"),
-                      f'cool-down="100ms" captures-per-hour="1000" {recording}',
-                      f'<unwinding memory="{memory}" cache="{self.folder}/cache"/>')
+        made = Daemon(
+            event or library_event("first", self.program, "50ms", "1s"),
+            f'cool-down="100ms" captures-per-hour="1000" {recording}',
+            f'<unwinding memory="{memory}" cache="{self.folder}/cache"/>',
+        )
         self.kept = made.folder / "kept"
         self.kept.mkdir()
         script = made.folder / "merge"
@@ -84,7 +115,9 @@ class Installed:
         return made
 
     def start(self, *words, **more):
-        done = subprocess.run([self.program, *words], stdout=subprocess.DEVNULL, timeout=120, **more)
+        done = subprocess.run(
+            [self.program, *words], stdout=subprocess.DEVNULL, timeout=120, **more
+        )
         check(done.returncode == 0, "the program failed")
 
     def log(self):
@@ -95,14 +128,19 @@ class Installed:
 
 
 def system_file(bundle):
-    return subprocess.run(["tar", "--zstd", "-xOf", bundle, "system.xml"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["tar", "--zstd", "-xOf", bundle, "system.xml"], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def numbers(text, element):
     """The numeric attributes of the first element with this name."""
-    words = text[text.index("<" + element + " "):].split(">")[0].split()
-    return {name: int(value.strip('"/')) for name, value in (word.split("=") for word in words[1:])
-            if value.strip('"/').isdigit()}
+    words = text[text.index("<" + element + " ") :].split(">")[0].split()
+    return {
+        name: int(value.strip('"/'))
+        for name, value in (word.split("=") for word in words[1:])
+        if value.strip('"/').isdigit()
+    }
 
 
 def check_shares(bundle, what, least_of_delayed=0.98):
@@ -112,11 +150,20 @@ def check_shares(bundle, what, least_of_delayed=0.98):
     others = stacks["on-cpu"] + stacks["off-cpu"] - delayed
     others_whole = stacks["on-cpu-complete"] + stacks["off-cpu-complete"] - delayed_whole
     late = stacks["on-cpu-late"] + stacks["off-cpu-late"]
-    print(f"{what}: whole are {delayed_whole} of {delayed} of what was slow, {others_whole} of {others} others; "
-          f"{late} of all came late, {stacks['delayed-late']} of what was slow", flush=True)
+    print(
+        f"{what}: whole are {delayed_whole} of {delayed} of what was slow, {others_whole} of {others} others; "
+        f"{late} of all came late, {stacks['delayed-late']} of what was slow",
+        flush=True,
+    )
     quality = report(bundle)["quality"]
-    check(delayed >= 20 and delayed_whole >= least_of_delayed * delayed, f"{what}: {delayed_whole} of {delayed} are whole: {quality}")
-    check(others >= 500 and others_whole >= 0.95 * others, f"{what}: {others_whole} of {others} others are whole: {quality}")
+    check(
+        delayed >= 20 and delayed_whole >= least_of_delayed * delayed,
+        f"{what}: {delayed_whole} of {delayed} are whole: {quality}",
+    )
+    check(
+        others >= 500 and others_whole >= 0.95 * others,
+        f"{what}: {others_whole} of {others} others are whole: {quality}",
+    )
     return late
 
 
@@ -124,7 +171,9 @@ def a_program_that_has_just_started():
     """Half a second old, and new: then the run begins with the program, and some stacks are the
     loader's."""
     for age_ms, least in ((500, 0.98), (0, 0.95)):
-        with Installed() as installed, installed.daemon() as daemon, Compilers(installed.folder) as compilers:
+        with Installed() as installed, installed.daemon() as daemon, Compilers(
+            installed.folder
+        ) as compilers:
             installed.start(str(age_ms), "150")
             daemon.wait_until_recorded()
             compilers.signal(signal.SIGSTOP)  # merging has low priority
@@ -134,7 +183,9 @@ def a_program_that_has_just_started():
 def programs_that_nothing_is_known_of():
     """Everything is new to a daemon that starts together with them: there are no tables of the
     compilers."""
-    with Installed() as installed, Compilers(installed.folder) as compilers, installed.daemon() as daemon:
+    with Installed() as installed, Compilers(
+        installed.folder
+    ) as compilers, installed.daemon() as daemon:
         installed.start("0", "150")
         daemon.wait_until_recorded()
         compilers.signal(signal.SIGSTOP)
@@ -144,12 +195,19 @@ def programs_that_nothing_is_known_of():
 def tables_of_what_is_watched_are_there_before_it_runs():
     with Installed() as installed:
         with installed.daemon() as daemon:
-            wait_for(lambda: daemon.status()["unwinder"]["tables_kept"] >= 4, "tables of a program that never ran")
-            wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables to be made")
+            wait_for(
+                lambda: daemon.status()["unwinder"]["tables_kept"] >= 4,
+                "tables of a program that never ran",
+            )
+            wait_for(
+                lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables to be made"
+            )
             made = daemon.status()["unwinder"]["made"]
             check(made >= 4, f"{made} tables were made")
         with installed.daemon() as daemon:
-            wait_for(lambda: daemon.status()["unwinder"]["tables_kept"] >= 4, "the same after a restart")
+            wait_for(
+                lambda: daemon.status()["unwinder"]["tables_kept"] >= 4, "the same after a restart"
+            )
             wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables")
             unwinder = daemon.status()["unwinder"]
             check(unwinder["cached"] >= 4, f"they were made anew: {unwinder}")
@@ -167,7 +225,9 @@ def copies_stay_on_the_machine():
                 number += 1
                 other = installed.folder / f"other_{number}"
                 shutil.copy(installed.program, other)
-                subprocess.run([other, "0", "5"], stdout=subprocess.DEVNULL, env={"SECRET": secret}, check=True)
+                subprocess.run(
+                    [other, "0", "5"], stdout=subprocess.DEVNULL, env={"SECRET": secret}, check=True
+                )
                 other.unlink()
             bundle = daemon.wait_for_newest_bundle(count)
             copied = any(secret.encode() in body for body in installed.copies())
@@ -176,10 +236,18 @@ def copies_stay_on_the_machine():
             shutil.rmtree(installed.log().parent)
             wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
         check(copied, "no stack with the secret was copied")
-        check(installed.log().stat().st_mode & 0o777 == 0o600, "others than root may read copies of stacks")
+        check(
+            installed.log().stat().st_mode & 0o777 == 0o600,
+            "others than root may read copies of stacks",
+        )
         check(not any(daemon.spool.glob("captures/*")), "the capture is still there")
         outputs = [subprocess.run(["zstd", "-dc", bundle], capture_output=True, check=True).stdout]
-        for words in (["report"], ["report", "--json"], ["export", "--format", "folded"], ["export", "--format", "json"]):
+        for words in (
+            ["report"],
+            ["report", "--json"],
+            ["export", "--format", "folded"],
+            ["export", "--format", "json"],
+        ):
             outputs.append(subprocess.run([LAGTRAP, *words, bundle], capture_output=True).stdout)
         outputs += [path.read_bytes() for path in daemon.spool.rglob("*") if path.is_file()]
         outputs.append(json.dumps(daemon.status()).encode())
@@ -202,5 +270,10 @@ def nothing_is_copied_where_that_is_forbidden():
 
 
 if __name__ == "__main__":
-    run(a_program_that_has_just_started, programs_that_nothing_is_known_of, tables_of_what_is_watched_are_there_before_it_runs,
-        copies_stay_on_the_machine, nothing_is_copied_where_that_is_forbidden)
+    run(
+        a_program_that_has_just_started,
+        programs_that_nothing_is_known_of,
+        tables_of_what_is_watched_are_there_before_it_runs,
+        copies_stay_on_the_machine,
+        nothing_is_copied_where_that_is_forbidden,
+    )

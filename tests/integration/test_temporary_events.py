@@ -14,8 +14,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
 from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, check, require_bpf, run, wait_for  # noqa: E402
 
-NEVER = ('<event name="never" threshold="1h" trace-length="5min"><begin tracepoint="syscalls:sys_enter_sync"/>'
-         '<end tracepoint="syscalls:sys_exit_sync"/></event>')
+NEVER = (
+    '<event name="never" threshold="1h" trace-length="5min"><begin tracepoint="syscalls:sys_enter_sync"/>'
+    '<end tracepoint="syscalls:sys_exit_sync"/></event>'
+)
 NOBODY = 65534
 FOR_NOBODY = 'group="nogroup" trace="group"'
 
@@ -37,8 +39,13 @@ class Watcher:
         os.chmod(self.folder.name, 0o777)
         who = {} if user is None else {"user": user, "group": user, "extra_groups": []}
         self.process = subprocess.Popen(
-            [LAGTRAP, "watch", *[str(word) for word in words], "--socket", daemon.socket_path], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": self.folder.name}, **who)
+            [LAGTRAP, "watch", *[str(word) for word in words], "--socket", daemon.socket_path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": self.folder.name},
+            **who,
+        )
 
     def __enter__(self):
         said = self.process.stderr.readline()
@@ -54,7 +61,9 @@ class Watcher:
 
     def end(self):
         output, errors = self.process.communicate(timeout=300)
-        check(self.process.returncode == 0, f"ended with {self.process.returncode}: {output}{errors}")
+        check(
+            self.process.returncode == 0, f"ended with {self.process.returncode}: {output}{errors}"
+        )
         return output, errors
 
 
@@ -90,14 +99,21 @@ def a_delay_is_reported():
         start_server(world)
         with Watcher(daemon, *orders()) as watch:
             temporary = daemon.status()["temporary"]
-            check([(one["event"], one["user"]) for one in temporary] == [("order_server-serve_order", 0)], temporary)
+            check(
+                [(one["event"], one["user"]) for one in temporary]
+                == [("order_server-serve_order", 0)],
+                temporary,
+            )
             order_slowly(world, lambda: records(daemon))
             output, errors = watch.end()
         check("order_server-serve_order took" in output and "network" in output, output)
         check("1 run was too slow" in errors, errors)
         wait_for(lambda: is_over(daemon), "the event to end")
         status = daemon.status()
-        check(status["state"] == "waiting" and status["captures"]["done"] == 0, f"{status['state']} {status['captures']}")
+        check(
+            status["state"] == "waiting" and status["captures"]["done"] == 0,
+            f"{status['state']} {status['captures']}",
+        )
         check([event["name"] for event in status["events"]] == ["never"], status["events"])
         check(daemon.event("never")["without_recordings"] is None, "a cool-down")
         check(not daemon.bundles(), daemon.bundles())
@@ -130,7 +146,10 @@ def a_reload_keeps_it():
             daemon.write_settings(NEVER.replace('"never"', '"ever"'))
             daemon.process.send_signal(signal.SIGHUP)
             wait_for(lambda: daemon.status()["events"][0]["name"] == "ever", "the reload")
-            check(daemon.status()["temporary"][0]["pid"] == before["temporary"][0]["pid"], "another process")
+            check(
+                daemon.status()["temporary"][0]["pid"] == before["temporary"][0]["pid"],
+                "another process",
+            )
             order_slowly(world, lambda: records(daemon))
             check("order_server-serve_order took" in watch.end()[0], "no report")
 
@@ -145,7 +164,10 @@ def the_right_to_trace_is_enough():
                 check(users == [NOBODY, NOBODY], users)
                 third = Watcher(daemon, *orders("1h"), user=NOBODY)
                 _, errors = third.process.communicate(timeout=60)
-                check(third.process.returncode == 1 and "already has 2 temporary events" in errors, errors)
+                check(
+                    third.process.returncode == 1 and "already has 2 temporary events" in errors,
+                    errors,
+                )
                 other.process.kill()
             order_slowly(world, lambda: records(daemon))
             output, _ = watch.end()
@@ -161,7 +183,12 @@ def without_the_right_it_says_so():
     with service('read="anyone"') as daemon:
         refused = Watcher(daemon, *orders("1h"), user=NOBODY)
         _, errors = refused.process.communicate(timeout=60)
-        check(refused.process.returncode == 1 and "may not trace" in errors and "needs root" in errors, errors)
+        check(
+            refused.process.returncode == 1
+            and "may not trace" in errors
+            and "needs root" in errors,
+            errors,
+        )
         check(is_over(daemon), "a temporary event")
 
 
@@ -182,8 +209,14 @@ def bad_events_are_refused():
     begin = '<event name="a" threshold="1s"><begin tracepoint="syscalls:sys_enter_sync"/><end tracepoint="syscalls:sys_exit_sync"/>'
     with service() as daemon:
         check("has no <functions>" in refusal(begin + "<functions/></event>"), "functions")
-        check("expected a string of at most 16384 bytes" in refusal(begin + " " * 20000 + "</event>"), "size")
-        check("event:1:" in refusal(begin + '</event><upload url="https://localhost"/>'), "more than the event")
+        check(
+            "expected a string of at most 16384 bytes" in refusal(begin + " " * 20000 + "</event>"),
+            "size",
+        )
+        check(
+            "event:1:" in refusal(begin + '</event><upload url="https://localhost"/>'),
+            "more than the event",
+        )
         check(is_over(daemon), "a temporary event")
         # What only the machine can tell comes from the lagtrapd that was started for it.
         with connection_to(daemon) as connection:
@@ -213,6 +246,13 @@ def a_stuck_client_keeps_nobody_waiting():
 
 if __name__ == "__main__":
     require_bpf()
-    run(a_delay_is_reported, it_ends_with_its_client, it_ends_with_the_service, a_reload_keeps_it,
-        the_right_to_trace_is_enough, without_the_right_it_says_so, bad_events_are_refused,
-        a_stuck_client_keeps_nobody_waiting)
+    run(
+        a_delay_is_reported,
+        it_ends_with_its_client,
+        it_ends_with_the_service,
+        a_reload_keeps_it,
+        the_right_to_trace_is_enough,
+        without_the_right_it_says_so,
+        bad_events_are_refused,
+        a_stuck_client_keeps_nobody_waiting,
+    )

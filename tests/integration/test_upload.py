@@ -21,6 +21,7 @@ from lagtrap_server import sha256
 from lagtrap_test import SERVER, UPLOADER, make_bundle, skip, wait_for
 from upload_world import FOLDERS, MIB, Port, Service, SpoolCase, confirmation, pump
 
+
 class StallingProxy(Port):
     """Passes `limit` bytes of each connection, and then nothing more."""
 
@@ -63,7 +64,9 @@ class Delivery(SpoolCase):
         (row,) = server.parsed_bundles()
         self.assertEqual(row["digest"], sha256(content))
         self.assertEqual(row["session"], session)
-        self.assertEqual((row["host"], row["event"], row["process"]), ("host-<1>", "query", "postgres"))
+        self.assertEqual(
+            (row["host"], row["event"], row["process"]), ("host-<1>", "query", "postgres")
+        )
         self.assertEqual((row["delays"], row["longest_delay_ns"]), (2, 81_000_000))
         address = f"/api/v1/bundles/{row['digest']}"
         response, body = server.request("GET", address)
@@ -96,10 +99,14 @@ class Delivery(SpoolCase):
         contents = [os.urandom(300_000) for _ in range(60)] + [b"the same" * 40_000] * 40
         with concurrent.futures.ThreadPoolExecutor(100) as pool:
             answers = [json.loads(body) for _, body in pool.map(server.put, contents)]
-        self.assertEqual([answer["digest"] for answer in answers], [sha256(content) for content in contents])
+        self.assertEqual(
+            [answer["digest"] for answer in answers], [sha256(content) for content in contents]
+        )
         self.assertEqual(sum(answer["stored"] == "new" for answer in answers), 61)
         self.assertEqual(sum(answer["stored"] == "new" for answer in answers[60:]), 1)
-        self.assertEqual({row["digest"] for row in server.bundles()}, {sha256(content) for content in contents})
+        self.assertEqual(
+            {row["digest"] for row in server.bundles()}, {sha256(content) for content in contents}
+        )
         self.assertEqual(server.incoming(), [])
 
     def test_the_service_sends_what_comes_and_ends_on_sigterm(self):
@@ -108,7 +115,10 @@ class Delivery(SpoolCase):
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             wait_for(lambda: self.in_state("sent") == [first], "the first bundle to be sent")
             second, _ = self.add_bundle()
-            wait_for(lambda: self.in_state("sent") == sorted([first, second]), "the second bundle to be sent")
+            wait_for(
+                lambda: self.in_state("sent") == sorted([first, second]),
+                "the second bundle to be sent",
+            )
             self.assertEqual(service.stop(), 0)
         self.assertIn("2 delivered", service.log())
 
@@ -144,8 +154,12 @@ class Damage(SpoolCase):
         self.assertEqual(response.status, 201)
         (row,) = server.parsed_bundles()
         self.assertRegex(row["bad_reason"], "is damaged|not a bundle")
-        self.assertEqual(server.request("GET", f"/api/v1/bundles/{row['digest']}/system")[0].status, 422)
-        self.assertEqual(server.request("GET", f"/api/v1/bundles/{row['digest']}")[1], b"no bundle at all")
+        self.assertEqual(
+            server.request("GET", f"/api/v1/bundles/{row['digest']}/system")[0].status, 422
+        )
+        self.assertEqual(
+            server.request("GET", f"/api/v1/bundles/{row['digest']}")[1], b"no bundle at all"
+        )
 
     def test_a_killed_uploader_leaves_exactly_one_bundle(self):
         server = self.server()
@@ -218,7 +232,9 @@ class Misbehaviour(SpoolCase):
     def test_429_asks_to_wait(self):
         server = self.odd_server(lambda handler, _: handler.reply(429, Retry_After="120"))
         self.add_bundle()
-        self.assert_not_sent(server, "HTTP 429", "retry after 120 s", "not tried: the server asks to wait 120 s")
+        self.assert_not_sent(
+            server, "HTTP 429", "retry after 120 s", "not tried: the server asks to wait 120 s"
+        )
         self.assertEqual(len(server.of("PUT")), 1)
         self.assertEqual(len(self.in_state("ready")), 2)
 
@@ -228,7 +244,9 @@ class Misbehaviour(SpoolCase):
         self.add_bundle()
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             service.wait_for_status("1 failed attempts, 2 waiting")  # after the attempt
-            service.wait_for_status("1 failed attempts, 2 waiting")  # after the schedule was checked again
+            service.wait_for_status(
+                "1 failed attempts, 2 waiting"
+            )  # after the schedule was checked again
             self.add_bundle()
             service.wait_for_status("1 failed attempts, 3 waiting")
             self.assertEqual(len(server.of("PUT")), 1)
@@ -245,13 +263,16 @@ class Misbehaviour(SpoolCase):
         self.assertIn("HTTP 415", (self.spool / "rejected" / (name + ".reason")).read_text())
 
     def test_a_refused_token_is_tried_later_and_said(self):
-        self.assert_tries_later(self.odd_server(lambda handler, _: handler.reply(401)), "HTTP 401", "token")
+        self.assert_tries_later(
+            self.odd_server(lambda handler, _: handler.reply(401)), "HTTP 401", "token"
+        )
 
     def test_a_cut_off_answer_confirms_nothing(self):
         def answer(handler, body):
             text = confirmation(body)
             handler.reply(200, text[:-10], length=len(text))
             handler.close_connection = True
+
         self.assert_tries_later(self.odd_server(answer))
 
     def test_half_a_json_text_confirms_nothing(self):
@@ -259,14 +280,20 @@ class Misbehaviour(SpoolCase):
         self.assert_tries_later(server, "not a JSON object")
 
     def test_another_page_confirms_nothing(self):
-        self.assert_tries_later(self.odd_server(lambda handler, _: handler.reply(200, b"<html>log in</html>")))
+        self.assert_tries_later(
+            self.odd_server(lambda handler, _: handler.reply(200, b"<html>log in</html>"))
+        )
 
     def test_another_digest_confirms_nothing(self):
-        server = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body, digest="0" * 64)))
+        server = self.odd_server(
+            lambda handler, body: handler.reply(200, confirmation(body, digest="0" * 64))
+        )
         self.assert_tries_later(server, "another digest")
 
     def test_another_size_confirms_nothing(self):
-        server = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body, bytes=5)))
+        server = self.odd_server(
+            lambda handler, body: handler.reply(200, confirmation(body, bytes=5))
+        )
         self.assert_tries_later(server, "5 bytes of 100000")
 
     def test_another_digest_at_head_is_no_reason_to_keep_it_back(self):
@@ -276,13 +303,17 @@ class Misbehaviour(SpoolCase):
         self.assertEqual(len(server.of("PUT")), 1)
 
     def test_endless_answers_are_cut(self):
-        server = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body) + b" " * MIB))
+        server = self.odd_server(
+            lambda handler, body: handler.reply(200, confirmation(body) + b" " * MIB)
+        )
         self.assert_tries_later(server, "longer than 65536 bytes")
 
     def test_redirects_are_not_followed(self):
         elsewhere = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body)))
-        server = self.odd_server(lambda handler, _: handler.reply(307, Location=elsewhere.url + handler.path),
-                                 head=lambda handler: handler.reply(307, Location=elsewhere.url + handler.path))
+        server = self.odd_server(
+            lambda handler, _: handler.reply(307, Location=elsewhere.url + handler.path),
+            head=lambda handler: handler.reply(307, Location=elsewhere.url + handler.path),
+        )
         self.assert_tries_later(server, "redirects are not followed", elsewhere.url)
         self.assertEqual(elsewhere.requests, [])
 
@@ -302,8 +333,12 @@ class Misbehaviour(SpoolCase):
 
     def test_bad_settings_are_told_with_their_place(self):
         settings = self.root / "settings.xml"
-        settings.write_text('<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n<upload url="ftp://x"/></lagtrap>')
-        outcome = subprocess.run([UPLOADER, "--settings", settings, "--once"], capture_output=True, text=True)
+        settings.write_text(
+            '<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n<upload url="ftp://x"/></lagtrap>'
+        )
+        outcome = subprocess.run(
+            [UPLOADER, "--settings", settings, "--once"], capture_output=True, text=True
+        )
         self.assertEqual(outcome.returncode, 2)
         self.assertIn(f"{settings}:3:", outcome.stderr)
 
@@ -324,21 +359,33 @@ class Limits(SpoolCase):
             self.assertIn("--max-bundle", json.loads(response.read())["error"]["message"])
         self.assertEqual(server.put(os.urandom(2 * MIB))[0].status, 413)
         self.assertEqual(server.put(b"")[0].status, 400)
-        chunked = server.request("PUT", f"/api/v1/bundles/{digest}", iter([b"x"]), {"Transfer-Encoding": "chunked"})
+        chunked = server.request(
+            "PUT", f"/api/v1/bundles/{digest}", iter([b"x"]), {"Transfer-Encoding": "chunked"}
+        )
         self.assertEqual(chunked[0].status, 411)
-        typed = server.request("PUT", f"/api/v1/bundles/{digest}", b"x", {"Content-Type": "text/html"})
+        typed = server.request(
+            "PUT", f"/api/v1/bundles/{digest}", b"x", {"Content-Type": "text/html"}
+        )
         self.assertEqual(typed[0].status, 415)
-        self.assertEqual(server.request("GET", "/", headers={"X-Long": "x" * 20_000})[0].status, 431)
-        self.assertEqual(server.request("GET", "/", headers={"Host": "delays.example.org"})[0].status, 421)
+        self.assertEqual(
+            server.request("GET", "/", headers={"X-Long": "x" * 20_000})[0].status, 431
+        )
+        self.assertEqual(
+            server.request("GET", "/", headers={"Host": "delays.example.org"})[0].status, 421
+        )
         self.assertEqual(server.bundles(), [])
 
     def test_a_curl_that_expects_100_continue_is_served(self):
         server = self.server()
         content = os.urandom(2 * MIB)
         digest = sha256(content)
-        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as upload:
-            upload.sendall(f"PUT /api/v1/bundles/{digest} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
-                           f"Content-Length: {len(content)}\r\n\r\n".encode())
+        with contextlib.closing(
+            socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        ) as upload:
+            upload.sendall(
+                f"PUT /api/v1/bundles/{digest} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                f"Content-Length: {len(content)}\r\n\r\n".encode()
+            )
             interim = b""
             while b"\r\n\r\n" not in interim:
                 interim += upload.recv(1)
@@ -350,13 +397,19 @@ class Limits(SpoolCase):
 
     def test_slow_senders_are_dropped(self):
         server = self.server("--header-timeout", "200ms", "--body-timeout", "200ms")
-        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as quiet:
+        with contextlib.closing(
+            socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        ) as quiet:
             quiet.sendall(b"GET / HT")
             self.assertEqual(quiet.recv(100), b"")
         content = os.urandom(MIB)
-        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as quiet:
-            quiet.sendall(f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
-                          f"Content-Length: {MIB}\r\n\r\n".encode() + content[:1000])
+        with contextlib.closing(
+            socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        ) as quiet:
+            quiet.sendall(
+                f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
+                f"Content-Length: {MIB}\r\n\r\n".encode() + content[:1000]
+            )
             self.assertEqual(quiet.recv(100), b"")
         wait_for(lambda: server.metric("uploads_aborted_total") == 1, "the upload to be counted")
         self.assertEqual(server.incoming(), [])
@@ -369,7 +422,9 @@ class Limits(SpoolCase):
             for one in held:
                 one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 self.assertTrue(one.recv(100).startswith(b"HTTP/1.1 200"))
-            with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as third:
+            with contextlib.closing(
+                socket.create_connection(("127.0.0.1", server.port), timeout=60)
+            ) as third:
                 self.assertTrue(third.recv(100).startswith(b"HTTP/1.1 503"))
         finally:
             for one in held:
@@ -388,15 +443,20 @@ class Limits(SpoolCase):
         contents = [os.urandom(100 * 1024) for _ in range(4)]
         for content in contents:
             server.put(content)
-        self.assertEqual([row["digest"] for row in server.bundles()], [sha256(contents[3]), sha256(contents[2])])
-        self.assertEqual(server.request("GET", f"/api/v1/bundles/{sha256(contents[0])}")[0].status, 404)
+        self.assertEqual(
+            [row["digest"] for row in server.bundles()], [sha256(contents[3]), sha256(contents[2])]
+        )
+        self.assertEqual(
+            server.request("GET", f"/api/v1/bundles/{sha256(contents[0])}")[0].status, 404
+        )
         self.assertEqual(server.metric("bundles_expired_total"), 2)
 
 
 class Tokens(SpoolCase):
     def make_token(self, name, scope):
-        lines = subprocess.run([SERVER, "token", name, "--scope", scope], capture_output=True, text=True,
-                               check=True).stdout.splitlines()
+        lines = subprocess.run(
+            [SERVER, "token", name, "--scope", scope], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
         token = next(line for line in lines if line.startswith("lt_"))
         path = self.root / f"{name}.token"
         path.write_text(token + "\n")
@@ -426,13 +486,18 @@ class Tokens(SpoolCase):
         def status(path, token=None):
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             return server.request("GET", path, headers=headers)[0].status
+
         address = f"/api/v1/bundles/{sha256(content)}"
         for path in ("/api/v1/events", "/api/v1/bundles", address, "/metrics"):
             self.assertEqual(status(path), 401, path)
             self.assertEqual(status(path, sender), 403, path)
             self.assertEqual(status(path, reader), 200, path)
         self.assertEqual(status("/healthz"), 200)
-        rows = json.loads(server.request("GET", "/api/v1/bundles", headers={"Authorization": f"Bearer {reader}"})[1])
+        rows = json.loads(
+            server.request("GET", "/api/v1/bundles", headers={"Authorization": f"Bearer {reader}"})[
+                1
+            ]
+        )
         self.assertEqual(rows["bundles"][0]["sender"], "sender")
         self.assertNotIn(sender, server.log())
 
@@ -442,8 +507,12 @@ class Tokens(SpoolCase):
         self.assertEqual(status("/api/v1/bundles", reader), 401)
 
     def test_without_tokens_only_loopback(self):
-        outcome = subprocess.run([SERVER, "--listen", "0.0.0.0:0", "--data", self.root / "data"], capture_output=True,
-                                 text=True, timeout=60)
+        outcome = subprocess.run(
+            [SERVER, "--listen", "0.0.0.0:0", "--data", self.root / "data"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(outcome.returncode, 2)
         self.assertIn("without accounts, tokens or --token-file", outcome.stderr)
 
@@ -451,15 +520,59 @@ class Tokens(SpoolCase):
 class Tls(SpoolCase):
     def certificate(self, name, subject_name):
         """A CA and a server certificate issued by it; returns paths of CA, certificate and key."""
+
         def openssl(*arguments):
             subprocess.run(["openssl", *arguments], cwd=self.root, check=True, capture_output=True)
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
-                f"{name}-ca.key", "-out", f"{name}-ca.pem", "-days", "2", "-subj", f"/CN={name} test CA")
-        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
-                "-out", f"{name}.csr", "-subj", "/CN=lagtrap")
+
+        openssl(
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-keyout",
+            f"{name}-ca.key",
+            "-out",
+            f"{name}-ca.pem",
+            "-days",
+            "2",
+            "-subj",
+            f"/CN={name} test CA",
+        )
+        openssl(
+            "req",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.csr",
+            "-subj",
+            "/CN=lagtrap",
+        )
         (self.root / "extensions").write_text(f"subjectAltName={subject_name}\n")
-        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{name}-ca.pem", "-CAkey", f"{name}-ca.key",
-                "-CAcreateserial", "-days", "2", "-extfile", "extensions", "-out", f"{name}.pem")
+        openssl(
+            "x509",
+            "-req",
+            "-in",
+            f"{name}.csr",
+            "-CA",
+            f"{name}-ca.pem",
+            "-CAkey",
+            f"{name}-ca.key",
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-extfile",
+            "extensions",
+            "-out",
+            f"{name}.pem",
+        )
         return tuple(str(self.root / f"{name}{suffix}") for suffix in ("-ca.pem", ".pem", ".key"))
 
     def test_only_the_right_certificate_gets_the_bundle(self):
@@ -489,8 +602,12 @@ class Tls(SpoolCase):
 
 
 def mount_small_disk(folder, check):
-    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", folder], capture_output=True, text=True,
-                          check=check)
+    return subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", folder],
+        capture_output=True,
+        text=True,
+        check=check,
+    )
 
 
 def require_small_disk():
@@ -513,7 +630,9 @@ class DiskFull(SpoolCase):
         server = self.server(data="disk/data")
         content = os.urandom(4 * MIB)
         with contextlib.closing(server.begin_upload(content, MIB)) as upload:
-            with self.assertRaises(OSError), open(self.disk / "filler", "wb", buffering=0) as filler:
+            with self.assertRaises(OSError), open(
+                self.disk / "filler", "wb", buffering=0
+            ) as filler:
                 while True:
                     filler.write(b"x" * 4096)
             upload.sendall(content[MIB:])
@@ -548,15 +667,24 @@ class Unprivileged(SpoolCase):
         os.umask(0o027)
         names = []
         for content in (b"good" * 1000, None):
-            name, _ = self.add_bundle(content or b"damaged", digest=None if content else sha256(b"as written"))
+            name, _ = self.add_bundle(
+                content or b"damaged", digest=None if content else sha256(b"as written")
+            )
             os.chown(self.spool / "ready" / name, 0, self.READERS)
             (self.spool / "ready" / name).chmod(0o640)
             names.append(name)
         return names
 
     def send(self, server, groups):
-        return subprocess.run([UPLOADER, "--spool", self.spool, "--url", server.url, "--once"], capture_output=True,
-                              text=True, user=self.USER, group=self.USER, extra_groups=groups, cwd="/")
+        return subprocess.run(
+            [UPLOADER, "--spool", self.spool, "--url", server.url, "--once"],
+            capture_output=True,
+            text=True,
+            user=self.USER,
+            group=self.USER,
+            extra_groups=groups,
+            cwd="/",
+        )
 
     def check_sent(self, names, groups):
         server = self.server()
@@ -577,8 +705,15 @@ class Unprivileged(SpoolCase):
         names = self.prepare(self.WRITERS, 0o775)
         self.check_sent(names, [self.READERS, self.WRITERS])
         # Users who may only read can see why.
-        reason = subprocess.run(["cat", self.spool / "rejected" / f"{names[1]}.reason"], capture_output=True, text=True,
-                                user=self.USER, group=self.USER, extra_groups=[self.READERS], cwd="/")
+        reason = subprocess.run(
+            ["cat", self.spool / "rejected" / f"{names[1]}.reason"],
+            capture_output=True,
+            text=True,
+            user=self.USER,
+            group=self.USER,
+            extra_groups=[self.READERS],
+            cwd="/",
+        )
         self.assertEqual(reason.returncode, 0, reason.stderr)
 
 

@@ -65,7 +65,9 @@ class RawServer(Port):
         if head is None:
             return
         if head.startswith(b"HEAD"):
-            client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            client.sendall(
+                b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            )
             return
         client.sendall(self.answer)
         client.shutdown(socket.SHUT_WR)
@@ -94,7 +96,9 @@ class Case(SpoolCase):
         self.assertEqual(code, 1, lines)
         for text in ("try later", *said):
             self.assertIn(text, lines)
-        self.assertEqual(self.in_state("sent") + self.in_state("rejected") + self.in_state("sending"), [])
+        self.assertEqual(
+            self.in_state("sent") + self.in_state("rejected") + self.in_state("sending"), []
+        )
 
 
 class BackOff(Case):
@@ -103,7 +107,7 @@ class BackOff(Case):
         were over: not sooner, and not more often."""
         waits = service.wait_for_failures(failures)[:failures]
         for index, wait in enumerate(waits):
-            self.assertLessEqual(wait, 2 ** index + 0.1, waits)
+            self.assertLessEqual(wait, 2**index + 0.1, waits)
         asked = [when for *_, when in server.of("HEAD")]
         self.assertLessEqual(len(asked), len(service.waits_s()) + 1, service.log())
         for first, second, wait in zip(asked, asked[1:], waits):
@@ -124,6 +128,7 @@ class BackOff(Case):
 
         def answer(request, body):
             request.reply(500) if down.is_set() else confirm(request, body)
+
         server = self.odd_server(answer)
         names = [self.add_one() for _ in range(3)]
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
@@ -158,7 +163,9 @@ class BackOff(Case):
             service.wait_for_failures(100)
             descriptors, resident = service.descriptors(), service.resident_bytes()
             service.wait_for_failures(300)
-            self.assertLessEqual(service.descriptors(), descriptors + 1)  # one connection, open or not
+            self.assertLessEqual(
+                service.descriptors(), descriptors + 1
+            )  # one connection, open or not
             self.assertLess(service.resident_bytes() - resident, 4 << 20)
             self.assertEqual(service.stop(), 0)  # moving files cannot be counted
         self.assertEqual(len(self.in_state("ready")), 300)
@@ -172,6 +179,7 @@ class BackOff(Case):
                 request.connection.shutdown(socket.SHUT_RDWR)
             else:
                 confirm(request, body)
+
         server = self.odd_server(answer)
         # The oldest is tried first.
         os.utime(self.spool / "ready" / poisoned, (time.time() - 1000,) * 2)
@@ -187,8 +195,11 @@ class Answers(Case):
         after = email.utils.format_datetime(now + datetime.timedelta(seconds=7200), usegmt=True)
         # Compared with the answer's own date, so that a host with a wrong clock waits neither
         # shorter nor longer.
-        server = self.odd_server(lambda request, _: request.reply(
-            429, date=email.utils.format_datetime(now, usegmt=True), Retry_After=after))
+        server = self.odd_server(
+            lambda request, _: request.reply(
+                429, date=email.utils.format_datetime(now, usegmt=True), Retry_After=after
+            )
+        )
         self.add_one()
         self.assert_tried_later(self.upload(server.url), "HTTP 429", "retry after 7200 s")
 
@@ -206,7 +217,9 @@ class Answers(Case):
     def test_a_senseless_retry_after_is_ignored(self):
         for value in ("-5", "soon", "1e9", "Thu, 32 Foo 2021 99:99:99 GMT", "9" * 400):
             with self.subTest(value):
-                server = self.odd_server(lambda request, _, value=value: request.reply(429, Retry_After=value))
+                server = self.odd_server(
+                    lambda request, _, value=value: request.reply(429, Retry_After=value)
+                )
                 self.add_one()
                 code, lines = self.upload(server.url)
                 self.assertEqual(code, 1)
@@ -214,7 +227,9 @@ class Answers(Case):
                 self.assertEqual(asked, ["86400"] if value.startswith("9") else [], lines)
 
     def test_413_is_never_sent_again(self):
-        body = json.dumps({"error": {"message": "larger than 1 MiB", "hint": "raise --max-bundle"}}).encode()
+        body = json.dumps(
+            {"error": {"message": "larger than 1 MiB", "hint": "raise --max-bundle"}}
+        ).encode()
         server = self.odd_server(lambda request, _: request.reply(413, body))
         name = self.add_one()
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
@@ -230,33 +245,52 @@ class Answers(Case):
 
     def test_413_before_the_body_is_read(self):
         """As proxies answer: at once, and then they close the connection."""
-        with contextlib.closing(RawServer(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")) as server:
+        with contextlib.closing(
+            RawServer(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        ) as server:
             name = self.add_one(8 << 20)
             code, lines = self.upload(server.url)
             self.assertIn("rejected: HTTP 413", lines)
             self.assertEqual(self.in_state("rejected"), [name])
 
     def test_answers_that_stop_in_the_middle(self):
-        for cut in (b"HTTP/1.", b"HTTP/1.1 201 Created\r\nContent-Le", b"HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{",
-                    b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{\"digest\":", b"\0\xff" * 100, b""):
+        for cut in (
+            b"HTTP/1.",
+            b"HTTP/1.1 201 Created\r\nContent-Le",
+            b"HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{",
+            b'HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{"digest":',
+            b"\0\xff" * 100,
+            b"",
+        ):
             with self.subTest(cut), contextlib.closing(RawServer(cut)) as server:
                 self.add_one()
                 self.assert_tried_later(self.upload(server.url))
 
     def test_headers_without_end_are_cut(self):
-        with contextlib.closing(RawServer(b"HTTP/1.1 201 Created\r\n" + b"X-More: 1234567890\r\n" * 10_000)) as server:
+        with contextlib.closing(
+            RawServer(b"HTTP/1.1 201 Created\r\n" + b"X-More: 1234567890\r\n" * 10_000)
+        ) as server:
             self.add_one()
             self.assert_tried_later(self.upload(server.url), "longer than 65536 bytes")
 
     def test_a_redirect_does_not_carry_the_token_away(self):
         elsewhere = self.odd_server()
         for status in (301, 302, 303, 307, 308):
-            server = self.odd_server(lambda request, _, status=status: request.reply(status, Location=elsewhere.url + request.path),
-                                 head=lambda request, status=status: request.reply(status, Location=elsewhere.url + request.path))
+            server = self.odd_server(
+                lambda request, _, status=status: request.reply(
+                    status, Location=elsewhere.url + request.path
+                ),
+                head=lambda request, status=status: request.reply(
+                    status, Location=elsewhere.url + request.path
+                ),
+            )
             with self.subTest(status):
                 self.add_one()
-                self.assert_tried_later(self.upload(server.url, "--token-file", self.token_file()),
-                                        f"HTTP {status}", "redirects are not followed")
+                self.assert_tried_later(
+                    self.upload(server.url, "--token-file", self.token_file()),
+                    f"HTTP {status}",
+                    "redirects are not followed",
+                )
                 self.assertEqual(server.requests[0][2]["Authorization"], "Bearer " + TOKEN)
         self.assertEqual(elsewhere.requests, [])
 
@@ -274,9 +308,12 @@ class Slow(Case):
             with contextlib.suppress(OSError):
                 while not stopped.wait(0.05):
                     request.wfile.write(b" ")
+
         server = self.odd_server(trickle)
         name = self.add_one()
-        self.assert_tried_later(self.run_uploader(*self.settings(server.url, 'timeout="2s"')), "timed out")
+        self.assert_tried_later(
+            self.run_uploader(*self.settings(server.url, 'timeout="2s"')), "timed out"
+        )
         self.assertEqual(self.in_state("ready"), [name])
 
     def test_a_stop_does_not_wait_for_a_slow_server(self):
@@ -286,6 +323,7 @@ class Slow(Case):
         def stall(request, _):
             asked.set()
             stopped.wait(300)
+
         server = self.odd_server(stall)
         name = self.add_one()
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
@@ -297,7 +335,11 @@ class Slow(Case):
     def test_a_server_that_reads_nothing_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as deaf:
             name = self.add_one(8 << 20)
-            self.assert_tried_later(self.run_uploader(*self.settings(f"http://127.0.0.1:{deaf.getsockname()[1]}", 'timeout="2s"')))
+            self.assert_tried_later(
+                self.run_uploader(
+                    *self.settings(f"http://127.0.0.1:{deaf.getsockname()[1]}", 'timeout="2s"')
+                )
+            )
             self.assertEqual(self.in_state("ready"), [name])
 
 
@@ -309,18 +351,52 @@ class TlsCase(Case):
         (folder / "index").touch()
         (folder / "settings").write_text(
             f"[ca]\ndefault_ca = own\n[own]\ndatabase = {folder}/index\nnew_certs_dir = {folder}\ndefault_md = sha256\n"
-            "policy = any\nrand_serial = yes\n[any]\ncommonName = supplied\n")
-        (folder / "extensions").write_text(f"subjectAltName = IP:{address}\nbasicConstraints = critical, CA:TRUE\n")
+            "policy = any\nrand_serial = yes\n[any]\ncommonName = supplied\n"
+        )
+        (folder / "extensions").write_text(
+            f"subjectAltName = IP:{address}\nbasicConstraints = critical, CA:TRUE\n"
+        )
 
         def openssl(*arguments):
             subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
         def day(offset):
             return time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time() + offset * 86400))
-        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key", "-out", "request",
-                "-subj", "/CN=lagtrap test")
-        openssl("ca", "-batch", "-notext", "-config", "settings", "-selfsign", "-keyfile", "key", "-in", "request", "-out",
-                "certificate", "-startdate", day(begins), "-enddate", day(ends), "-extfile", "extensions")
+
+        openssl(
+            "req",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-keyout",
+            "key",
+            "-out",
+            "request",
+            "-subj",
+            "/CN=lagtrap test",
+        )
+        openssl(
+            "ca",
+            "-batch",
+            "-notext",
+            "-config",
+            "settings",
+            "-selfsign",
+            "-keyfile",
+            "key",
+            "-in",
+            "request",
+            "-out",
+            "certificate",
+            "-startdate",
+            day(begins),
+            "-enddate",
+            day(ends),
+            "-extfile",
+            "extensions",
+        )
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(folder / "certificate", folder / "key")
         return context, folder / "certificate"
@@ -337,29 +413,44 @@ class Certificates(TlsCase):
 
     def test_bad_ones_get_neither_token_nor_bundle(self):
         good, _ = self.make(-1, 2)
-        for what, said, made in (("expired", "certificate has expired", self.make(-10, -1)),
-                                 ("not yet valid", "certificate is not yet valid", self.make(1, 2)),
-                                 ("of another host", "no alternative certificate subject name", self.make(-1, 2, "192.0.2.1")),
-                                 ("of another signer", "certificate", (good, self.make(-1, 2)[1]))):
+        for what, said, made in (
+            ("expired", "certificate has expired", self.make(-10, -1)),
+            ("not yet valid", "certificate is not yet valid", self.make(1, 2)),
+            (
+                "of another host",
+                "no alternative certificate subject name",
+                self.make(-1, 2, "192.0.2.1"),
+            ),
+            ("of another signer", "certificate", (good, self.make(-1, 2)[1])),
+        ):
             with self.subTest(what):
                 server = self.odd_server(tls=made[0])
                 self.add_one()
                 self.assert_tried_later(
-                    self.upload(server.url, "--ca-file", made[1], "--token-file", self.token_file()), said)
+                    self.upload(
+                        server.url, "--ca-file", made[1], "--token-file", self.token_file()
+                    ),
+                    said,
+                )
                 self.assertEqual(server.requests, [])
 
     def test_a_server_without_tls_gets_nothing(self):
         heard = []
         with socket.create_server(("127.0.0.1", 0)) as plain:
+
             def serve():
                 client, _ = plain.accept()
                 with client:
                     heard.append(client.recv(65536))
                     client.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+
             threading.Thread(target=serve, daemon=True).start()
             self.add_one()
-            self.assert_tried_later(self.upload(f"https://127.0.0.1:{plain.getsockname()[1]}",
-                                                   "--token-file", self.token_file()))
+            self.assert_tried_later(
+                self.upload(
+                    f"https://127.0.0.1:{plain.getsockname()[1]}", "--token-file", self.token_file()
+                )
+            )
         self.assertNotIn(TOKEN.encode(), heard[0])
 
 
@@ -376,8 +467,12 @@ class Proxies(TlsCase):
         context, trusted = self.make(-1, 2)
         server, proxy = self.odd_server(tls=context), self.proxy()
         name = self.add_one()
-        code, lines = self.run_uploader(*self.settings(server.url, f'proxy="{proxy.url}" ca-file="{trusted}" '
-                                                 f'token-file="{self.token_file()}"'))
+        code, lines = self.run_uploader(
+            *self.settings(
+                server.url,
+                f'proxy="{proxy.url}" ca-file="{trusted}" ' f'token-file="{self.token_file()}"',
+            )
+        )
         self.assertEqual(code, 0, lines)
         self.assertEqual(self.in_state("sent"), [name])
         self.assertEqual(server.of("PUT")[0][2]["Authorization"], "Bearer " + TOKEN)
@@ -391,18 +486,32 @@ class Proxies(TlsCase):
         server = self.odd_server(tls=context)
         with socket.create_server(("127.0.0.1", 0)) as taken:
             gone = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        refusing = self.proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        refusing = self.proxy(
+            b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+        )
         failing = self.proxy(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
-        for address, said in ((gone, "Failed to connect"), (refusing.url, "407"), (failing.url, "502")):
+        for address, said in (
+            (gone, "Failed to connect"),
+            (refusing.url, "407"),
+            (failing.url, "502"),
+        ):
             with self.subTest(said):
                 self.add_one()
-                self.assert_tried_later(self.run_uploader(*self.settings(server.url, f'proxy="{address}" ca-file="{trusted}"')), said)
+                self.assert_tried_later(
+                    self.run_uploader(
+                        *self.settings(server.url, f'proxy="{address}" ca-file="{trusted}"')
+                    ),
+                    said,
+                )
         self.assertEqual(server.requests, [])
 
     def test_the_environment_names_no_proxy(self):
         server, proxy = self.odd_server(), self.proxy()
         self.add_one()
-        environment = {name: proxy.url for name in ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY")}
+        environment = {
+            name: proxy.url
+            for name in ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY")
+        }
         code, lines = self.upload(server.url, environment={**environment, "no_proxy": ""})
         self.assertEqual(code, 0, lines)
         self.assertEqual(proxy.heads, [])
@@ -421,16 +530,32 @@ class Names(Case):
         resolver = self.root / "resolv.conf"
         resolver.write_text("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")
         # A socket that nobody reads is inherited by the uploader.
-        script = ("import os, socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
-                  "s.bind(('127.0.0.1', 53)); s.set_inheritable(True); os.execv(sys.argv[1], sys.argv[1:])")
-        prefix = ["unshare", "--net", "--mount", "--map-root-user", "sh", "-c",
-                  f'ip link set lo up && mount --bind {resolver} /etc/resolv.conf && exec "$@"', "sh",
-                  sys.executable, "-c", script]
-        with Service(self, "--spool", self.spool, "--url", "https://lagtrap.example", prefix=prefix) as service:
+        script = (
+            "import os, socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+            "s.bind(('127.0.0.1', 53)); s.set_inheritable(True); os.execv(sys.argv[1], sys.argv[1:])"
+        )
+        prefix = [
+            "unshare",
+            "--net",
+            "--mount",
+            "--map-root-user",
+            "sh",
+            "-c",
+            f'ip link set lo up && mount --bind {resolver} /etc/resolv.conf && exec "$@"',
+            "sh",
+            sys.executable,
+            "-c",
+            script,
+        ]
+        with Service(
+            self, "--spool", self.spool, "--url", "https://lagtrap.example", prefix=prefix
+        ) as service:
             service.wait_for_failures(1)
             self.assertIn("Resolving timed out", service.log())
             wait_for(lambda: self.in_state("sending") == [name], "the next attempt")
-            self.assertEqual(service.stop(), 0)  # after the grace period of 10 s; the name server would take 150 s
+            self.assertEqual(
+                service.stop(), 0
+            )  # after the grace period of 10 s; the name server would take 150 s
         self.assertEqual(self.in_state("ready"), [name])
 
 

@@ -10,7 +10,15 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
-from lagtrap_test import LAGTRAP, PROGRAMS, SOURCE_DIR, check, require_bpf, run, wait_for  # noqa: E402
+from lagtrap_test import (
+    LAGTRAP,
+    PROGRAMS,
+    SOURCE_DIR,
+    check,
+    require_bpf,
+    run,
+    wait_for,
+)  # noqa: E402
 
 os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 
@@ -20,8 +28,13 @@ class Watcher:
 
     def __init__(self, *words):
         self.folder = tempfile.TemporaryDirectory()
-        self.process = subprocess.Popen([LAGTRAP, "watch", *[str(word) for word in words], "--socket", "/none"], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": self.folder.name})
+        self.process = subprocess.Popen(
+            [LAGTRAP, "watch", *[str(word) for word in words], "--socket", "/none"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": self.folder.name},
+        )
 
     def __enter__(self):
         said = self.process.stderr.readline()
@@ -40,7 +53,9 @@ class Watcher:
 
     def end(self):
         output, errors = self.process.communicate(timeout=300)
-        check(self.process.returncode == 0, f"ended with {self.process.returncode}: {output}{errors}")
+        check(
+            self.process.returncode == 0, f"ended with {self.process.returncode}: {output}{errors}"
+        )
         return output, errors
 
 
@@ -61,17 +76,24 @@ def order_slowly(world, until):
 def a_slow_call_is_explained():
     with World() as world:
         server = start_server(world)
-        with Watcher("--function", "serve_order", "--in", server.pid, "--over", "200ms", "--save", "--full") as watch:
+        with Watcher(
+            "--function", "serve_order", "--in", server.pid, "--over", "200ms", "--save", "--full"
+        ) as watch:
             order_slowly(world, watch.records)
             output, errors = watch.end()
-    check("order_server-serve_order took" in output and "Cause" in output and "network" in output, output)
+    check(
+        "order_server-serve_order took" in output and "Cause" in output and "network" in output,
+        output,
+    )
     check("\nThe recording" in output, f"not the full report: {output}")
     check("1 run was too slow" in errors, errors)
     check('<function name="' in output and "<scope" not in output, output)
 
 
 def a_system_call_is_watched():
-    with World() as world, Watcher("--syscall", "read", "--in", PROGRAMS / "order_server", "--over", "200ms") as watch:
+    with World() as world, Watcher(
+        "--syscall", "read", "--in", PROGRAMS / "order_server", "--over", "200ms"
+    ) as watch:
         start_server(world)
         order_slowly(world, watch.records)
         output, _ = watch.end()
@@ -83,7 +105,9 @@ def probes_are_paired():
     postgres = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not postgres:
         return print("no PostgreSQL here")
-    with Watcher("--usdt", "postgresql:query", "--in", postgres[-1], "--over", "1h", "--save") as watch:
+    with Watcher(
+        "--usdt", "postgresql:query", "--in", postgres[-1], "--over", "1h", "--save"
+    ) as watch:
         watch.process.send_signal(signal.SIGINT)
         output, _ = watch.end()
     check('<usdt provider="postgresql" name="query"/>' in output, output)
@@ -102,8 +126,16 @@ def an_interrupt_sums_up():
 
 def what_is_wrong_is_said():
     def fails(text, *words):
-        done = subprocess.run([LAGTRAP, "watch", *[str(word) for word in words], "--socket", "/none"], capture_output=True, text=True, timeout=300)
-        check(done.returncode == 1 and text in done.stderr, f"{words}: {done.returncode} {done.stdout}{done.stderr}")
+        done = subprocess.run(
+            [LAGTRAP, "watch", *[str(word) for word in words], "--socket", "/none"],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        check(
+            done.returncode == 1 and text in done.stderr,
+            f"{words}: {done.returncode} {done.stdout}{done.stderr}",
+        )
 
     program = PROGRAMS / "order_server"
     fails("one of --function", "--over", "1s")
@@ -118,4 +150,10 @@ def what_is_wrong_is_said():
 
 if __name__ == "__main__":
     require_bpf()
-    run(a_slow_call_is_explained, a_system_call_is_watched, probes_are_paired, an_interrupt_sums_up, what_is_wrong_is_said)
+    run(
+        a_slow_call_is_explained,
+        a_system_call_is_watched,
+        probes_are_paired,
+        an_interrupt_sums_up,
+        what_is_wrong_is_said,
+    )

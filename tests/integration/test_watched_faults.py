@@ -30,7 +30,9 @@ class Program(OwnedProcess):
     """A watched program, with its output and how it ended."""
 
     def __init__(self, what, binary=WATCHED):
-        self.process = subprocess.Popen([str(binary), what], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [str(binary), what], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self.printed = [self.process.stdout.readline()]
 
     @property
@@ -61,9 +63,16 @@ class Program(OwnedProcess):
 
     def markers(self):
         """The addresses of the markers in its memory."""
-        listed = subprocess.run(["readelf", "--notes", "--wide", os.readlink(f"/proc/{self.pid}/exe")],
-                                capture_output=True, text=True, check=True).stdout
-        places = [int(place, 16) for place in re.findall(r"Name: step__\w+\s+Location: (0x[0-9a-f]+)", listed)]
+        listed = subprocess.run(
+            ["readelf", "--notes", "--wide", os.readlink(f"/proc/{self.pid}/exe")],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        places = [
+            int(place, 16)
+            for place in re.findall(r"Name: step__\w+\s+Location: (0x[0-9a-f]+)", listed)
+        ]
         check(places, f"no markers: {listed}")
         with open(f"/proc/{self.pid}/maps") as maps:
             base = int(maps.readline().split("-")[0], 16)
@@ -77,13 +86,21 @@ class Gdb(OwnedProcess):
     """gdb, driven line by line: each command has ended when command() returns."""
 
     def __init__(self, pid):
-        self.process = subprocess.Popen(["gdb", "-nx", "-q"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
+        self.process = subprocess.Popen(
+            ["gdb", "-nx", "-q"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         self.number = 0
         for setting in ("set pagination off", "set confirm off", "set debuginfod enabled off"):
             self.command(setting)
         attached = self.command(f"attach {pid}")
-        check("warning: process" not in attached and "ptrace" not in attached, f"gdb cannot attach: {attached}")
+        check(
+            "warning: process" not in attached and "ptrace" not in attached,
+            f"gdb cannot attach: {attached}",
+        )
 
     def send(self, line):
         self.number += 1
@@ -126,8 +143,14 @@ def same_as_without(act, check_daemon=None, what="serve"):
 
 
 def crash_in_a_run():
-    _, status = same_as_without(lambda program: program.say(), what="crash", check_daemon=lambda daemon: wait_for(
-        lambda: daemon.event("step")["abandoned"] == 1 and daemon.event("step")["open"] == 0, "the run to be given up"))
+    _, status = same_as_without(
+        lambda program: program.say(),
+        what="crash",
+        check_daemon=lambda daemon: wait_for(
+            lambda: daemon.event("step")["abandoned"] == 1 and daemon.event("step")["open"] == 0,
+            "the run to be given up",
+        ),
+    )
     check(status == -signal.SIGSEGV, f"ended with {status}")
 
 
@@ -135,14 +158,22 @@ def killed_in_a_run():
     def act(program):
         program.say().read_line()
         program.process.kill()
-    _, status = same_as_without(act, what="wait", check_daemon=lambda daemon: wait_for(
-        lambda: daemon.event("step")["abandoned"] == 1 and daemon.event("step")["open"] == 0, "the run to be given up"))
+
+    _, status = same_as_without(
+        act,
+        what="wait",
+        check_daemon=lambda daemon: wait_for(
+            lambda: daemon.event("step")["abandoned"] == 1 and daemon.event("step")["open"] == 0,
+            "the run to be given up",
+        ),
+    )
     check(status == -signal.SIGKILL, f"ended with {status}")
 
 
 def exec_in_a_run():
     """The run ends with its program: it is dropped, is not a delay, and does not affect the next
     program's runs."""
+
     def act(program):
         program.say().read_line()
         program.read_line()
@@ -157,21 +188,32 @@ def exec_in_a_run():
         event = daemon.event("step")
         check(event["open"] == event["unmatched_ends"] == event["delays"] == 0, f"{event}")
         outcome = program.say().outcome()
-    check(outcome == expected and outcome[1] == 7, f"without the daemon {expected}, with it {outcome}")
+    check(
+        outcome == expected and outcome[1] == 7, f"without the daemon {expected}, with it {outcome}"
+    )
 
 
 def fork_in_a_run():
     """The run is the parent's; what the child ends is not its own."""
+
     def look(daemon):
         event = daemon.event("step")
-        check(runs_of(daemon) == 1 and event["unmatched_ends"] == 1 and event["open"] == 0, f"{event}")
+        check(
+            runs_of(daemon) == 1 and event["unmatched_ends"] == 1 and event["open"] == 0, f"{event}"
+        )
+
     same_as_without(lambda program: program.say(), look, what="fork")
 
 
 def threads_that_leave_runs_open():
-    same_as_without(lambda program: program.say(), lambda daemon: wait_for(
-        lambda: daemon.event("step")["abandoned"] == 200 and daemon.event("step")["open"] == 0, "the runs to be given up"),
-        what="threads")
+    same_as_without(
+        lambda program: program.say(),
+        lambda daemon: wait_for(
+            lambda: daemon.event("step")["abandoned"] == 200 and daemon.event("step")["open"] == 0,
+            "the runs to be given up",
+        ),
+        what="threads",
+    )
 
 
 def require_gdb():
@@ -182,6 +224,7 @@ def require_gdb():
 def debugged_beside_the_markers():
     """Attached and detached, stopped at a function inside a run, and single-stepped over the
     markers."""
+
     def act(program):
         program.say().ask(5)
         with Gdb(program.pid) as gdb:
@@ -203,7 +246,11 @@ def debugged_beside_the_markers():
 
     def look(daemon):
         event = daemon.event("step")
-        check(runs_of(daemon) == 14 and event["open"] == 0 and event["unmatched_ends"] == 0, f"{event}")
+        check(
+            runs_of(daemon) == 14 and event["open"] == 0 and event["unmatched_ends"] == 0,
+            f"{event}",
+        )
+
     same_as_without(act, look)
 
 
@@ -230,6 +277,7 @@ def debugged_on_the_markers():
             gdb.quit()
         program.read_line()
         program.ask(4)
+
     same_as_without(act)
 
 
@@ -254,7 +302,9 @@ def bpf_object_exists(kind, number):
     command = get_program_by_id if kind == "prog_id" else get_link_by_id
     descriptor = libc.syscall(321, command, ctypes.byref(attributes), ctypes.sizeof(attributes))
     if descriptor < 0:
-        check(ctypes.get_errno() == errno.ENOENT, f"bpf({command}): {os.strerror(ctypes.get_errno())}")
+        check(
+            ctypes.get_errno() == errno.ENOENT, f"bpf({command}): {os.strerror(ctypes.get_errno())}"
+        )
         return False
     os.close(descriptor)
     return True
@@ -269,7 +319,10 @@ def probes_come_out(end):
             check(len(objects) > 3, f"the daemon holds {objects}")
             end(daemon)
             wait_for(lambda: program.code() == {NOP}, "the probes to be out")
-            wait_for(lambda: not any(bpf_object_exists(*one) for one in objects), "the BPF programs and links to be gone")
+            wait_for(
+                lambda: not any(bpf_object_exists(*one) for one in objects),
+                "the BPF programs and links to be gone",
+            )
         program.ask(1000)
         _, status = program.outcome()
         check(status == 0, f"ended with {status}")
@@ -302,6 +355,7 @@ def probes_come_out_of_a_busy_program():
 
 def detached_under_a_debugger():
     """The daemon stops while a debugger's breakpoint is on a marker."""
+
     def act(program, end):
         program.say().ask(5)
         with Gdb(program.pid) as gdb:
@@ -312,6 +366,7 @@ def detached_under_a_debugger():
             gdb.quit()
         program.read_line()
         program.ask(4)
+
     with Program("serve") as program:
         act(program, lambda: None)
         expected = program.outcome()
@@ -386,7 +441,19 @@ def overwritten_on_disk():
 
 if __name__ == "__main__":
     require_gdb()
-    run(crash_in_a_run, killed_in_a_run, exec_in_a_run, fork_in_a_run, threads_that_leave_runs_open,
-        probes_come_out_at_a_stop, probes_come_out_when_the_daemon_is_killed, probes_come_out_of_a_busy_program,
-        debugged_beside_the_markers, debugged_on_the_markers, detached_under_a_debugger, attached_under_a_debugger,
-        replaced_on_disk, overwritten_on_disk)
+    run(
+        crash_in_a_run,
+        killed_in_a_run,
+        exec_in_a_run,
+        fork_in_a_run,
+        threads_that_leave_runs_open,
+        probes_come_out_at_a_stop,
+        probes_come_out_when_the_daemon_is_killed,
+        probes_come_out_of_a_busy_program,
+        debugged_beside_the_markers,
+        debugged_on_the_markers,
+        detached_under_a_debugger,
+        attached_under_a_debugger,
+        replaced_on_disk,
+        overwritten_on_disk,
+    )

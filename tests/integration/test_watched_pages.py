@@ -16,14 +16,31 @@ def a_page_follows_a_running_program():
     with World() as world, world.uploader():
         add_user(world.data, "ann", "admin", PASSWORD)
         told = lambda name: (world.root / name).exists()
-        (world.root / "world.json").write_text(json.dumps({"url": world.server.url, "folder": str(world.root), "host": os.uname().nodename,
-                                                           "accounts": {"admin": {"account": "ann", "password": PASSWORD}}}))
-        browser = subprocess.Popen(["node", SOURCE_DIR / "tests" / "browser" / "run.mjs", "watched.mjs"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   env={**os.environ, "LAGTRAP_WEB_WORLD": str(world.root / "world.json")})
+        (world.root / "world.json").write_text(
+            json.dumps(
+                {
+                    "url": world.server.url,
+                    "folder": str(world.root),
+                    "host": os.uname().nodename,
+                    "accounts": {"admin": {"account": "ann", "password": PASSWORD}},
+                }
+            )
+        )
+        browser = subprocess.Popen(
+            ["node", SOURCE_DIR / "tests" / "browser" / "run.mjs", "watched.mjs"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "LAGTRAP_WEB_WORLD": str(world.root / "world.json")},
+        )
         try:
+
             def reach(step):
                 wait_for(lambda: told(step) or browser.poll() is not None, step, seconds=180)
-                check(told(step), f"{step}: {browser.communicate(timeout=60)[0] if browser.poll() is not None else ''}")
+                check(
+                    told(step),
+                    f"{step}: {browser.communicate(timeout=60)[0] if browser.poll() is not None else ''}",
+                )
 
             # The empty list is shown first.
             reach("nothing-yet")

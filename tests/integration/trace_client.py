@@ -9,8 +9,10 @@ import subprocess
 from lagtrap_test import LAGTRAP, Daemon, at_end, check
 
 # These commands work on any process; the event in the settings is not used.
-SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
-           '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
+SETTINGS = (
+    '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+    '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
+)
 
 kept = []  # the daemon that idle_daemon() returns
 
@@ -44,11 +46,27 @@ class TraceClient:
     def __init__(self, kind, daemon, pid, *options):
         self.kind = kind
         self.client = subprocess.Popen(
-            [LAGTRAP, kind, "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for", "10min", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [
+                LAGTRAP,
+                kind,
+                "--socket",
+                daemon.socket_path,
+                "--process",
+                str(pid),
+                "--json",
+                "--for",
+                "10min",
+                *options,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         line = self.client.stdout.readline()
         check(line, f"lagtrap {kind} ended: {self.client.stderr.read() if not line else ''}")
-        self.started = next(value for key, value in json.loads(line).items() if key.startswith("started"))
+        self.started = next(
+            value for key, value in json.loads(line).items() if key.startswith("started")
+        )
 
     def __enter__(self):
         return self

@@ -25,7 +25,9 @@ MIB = 1 << 20
 
 def confirmation(content, **changes):
     """The answer of a server that has it."""
-    return json.dumps({"digest": sha256(content), "bytes": len(content), "stored": "new", **changes}).encode()
+    return json.dumps(
+        {"digest": sha256(content), "bytes": len(content), "stored": "new", **changes}
+    ).encode()
 
 
 def confirm(request, body):
@@ -46,7 +48,9 @@ class OddServer:
 
             def setup(self):
                 if tls:
-                    plain, self.request = self.request, tls.wrap_socket(self.request, server_side=True)
+                    plain, self.request = self.request, tls.wrap_socket(
+                        self.request, server_side=True
+                    )
                     plain.close()
                 super().setup()
 
@@ -63,7 +67,9 @@ class OddServer:
                 self.wfile.write(body)
 
             def note(self):
-                outer.requests.append((self.command, self.path, dict(self.headers), time.monotonic()))
+                outer.requests.append(
+                    (self.command, self.path, dict(self.headers), time.monotonic())
+                )
 
             def do_HEAD(self):
                 self.note()
@@ -160,8 +166,11 @@ class Service(OwnedProcess):
         self.seen = 0
         threading.Thread(target=self._listen, daemon=True).start()
         with open(self.log_path, "w") as log:
-            self.process = subprocess.Popen([*prefix, UPLOADER, *options], stderr=log,
-                                            env={**os.environ, "NOTIFY_SOCKET": str(address)})
+            self.process = subprocess.Popen(
+                [*prefix, UPLOADER, *options],
+                stderr=log,
+                env={**os.environ, "NOTIFY_SOCKET": str(address)},
+            )
         try:
             self.wait_for_status("READY=1")
         except Exception:
@@ -176,12 +185,14 @@ class Service(OwnedProcess):
 
     def wait_for_status(self, text):
         """The next message with this text, after those already waited for."""
+
         def found():
             while self.seen < len(self.messages):
                 self.seen += 1
                 if text in self.messages[self.seen - 1]:
                     return True
             return False
+
         wait_for(found, f"the status {text!r}: {self.log()}", 120)
 
     def log(self):
@@ -192,7 +203,9 @@ class Service(OwnedProcess):
         return [float(found) for found in re.findall(r"retrying in ([0-9.]+) s", self.log())]
 
     def wait_for_failures(self, count):
-        return wait_for(lambda: len(self.waits_s()) >= count and self.waits_s(), f"{count} failures", 120)
+        return wait_for(
+            lambda: len(self.waits_s()) >= count and self.waits_s(), f"{count} failures", 120
+        )
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
@@ -202,7 +215,9 @@ class Service(OwnedProcess):
         return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1)) * 1024
 
     def cpu_ticks(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        )
         return int(fields[11]) + int(fields[12])
 
     def stop(self):
@@ -243,20 +258,31 @@ class SpoolCase(unittest.TestCase):
     def settings(self, url, attributes=""):
         """Options of lagtrap-uploader: settings that name this spool and this address."""
         path = self.root / "settings.xml"
-        path.write_text('<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
-                        f'<spool path="{self.spool}"/>\n<upload url="{url}" {attributes}/>\n'
-                        '<event name="sync" threshold="1s" trace-length="1s">'
-                        '<function name="nothing_yet" binary="/nowhere/installed"/></event></lagtrap>\n')
+        path.write_text(
+            '<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
+            f'<spool path="{self.spool}"/>\n<upload url="{url}" {attributes}/>\n'
+            '<event name="sync" threshold="1s" trace-length="1s">'
+            '<function name="nothing_yet" binary="/nowhere/installed"/></event></lagtrap>\n'
+        )
         return ["--settings", path]
 
     def run_uploader(self, *options, environment=None):
         """Runs lagtrap-uploader --once; returns its exit code and its lines."""
-        outcome = subprocess.run([UPLOADER, *options, "--once"], capture_output=True, text=True, timeout=300,
-                                 env={**os.environ, **(environment or {})})
+        outcome = subprocess.run(
+            [UPLOADER, *options, "--once"],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**os.environ, **(environment or {})},
+        )
         return outcome.returncode, outcome.stdout + outcome.stderr
 
     def upload(self, url, *options, environment=None):
-        return self.run_uploader("--spool", self.spool, "--url", url, *options, environment=environment)
+        return self.run_uploader(
+            "--spool", self.spool, "--url", url, *options, environment=environment
+        )
 
     def in_state(self, state):
-        return sorted(path.name for path in (self.spool / state).iterdir() if path.name.endswith(".tar.zst"))
+        return sorted(
+            path.name for path in (self.spool / state).iterdir() if path.name.endswith(".tar.zst")
+        )

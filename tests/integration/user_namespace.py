@@ -12,7 +12,9 @@ from lagtrap_test import OwnedProcess, wait_for
 
 class Process(OwnedProcess):
     def __init__(self, *command):
-        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
 
 
 class UserNamespace(OwnedProcess):
@@ -22,8 +24,13 @@ class UserNamespace(OwnedProcess):
 
     def __init__(self, owner):
         machines = os.readlink("/proc/self/ns/user")
-        self.process = subprocess.Popen(["unshare", "--user", "cat"], stdin=subprocess.PIPE, user=owner,
-                                        group=owner, extra_groups=[])
+        self.process = subprocess.Popen(
+            ["unshare", "--user", "cat"],
+            stdin=subprocess.PIPE,
+            user=owner,
+            group=owner,
+            extra_groups=[],
+        )
         folder = Path(f"/proc/{self.process.pid}")
         wait_for(lambda: os.readlink(folder / "ns/user") != machines, "the namespace")
         for kind in ("uid", "gid"):
@@ -31,7 +38,14 @@ class UserNamespace(OwnedProcess):
 
     def start(self, user, *command):
         """As a subordinate user."""
-        return Process("nsenter", "--user", f"--target={self.process.pid}", f"--setuid={user}", f"--setgid={user}", *command)
+        return Process(
+            "nsenter",
+            "--user",
+            f"--target={self.process.pid}",
+            f"--setuid={user}",
+            f"--setgid={user}",
+            *command,
+        )
 
     @contextlib.contextmanager
     def running(self, user, work):

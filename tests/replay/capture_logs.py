@@ -23,12 +23,12 @@ def records_of(path):
     """The file's header, and its records as (type, bytes)."""
     raw = path.read_bytes()
     records, at = [], FILE_HEADER_BYTES
-    while raw[at:at + 4] == b"BLK1":
+    while raw[at : at + 4] == b"BLK1":
         payload_bytes, count = struct.unpack_from("<II", raw, at + 4)
         inner = at + 16
         for _ in range(count):
             size, kind = struct.unpack_from("<IH", raw, inner)
-            records.append((kind, raw[inner:inner + size]))
+            records.append((kind, raw[inner : inner + size]))
             inner += (size + 7) // 8 * 8
         at += 16 + payload_bytes
     return raw[:FILE_HEADER_BYTES], records
@@ -63,7 +63,13 @@ def stack_of(record):
 
 
 # Where records contain stack numbers: by type, offset and count.
-STACKS = {SAMPLE: (16, 2), SWITCH: (16, 2), THREAD: (16, 2), HISTORY_SAMPLE: (16, 1), HISTORY_WAIT: (24, 3)}
+STACKS = {
+    SAMPLE: (16, 2),
+    SWITCH: (16, 2),
+    THREAD: (16, 2),
+    HISTORY_SAMPLE: (16, 1),
+    HISTORY_WAIT: (24, 3),
+}
 
 
 def stacks_of(kind, record):
@@ -76,7 +82,9 @@ def with_stacks(kind, record, others):
     """The record with stacks replaced according to `others`."""
     offset, count = STACKS.get(kind, (0, 0))
     for at in range(offset, offset + 8 * count, 8):
-        record = record[:at] + others.get(record[at:at + 8], record[at:at + 8]) + record[at + 8:]
+        record = (
+            record[:at] + others.get(record[at : at + 8], record[at : at + 8]) + record[at + 8 :]
+        )
     return record
 
 
@@ -90,7 +98,7 @@ class Process:
 
 def process_of(record):
     pid, parent_pid, _, text_bytes = numbers(record, 16, 4)
-    return Process(pid, parent_pid, record[:28], record[32:32 + text_bytes].split(b"\0"))
+    return Process(pid, parent_pid, record[:28], record[32 : 32 + text_bytes].split(b"\0"))
 
 
 def process_record(process):
@@ -112,8 +120,14 @@ class Mapping:
 def mapping_of(record):
     start, length, file_offset = struct.unpack_from("<QQQ", record, 16)
     pid, path_bytes, build_id_bytes = struct.unpack_from("<IHB", record, 56)
-    return Mapping(pid, start, length, file_offset, record[64:64 + build_id_bytes],
-                   record[88:88 + path_bytes].decode(errors="surrogateescape"))
+    return Mapping(
+        pid,
+        start,
+        length,
+        file_offset,
+        record[64 : 64 + build_id_bytes],
+        record[88 : 88 + path_bytes].decode(errors="surrogateescape"),
+    )
 
 
 def renamed_mapping(record, path):

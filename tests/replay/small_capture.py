@@ -28,7 +28,11 @@ class SmallCapture:
     def __init__(self, capture, own, hidden, programs=(), nameless=(), keep_priorities=False):
         self.keep_priorities = keep_priorities
         self.nameless = tuple(f"{folder}/" for folder in nameless)
-        self.capture, self.own, self.hidden = pathlib.Path(capture), tuple(f"{folder}/" for folder in own), hidden
+        self.capture, self.own, self.hidden = (
+            pathlib.Path(capture),
+            tuple(f"{folder}/" for folder in own),
+            hidden,
+        )
         self.programs = set(programs)
         self.headers, self.records = {}, {}
         for name in ("user.log", "kernel.log", "rundown.log"):
@@ -36,9 +40,17 @@ class SmallCapture:
         self.users, self.modules = {0}, {}
         self.find_processes()
         # Copied stacks contain program memory, so only the part already walked is kept.
-        inner = {copy[16:24]: copy[24:32] for kind, copy in self.records["user.log"] if kind == logs.STACK_COPY}
+        inner = {
+            copy[16:24]: copy[24:32]
+            for kind, copy in self.records["user.log"]
+            if kind == logs.STACK_COPY
+        }
         for name in ("kernel.log", "user.log"):
-            self.records[name] = [(kind, small) for kind, record in self.records[name] if (small := self.without_others(kind, logs.with_stacks(kind, record, inner)))]
+            self.records[name] = [
+                (kind, small)
+                for kind, record in self.records[name]
+                if (small := self.without_others(kind, logs.with_stacks(kind, record, inner)))
+            ]
         self.drop_unused_stacks()
         self.records["rundown.log"] = list(self.small_rundown())
 
@@ -49,7 +61,10 @@ class SmallCapture:
             if kind == logs.PROCESS:
                 process = logs.process_of(record)
                 parents.setdefault(process.pid, process.parent_pid)
-                if pathlib.PurePosixPath(process.texts[0].decode(errors="replace")).name in self.programs:
+                if (
+                    pathlib.PurePosixPath(process.texts[0].decode(errors="replace")).name
+                    in self.programs
+                ):
                     self.pids.add(process.pid)
             if kind == logs.THREAD and logs.numbers(record, 60, 1)[0]:
                 self.pids.add(logs.numbers(record, 40, 1)[0])
@@ -57,9 +72,15 @@ class SmallCapture:
                 pid, _, parent, _ = logs.numbers(record, 16, 4)
                 if pid != parent:
                     parents[pid] = parent
-        self.pids |= {logs.numbers(record, 52, 1)[0] for kind, record in self.records["user.log"] if kind == logs.RUN}
+        self.pids |= {
+            logs.numbers(record, 52, 1)[0]
+            for kind, record in self.records["user.log"]
+            if kind == logs.RUN
+        }
         for _ in range(64):
-            self.pids |= {pid for pid, parent in parents.items() if parent in self.pids and parent != 0}
+            self.pids |= {
+                pid for pid, parent in parents.items() if parent in self.pids and parent != 0
+            }
 
     def is_other(self, record, offset):
         return logs.numbers(record, offset, 1)[0] not in self.pids
@@ -68,7 +89,13 @@ class SmallCapture:
         """The record as kept; None if it is about other processes only."""
         if kind == logs.STACK_COPY:
             return b""
-        if kind in (logs.SAMPLE, logs.WAIT_FILE, logs.HISTORY_SAMPLE, logs.HISTORY_WAIT, logs.STACK):
+        if kind in (
+            logs.SAMPLE,
+            logs.WAIT_FILE,
+            logs.HISTORY_SAMPLE,
+            logs.HISTORY_WAIT,
+            logs.STACK,
+        ):
             at = {logs.SAMPLE: 32, logs.HISTORY_WAIT: 48}.get(kind, 24)
             if self.is_other(record, at):
                 return b""
@@ -91,7 +118,11 @@ class SmallCapture:
 
     def drop_unused_stacks(self):
         used = set()
-        for kind, record in [*self.records["user.log"], *self.records["kernel.log"], *self.records["rundown.log"]]:
+        for kind, record in [
+            *self.records["user.log"],
+            *self.records["kernel.log"],
+            *self.records["rundown.log"],
+        ]:
             used |= logs.stacks_of(kind, record)
         self.places = {True: set(), False: set()}  # of code in user space; in the kernel
         for name in ("user.log", "kernel.log"):
@@ -120,7 +151,11 @@ class SmallCapture:
 
     def small_rundown(self):
         records = self.records["rundown.log"]
-        programs = {logs.process_of(record).texts[0].decode(errors="replace") for kind, record in records if kind == logs.PROCESS}
+        programs = {
+            logs.process_of(record).texts[0].decode(errors="replace")
+            for kind, record in records
+            if kind == logs.PROCESS
+        }
         for kind, record in records:
             if self.is_other(record, {logs.MAPPING: 56, logs.THREAD: 40}.get(kind, 16)):
                 continue
@@ -128,12 +163,19 @@ class SmallCapture:
                 record = self.small_process(record)
             if kind == logs.MAPPING:
                 mapping = logs.mapping_of(record)
-                inside = [place for place in self.places[True] if mapping.start <= place < mapping.start + mapping.length]
+                inside = [
+                    place
+                    for place in self.places[True]
+                    if mapping.start <= place < mapping.start + mapping.length
+                ]
                 if not inside and mapping.path not in programs:
                     continue
                 self.modules.setdefault((mapping.path, mapping.build_id), set()).update(
-                    place - mapping.start + mapping.file_offset for place in inside)
-                record = logs.renamed_mapping(record, self.hide(mapping.path.encode(errors="surrogateescape")))
+                    place - mapping.start + mapping.file_offset for place in inside
+                )
+                record = logs.renamed_mapping(
+                    record, self.hide(mapping.path.encode(errors="surrogateescape"))
+                )
             yield kind, record
 
     def write_code(self, machine):
@@ -145,7 +187,14 @@ class SmallCapture:
                 continue
             place = "vdso" if path == VDSO else self.hide(path.encode()).decode().lstrip("/")
             is_nameless = path.startswith(self.nameless)
-            write(machine / place, small_program(raw, () if is_nameless else offsets, path.startswith(self.own) and not is_nameless))
+            write(
+                machine / place,
+                small_program(
+                    raw,
+                    () if is_nameless else offsets,
+                    path.startswith(self.own) and not is_nameless,
+                ),
+            )
         lines = pathlib.Path("/proc/kallsyms").read_text(encoding="ascii").splitlines()
         write(machine / "proc/kallsyms", small_kallsyms(lines, self.places[False]))
         write(machine / "sys/kernel/notes", pathlib.Path("/sys/kernel/notes").read_bytes())
@@ -154,19 +203,34 @@ class SmallCapture:
         """Writes the facts that the merge reads from the machine; host name and machine id are
         invented."""
         session = json.loads((self.capture / "session.json").read_text(encoding="utf-8"))
-        passwd = [line for line in pathlib.Path("/etc/passwd").read_text(encoding="utf-8").splitlines()
-                  if int(line.split(":")[2]) in self.users]
-        memory = re.search(r"^MemTotal:.*$", pathlib.Path("/proc/meminfo").read_text(encoding="ascii"), re.M).group()
-        release = re.search(r"^PRETTY_NAME=.*$", pathlib.Path("/etc/os-release").read_text(encoding="utf-8"), re.M).group()
-        for path, text in {"etc/machine-id": "0123456789abcdef0123456789abcdef\n", "etc/os-release": release + "\n",
-                           "etc/passwd": "\n".join(passwd) + "\n", "proc/cpuinfo": "model name\t: Golden\n", "proc/meminfo": memory + "\n",
-                           "proc/sys/kernel/hostname": "golden\n", "proc/sys/kernel/osrelease": os.uname().release + "\n",
-                           "proc/sys/kernel/random/boot_id": session.get("boot_id", "") + "\n"}.items():
+        passwd = [
+            line
+            for line in pathlib.Path("/etc/passwd").read_text(encoding="utf-8").splitlines()
+            if int(line.split(":")[2]) in self.users
+        ]
+        memory = re.search(
+            r"^MemTotal:.*$", pathlib.Path("/proc/meminfo").read_text(encoding="ascii"), re.M
+        ).group()
+        release = re.search(
+            r"^PRETTY_NAME=.*$", pathlib.Path("/etc/os-release").read_text(encoding="utf-8"), re.M
+        ).group()
+        for path, text in {
+            "etc/machine-id": "0123456789abcdef0123456789abcdef\n",
+            "etc/os-release": release + "\n",
+            "etc/passwd": "\n".join(passwd) + "\n",
+            "proc/cpuinfo": "model name\t: Golden\n",
+            "proc/meminfo": memory + "\n",
+            "proc/sys/kernel/hostname": "golden\n",
+            "proc/sys/kernel/osrelease": os.uname().release + "\n",
+            "proc/sys/kernel/random/boot_id": session.get("boot_id", "") + "\n",
+        }.items():
             write(machine / path, text)
 
     def write_session(self, path):
         session = json.loads((self.capture / "session.json").read_text(encoding="utf-8"))
-        session["quality"]["samples_taken"] = sum(kind == logs.SAMPLE for kind, _ in self.records["kernel.log"])
+        session["quality"]["samples_taken"] = sum(
+            kind == logs.SAMPLE for kind, _ in self.records["kernel.log"]
+        )
         write(path, self.hide(json.dumps(session, indent=1).encode()))
 
     def write_to(self, folder):
@@ -193,7 +257,13 @@ def with_usual_priority(kind, record):
     if kind == logs.SWITCH:
         for priority, policy in ((40, 60), (56, 61)):
             if logs.numbers(record, priority, 1)[0] == RECORDED_PRIORITY:
-                record = record[:priority] + IDLE[8:12] + record[priority + 4:policy] + b"\0" + record[policy + 1:]
+                record = (
+                    record[:priority]
+                    + IDLE[8:12]
+                    + record[priority + 4 : policy]
+                    + b"\0"
+                    + record[policy + 1 :]
+                )
     return record
 
 
@@ -218,6 +288,24 @@ def pack(folder, archive, forbidden):
         for text in forbidden if path.is_file() else ():
             if text.encode() in path.read_bytes():
                 raise AssertionError(f"{path.relative_to(folder)} has the text {text!r}")
-    tar = subprocess.run(["tar", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX",
-                          "--format=ustar", "-cf", "-", "-C", folder, "capture", "machine"], capture_output=True, check=True).stdout
+    tar = subprocess.run(
+        [
+            "tar",
+            "--sort=name",
+            "--mtime=@0",
+            "--owner=0",
+            "--group=0",
+            "--numeric-owner",
+            "--mode=u=rwX,go=rX",
+            "--format=ustar",
+            "-cf",
+            "-",
+            "-C",
+            folder,
+            "capture",
+            "machine",
+        ],
+        capture_output=True,
+        check=True,
+    ).stdout
     subprocess.run(["zstd", "-q", "-19", "--ultra", "-f", "-o", archive], input=tar, check=True)

@@ -45,9 +45,20 @@ PROGRAMS = ("daemon", "uploader", "server")
 
 def heap_of_units():
     """The C library's heap setting, on which the three units agree."""
-    settings = {tuple(re.findall(r"^Environment=(GLIBC_TUNABLES)=(.+)$", (UNITS / f"{unit}.service").read_text(), re.M))
-                for unit in ("lagtrapd", "lagtrap-uploader", "lagtrap-server")}
-    parts.check(len(settings) == 1 and () not in settings, f"the units differ, or say nothing of the heap: {settings}")
+    settings = {
+        tuple(
+            re.findall(
+                r"^Environment=(GLIBC_TUNABLES)=(.+)$",
+                (UNITS / f"{unit}.service").read_text(),
+                re.M,
+            )
+        )
+        for unit in ("lagtrapd", "lagtrap-uploader", "lagtrap-server")
+    }
+    parts.check(
+        len(settings) == 1 and () not in settings,
+        f"the units differ, or say nothing of the heap: {settings}",
+    )
     return dict(settings.pop())
 
 
@@ -60,7 +71,9 @@ def sockets_of_helpers(pid):
     for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for child in children.read_text().split():
-                count += SOCKETS_OF_HELPERS.get(pathlib.Path(f"/proc/{child}/comm").read_text().strip(), 0)
+                count += SOCKETS_OF_HELPERS.get(
+                    pathlib.Path(f"/proc/{child}/comm").read_text().strip(), 0
+                )
     return count
 
 
@@ -82,18 +95,31 @@ def process_facts(pid):
     """Resident bytes of a process without those of mapped files, and its open descriptors."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     kinds = kinds_of_descriptors(pid)
-    return {"memory": 1024 * int(re.search(r"RssAnon:\s+(\d+)", status).group(1)), "descriptors": kinds.total(), "kinds": kinds}
+    return {
+        "memory": 1024 * int(re.search(r"RssAnon:\s+(\d+)", status).group(1)),
+        "descriptors": kinds.total(),
+        "kinds": kinds,
+    }
 
 
 def events(threshold):
-    return parts.library_event(EVENT, parts.PLANTED, threshold, "2s", ("prepare", "execute", "finish"),
-                               attributes='record="runs" stacks="markers"')
+    return parts.library_event(
+        EVENT,
+        parts.PLANTED,
+        threshold,
+        "2s",
+        ("prepare", "execute", "finish"),
+        attributes='record="runs" stacks="markers"',
+    )
 
 
 def load_settings(daemon):
     loaded = daemon.status()["settings"]["loaded_realtime_ns"]
     daemon.process.send_signal(signal.SIGHUP)
-    parts.wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the settings to be taken: " + daemon.log())
+    parts.wait_for(
+        lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded,
+        "the settings to be taken: " + daemon.log(),
+    )
 
 
 class Soak:
@@ -110,8 +136,23 @@ class Soak:
         return time.monotonic() - self.begun
 
     def make_delay(self):
-        slow = subprocess.run([parts.PLANTED, "--kind", ("sleep", "lock", "cpu")[len(self.slow_pids) % 3], "--fast", "2000",
-                               "--gap-us", "500", "--slow-ms", "400"], capture_output=True, text=True, timeout=600, check=True)
+        slow = subprocess.run(
+            [
+                parts.PLANTED,
+                "--kind",
+                ("sleep", "lock", "cpu")[len(self.slow_pids) % 3],
+                "--fast",
+                "2000",
+                "--gap-us",
+                "500",
+                "--slow-ms",
+                "400",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=True,
+        )
         said = json.loads(slow.stdout.strip().splitlines()[-1])
         self.slow_pids.append(said["pid"])
         self.runs += said["runs"]
@@ -124,7 +165,10 @@ class Soak:
             right = self.daemon.settings_path.read_text()
             self.daemon.settings_path.write_text(WRONG)
             self.daemon.process.send_signal(signal.SIGHUP)
-            parts.wait_for(lambda: self.daemon.status()["settings"]["reload_error"], "the wrong settings to be refused")
+            parts.wait_for(
+                lambda: self.daemon.status()["settings"]["reload_error"],
+                "the wrong settings to be refused",
+            )
             self.daemon.settings_path.write_text(right)
         else:
             self.daemon.write_settings(events(("200ms", "210ms")[self.reloads % 2]))
@@ -139,8 +183,14 @@ class Soak:
         facts = self.facts()
         self.looks.append((self.passed_s(), facts))
         status = self.daemon.status()
-        shown = ", ".join(f"{name} {each['memory'] / 2**20:.1f} MiB {each['descriptors']} fd" for name, each in facts.items())
-        print(f"{self.passed_s():6.0f} s  {len(self.slow_pids)} slow runs, {status['captures']['done']} captures, {shown}", flush=True)
+        shown = ", ".join(
+            f"{name} {each['memory'] / 2**20:.1f} MiB {each['descriptors']} fd"
+            for name, each in facts.items()
+        )
+        print(
+            f"{self.passed_s():6.0f} s  {len(self.slow_pids)} slow runs, {status['captures']['done']} captures, {shown}",
+            flush=True,
+        )
 
     def work(self):
         while self.passed_s() < self.length_s:
@@ -160,8 +210,10 @@ class Soak:
         half = [look for look in self.looks if look[0] >= self.length_s / 2]
         count = max(1, len(half) // 4)
         for program in PROGRAMS:
-            first, last = (statistics.median(facts[program]["memory"] for _, facts in part)
-                           for part in (half[:count], half[-count:]))
+            first, last = (
+                statistics.median(facts[program]["memory"] for _, facts in part)
+                for part in (half[:count], half[-count:])
+            )
             grown[program] = {"from": first, "to": last, "growth": round(last / first - 1, 4)}
         return grown
 
@@ -170,13 +222,19 @@ class Soak:
         more than there ever were in the first half: a leak of one per capture or reload would
         exceed that."""
         half = [facts for at, facts in self.looks if at < self.length_s / 2]
-        fullest = {program: max((facts[program] for facts in half), key=lambda facts: facts["descriptors"]) for program in PROGRAMS}
+        fullest = {
+            program: max((facts[program] for facts in half), key=lambda facts: facts["descriptors"])
+            for program in PROGRAMS
+        }
         most = {program: facts["descriptors"] for program, facts in fullest.items()}
 
         def more():
-            return {program: f"{most[program]}, then {now['descriptors']}: {now['kinds'] - fullest[program]['kinds']} more, "
-                             f"{fullest[program]['kinds'] - now['kinds']} less"
-                    for program, now in self.facts().items() if now["descriptors"] > most[program]}
+            return {
+                program: f"{most[program]}, then {now['descriptors']}: {now['kinds'] - fullest[program]['kinds']} more, "
+                f"{fullest[program]['kinds'] - now['kinds']} less"
+                for program, now in self.facts().items()
+                if now["descriptors"] > most[program]
+            }
 
         with contextlib.suppress(parts.TestFailure):
             parts.wait_for(lambda: not more(), "descriptors to be closed", 120)
@@ -188,10 +246,16 @@ class Soak:
         """Every slow run is in a bundle on the server, and the spool is empty."""
         captures = self.daemon.status()["captures"]["done"]
         rows = self.server.parsed_bundles(captures, seconds=300)
-        parts.check(len(rows) == captures, f"{captures} captures, {len(rows)} bundles on the server")
+        parts.check(
+            len(rows) == captures, f"{captures} captures, {len(rows)} bundles on the server"
+        )
         bad = [row for row in rows if row["bad_reason"]]
         parts.check(not bad, f"bundles that cannot be read: {bad}")
-        seen = {delay["pid"] for row in rows for delay in self.server.get(f"/api/v1/bundles/{row['digest']}/delays")["delays"]}
+        seen = {
+            delay["pid"]
+            for row in rows
+            for delay in self.server.get(f"/api/v1/bundles/{row['digest']}/delays")["delays"]
+        }
         missing = [pid for pid in self.slow_pids if pid not in seen]
         parts.check(not missing, f"slow runs in no bundle: processes {missing}")
         parts.check(not self.daemon.bundles(), "bundles are left in the spool")
@@ -199,13 +263,22 @@ class Soak:
 
     def check_runs(self):
         batches = self.daemon.status()["batches"]
-        parts.check(batches["lost_runs"] == 0 and batches["failed"] == 0, f"runs were lost: {batches}")
+        parts.check(
+            batches["lost_runs"] == 0 and batches["failed"] == 0, f"runs were lost: {batches}"
+        )
+
         def stored():
             return self.server.get(f"/api/v1/events/{EVENT}/runs?limit=1&dirty=1")["total"]
+
         with contextlib.suppress(parts.TestFailure):
-            parts.wait_for(lambda: stored() >= self.runs, "all recorded runs to be on the server", 120)
-        parts.check(stored() == self.runs, f"{self.runs} runs were made, {stored()} are on the server; {self.daemon.status()['batches']}, "
-                    f"{self.daemon.event(EVENT)}")
+            parts.wait_for(
+                lambda: stored() >= self.runs, "all recorded runs to be on the server", 120
+            )
+        parts.check(
+            stored() == self.runs,
+            f"{self.runs} runs were made, {stored()} are on the server; {self.daemon.status()['batches']}, "
+            f"{self.daemon.event(EVENT)}",
+        )
         return self.runs
 
 
@@ -226,19 +299,34 @@ def main():
     parts.require_bpf()
     os.environ.update(heap_of_units())
     more = '<upload url="{}"/><runs limit-per-second="100000" batch-interval="2s"/>'
-    with (Server("--store-cache", STORE_CACHE) as server,
-          parts.Daemon(events("200ms"), more=more.format(server.url),
-                       recording='cool-down="100ms" captures-per-hour="3600"') as daemon,
-          open(daemon.folder / "uploader.log", "wb") as log,
-          running(parts.UPLOADER, "--settings", daemon.settings_path, stdout=log, stderr=log) as uploader,
-          running("/bin/sh", "-c", CHURN)):
+    with (
+        Server("--store-cache", STORE_CACHE) as server,
+        parts.Daemon(
+            events("200ms"),
+            more=more.format(server.url),
+            recording='cool-down="100ms" captures-per-hour="3600"',
+        ) as daemon,
+        open(daemon.folder / "uploader.log", "wb") as log,
+        running(
+            parts.UPLOADER, "--settings", daemon.settings_path, stdout=log, stderr=log
+        ) as uploader,
+        running("/bin/sh", "-c", CHURN),
+    ):
         soak = Soak(daemon, server, uploader, minutes)
         soak.work()
-        outcome = {"minutes": round(soak.passed_s() / 60, 1), "slow_runs": len(soak.slow_pids), "reloads": soak.reloads,
-                   "captures": soak.check_nothing_lost(), "runs": soak.check_runs(),
-                   "descriptors": soak.check_descriptors(), "memory": soak.growth()}
+        outcome = {
+            "minutes": round(soak.passed_s() / 60, 1),
+            "slow_runs": len(soak.slow_pids),
+            "reloads": soak.reloads,
+            "captures": soak.check_nothing_lost(),
+            "runs": soak.check_runs(),
+            "descriptors": soak.check_descriptors(),
+            "memory": soak.growth(),
+        }
     print(json.dumps(outcome))
-    grown = {program: part for program, part in outcome["memory"].items() if part["growth"] > MOST_GROWTH}
+    grown = {
+        program: part for program, part in outcome["memory"].items() if part["growth"] > MOST_GROWTH
+    }
     parts.check(not soak.long or not grown, f"grown by more than {MOST_GROWTH:.0%}: {grown}")
 
 

@@ -17,7 +17,7 @@ def members(text):
     text = COMMENT_OR_TEXT.sub(" ", text)
     around, begin = [], 0
     for place in re.finditer(r"[{};]", text):
-        before, begin = text[begin:place.start()].strip(), place.end()
+        before, begin = text[begin : place.start()].strip(), place.end()
         if place.group() == "}" and around:
             around.pop()
             continue
@@ -26,7 +26,9 @@ def members(text):
         if defines and not namespace and None not in around and UNNAMED not in around:
             member = MEMBER.search(before)
             if member:
-                yield "::".join([*around, re.sub(r"<[^>]*>", "", member.group(1)).removesuffix("::")])
+                yield "::".join(
+                    [*around, re.sub(r"<[^>]*>", "", member.group(1)).removesuffix("::")]
+                )
         if place.group() == "{":
             around.append((namespace.group(1) or UNNAMED) if namespace else None)
 
@@ -37,8 +39,11 @@ def main():
         if path.suffix == ".cpp" and not tree.relative(path).startswith("tests/"):
             for name in members(path.read_text()):
                 homes[name].add(tree.relative(path))
-    problems = [f"{name} is defined in {len(files)} files: {', '.join(sorted(files))}"
-                for name, files in sorted(homes.items()) if len(files) > 1]
+    problems = [
+        f"{name} is defined in {len(files)} files: {', '.join(sorted(files))}"
+        for name, files in sorted(homes.items())
+        if len(files) > 1
+    ]
     tree.finish(problems, len(homes))
 
 

@@ -6,8 +6,13 @@ import re
 
 import tree
 
-ROWS = ([f"A{n}" for n in range(1, 14)] + [f"B{n}" for n in range(1, 10)] + [f"C{n}" for n in range(1, 7)]
-        + [f"D{n}" for n in range(1, 6)] + [f"E{n}" for n in range(1, 4)])
+ROWS = (
+    [f"A{n}" for n in range(1, 14)]
+    + [f"B{n}" for n in range(1, 10)]
+    + [f"C{n}" for n in range(1, 7)]
+    + [f"D{n}" for n in range(1, 6)]
+    + [f"E{n}" for n in range(1, 4)]
+)
 STATES = ("done", "partly", "not yet")
 COVERAGE = "docs/coverage.md"
 INDEX = "docs/README.md"
@@ -16,14 +21,17 @@ LINE_LIMIT = 600
 COLUMN_LIMIT = 100
 OTHER_PAGES = {"lagtrap-settings.5", "lagtrap.h.3"}
 # A floor, not the goal: phrases that a native speaker would not write.
-PHRASES = [re.compile(phrase) for phrase in (
-    r"\bis told\b",
-    r"\bthat is no\b(?! (longer|more)\b)",
-    r"\b[Oo]f which\b[^.|]*\bknown\b",
-    r"(?:^|[.:;|] )Who\b[^.?|]*\bhas\b(?![^.|]*\?)",
-    r"\bso old\b",
-    r"\bat last\b",
-)]
+PHRASES = [
+    re.compile(phrase)
+    for phrase in (
+        r"\bis told\b",
+        r"\bthat is no\b(?! (longer|more)\b)",
+        r"\b[Oo]f which\b[^.|]*\bknown\b",
+        r"(?:^|[.:;|] )Who\b[^.?|]*\bhas\b(?![^.|]*\?)",
+        r"\bso old\b",
+        r"\bat last\b",
+    )
+]
 STRINGS_IN = {".cpp", ".hpp", ".ts", ".tsx"}
 DECISION_PARTS = ("## Problem", "## Choice", "## Rejected", "## Cost")
 
@@ -32,7 +40,9 @@ def programs() -> set:
     """The programs that the build files install."""
     found = set()
     for listing in tree.ROOT.glob("*/CMakeLists.txt"):
-        for names in re.findall(r"install\(TARGETS\s+([a-z\s-]+?)\s+RUNTIME", listing.read_text(encoding="utf-8")):
+        for names in re.findall(
+            r"install\(TARGETS\s+([a-z\s-]+?)\s+RUNTIME", listing.read_text(encoding="utf-8")
+        ):
             found.update(names.split())
     return found
 
@@ -59,7 +69,9 @@ def check_features(problems: list) -> int:
         problems.append(f"{COVERAGE}: the table names {row}, which does not exist")
     for row, _, state in rows:
         if not state.startswith(STATES):
-            problems.append(f"{COVERAGE}: {row} is \"{state}\"; it should begin with one of {', '.join(STATES)}")
+            problems.append(
+                f"{COVERAGE}: {row} is \"{state}\"; it should begin with one of {', '.join(STATES)}"
+            )
     return len(rows)
 
 
@@ -103,8 +115,9 @@ def anchors(path: pathlib.Path) -> set:
 
 def links(path: pathlib.Path) -> list:
     text = without_code_spans(prose(path))
-    return (re.findall(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)", text)
-            + re.findall(r"^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$", text, re.MULTILINE))
+    return re.findall(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)", text) + re.findall(
+        r"^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$", text, re.MULTILINE
+    )
 
 
 def target_of(path: pathlib.Path, link: str) -> tuple:
@@ -130,7 +143,9 @@ def check_links(problems: list) -> int:
                 if target not in known:
                     known[target] = anchors(target)
                 if anchor not in known[target]:
-                    problems.append(f"{tree.relative(path)}: {link}: no heading has the anchor #{anchor}")
+                    problems.append(
+                        f"{tree.relative(path)}: {link}: no heading has the anchor #{anchor}"
+                    )
     return checked
 
 
@@ -139,8 +154,13 @@ def check_index(problems: list) -> int:
     index = tree.ROOT / INDEX
     linked = {target_of(index, link)[0] for link in links(index) if not re.match(r"[a-z]+:", link)}
     folder = index.parent
-    pages = [path for path in documents() if folder in path.parents and path != index
-             and (path.parent != folder / "decisions" or path.name == "README.md")]
+    pages = [
+        path
+        for path in documents()
+        if folder in path.parents
+        and path != index
+        and (path.parent != folder / "decisions" or path.name == "README.md")
+    ]
     pages += sorted((folder / "man").glob("*.[1-9]"))
     for page in pages:
         if page not in linked:
@@ -168,7 +188,9 @@ def check_columns(problems: list) -> int:
             if len(line) <= COLUMN_LIMIT or re.match(r"\s*(\||!?\[[^\]]*\]\([^)]*\)$)", line):
                 continue
             if max(map(len, line.split())) < COLUMN_LIMIT - 20:
-                problems.append(f"{tree.relative(path)}:{number}: {len(line)} characters, more than {COLUMN_LIMIT}")
+                problems.append(
+                    f"{tree.relative(path)}:{number}: {len(line)} characters, more than {COLUMN_LIMIT}"
+                )
     return len(paths)
 
 
@@ -185,7 +207,9 @@ def texts(path: pathlib.Path):
         yield from paragraphs(without_code_spans(prose(path)))
     elif path.parent == tree.ROOT / "docs/man":
         page = path.read_text(encoding="utf-8")
-        yield from paragraphs(re.sub(r"^\.(\\\"|Pp|It|Sh|Ss|Bl|El).*$", "", page, flags=re.MULTILINE))
+        yield from paragraphs(
+            re.sub(r"^\.(\\\"|Pp|It|Sh|Ss|Bl|El).*$", "", page, flags=re.MULTILINE)
+        )
     elif path.suffix in STRINGS_IN and "tests" not in path.relative_to(tree.ROOT).parts:
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
             for string in re.findall(r'"((?:[^"\\]|\\.)*)"', line):
@@ -202,7 +226,9 @@ def check_phrases(problems: list) -> int:
             checked += 1
             for phrase in PHRASES:
                 for found in phrase.finditer(text):
-                    problems.append(f"{name}:{line}: \"{found.group(0).strip()}\" reads badly; reword it")
+                    problems.append(
+                        f'{name}:{line}: "{found.group(0).strip()}" reads badly; reword it'
+                    )
     return 1 if checked else 0
 
 
@@ -219,24 +245,41 @@ def check_decisions(problems: list) -> int:
             problems.append(f"{problem}expected number {number:04d}")
         text = path.read_text(encoding="utf-8")
         if not text.startswith(f"# {number}. "):
-            problems.append(f"{problem}the title should begin with \"# {number}. \"")
-        status = re.search(r"^Date: \d{4}-\d\d-\d\d\. Status: (accepted|superseded by (\d+))\.", text, re.MULTILINE)
+            problems.append(f'{problem}the title should begin with "# {number}. "')
+        status = re.search(
+            r"^Date: \d{4}-\d\d-\d\d\. Status: (accepted|superseded by (\d+))\.", text, re.MULTILINE
+        )
         if not status:
-            problems.append(f"{problem}has no line \"Date: YYYY-MM-DD. Status: accepted.\" or \"superseded by N.\"")
+            problems.append(
+                f'{problem}has no line "Date: YYYY-MM-DD. Status: accepted." or "superseded by N."'
+            )
         elif status.group(2) and not 1 <= int(status.group(2)) <= len(decisions):
             problems.append(f"{problem}is superseded by {status.group(2)}, which does not exist")
         for part in DECISION_PARTS:
             if f"\n{part}\n" not in text:
-                problems.append(f"{problem}has no part \"{part}\"")
+                problems.append(f'{problem}has no part "{part}"')
         if named.count(path.name) != 1:
-            problems.append(f"{tree.relative(index)}: names {path.name} {named.count(path.name)} times, not once")
+            problems.append(
+                f"{tree.relative(index)}: names {path.name} {named.count(path.name)} times, not once"
+            )
     return len(decisions)
 
 
 def main() -> None:
     problems: list = []
-    counts = [check(problems) for check in (check_pages, check_features, check_links, check_index, check_sizes, check_columns,
-                                                check_phrases, check_decisions)]
+    counts = [
+        check(problems)
+        for check in (
+            check_pages,
+            check_features,
+            check_links,
+            check_index,
+            check_sizes,
+            check_columns,
+            check_phrases,
+            check_decisions,
+        )
+    ]
     tree.finish(problems, 0 if 0 in counts else sum(counts))
 
 

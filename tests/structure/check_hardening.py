@@ -16,12 +16,16 @@ STACK_PROBE = bytes.fromhex("48830c2400")
 
 
 def readelf(program, *options):
-    return subprocess.run(["readelf", "-W", *options, program], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["readelf", "-W", *options, program], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def first_bytes_of(program, symbol):
     """The first instruction of a function; empty if the program has no such symbol."""
-    place = re.search(rf"^ *\d+: +([0-9a-f]+) +\d+ FUNC +\S+ +\S+ +\d+ {symbol}$", readelf(program, "-s"), re.M)
+    place = re.search(
+        rf"^ *\d+: +([0-9a-f]+) +\d+ FUNC +\S+ +\S+ +\d+ {symbol}$", readelf(program, "-s"), re.M
+    )
     text = re.search(r" \.text +PROGBITS +([0-9a-f]+) ([0-9a-f]+)", readelf(program, "-S"))
     if not place or not text:
         return b""
@@ -39,15 +43,21 @@ def problems_of(program, shipped):
         "has no RELRO": "GNU_RELRO" in segments,
         "binds symbols lazily": re.search(r"FLAGS_1.*\bNOW\b", dynamic),
         "has a stack that can be executed": stack and "E" not in stack.group(1),
-        "has a segment that can be written and executed": not re.search(r"^ +LOAD .* RWE ", segments, re.M),
+        "has a segment that can be written and executed": not re.search(
+            r"^ +LOAD .* RWE ", segments, re.M
+        ),
         "says where libraries are looked for": not re.search(r"\((RPATH|RUNPATH)\)", dynamic),
         "changes its code when it is loaded": "TEXTREL" not in dynamic,
         "has no stack protector": "__stack_chk_fail" in symbols,
-        "has no checked functions of the C library": re.search(r"__\w+_chk@", symbols.replace("__stack_chk", "")),
+        "has no checked functions of the C library": re.search(
+            r"__\w+_chk@", symbols.replace("__stack_chk", "")
+        ),
         "has no landing places for indirect jumps": first_bytes_of(program, "main") == ENDBR64,
     }
     if shipped:
-        checks["does not touch the pages of large stack frames"] = STACK_PROBE in Path(program).read_bytes()
+        checks["does not touch the pages of large stack frames"] = (
+            STACK_PROBE in Path(program).read_bytes()
+        )
     return [f"{program.name} {problem}" for problem, holds in checks.items() if not holds]
 
 
@@ -58,7 +68,11 @@ def programs_of(directory):
 
 
 programs = list(programs_of(sys.argv[1]))
-found = [problem for program in programs for problem in problems_of(program, "--shipped" in sys.argv[2:])]
-for name in {"lagtrap", "lagtrapd", "lagtrap-server", "lagtrap-uploader"} - {program.name for program in programs}:
+found = [
+    problem for program in programs for problem in problems_of(program, "--shipped" in sys.argv[2:])
+]
+for name in {"lagtrap", "lagtrapd", "lagtrap-server", "lagtrap-uploader"} - {
+    program.name for program in programs
+}:
     found.append(f"{name} is not built")
 finish(found, len(programs))

@@ -13,14 +13,18 @@ TIERS = {"all", "long"}
 
 def main() -> None:
     ctest, build = sys.argv[1:]
-    listing = subprocess.run([ctest, "--test-dir", build, "--show-only=json-v1"], capture_output=True, check=True)
+    listing = subprocess.run(
+        [ctest, "--test-dir", build, "--show-only=json-v1"], capture_output=True, check=True
+    )
     tests = json.loads(listing.stdout)["tests"]
     problems = []
     for test in tests:
         properties = {entry["name"]: entry["value"] for entry in test.get("properties", [])}
         labels = set(properties.get("LABELS", []))
         if len(labels & KINDS) != 1 or len(labels & TIERS) > 1 or not labels <= KINDS | TIERS:
-            problems.append(f"{test['name']}: labels {sorted(labels)}; expected one of {sorted(KINDS)} and at most one of {sorted(TIERS)}")
+            problems.append(
+                f"{test['name']}: labels {sorted(labels)}; expected one of {sorted(KINDS)} and at most one of {sorted(TIERS)}"
+            )
     tree.finish(problems, len(tests))
 
 

@@ -14,7 +14,10 @@ def snake(name: str) -> str:
 
 def of_proto(path: str) -> dict:
     text = re.sub(r"//[^\n]*", "", (tree.ROOT / path).read_text(encoding="utf-8"))
-    return {snake(name): {field: int(number) for field, number in FIELD.findall(body)} for name, body in MESSAGE.findall(text)}
+    return {
+        snake(name): {field: int(number) for field, number in FIELD.findall(body)}
+        for name, body in MESSAGE.findall(text)
+    }
 
 
 def of_namespaces(path: str) -> dict:
@@ -31,8 +34,16 @@ def of_namespaces(path: str) -> dict:
 def of_enums(path: str, enums: dict) -> dict:
     """`enum Field { event_field = 1, }`, with the message of each enum given."""
     text = (tree.ROOT / path).read_text(encoding="utf-8")
-    return {message: {field: int(number) for field, number in re.findall(
-        r"(\w+)_field = (\d+)", re.search(rf"enum {name} [^{{]*\{{(.*?)\}}", text, re.S).group(1))} for name, message in enums.items()}
+    return {
+        message: {
+            field: int(number)
+            for field, number in re.findall(
+                r"(\w+)_field = (\d+)",
+                re.search(rf"enum {name} [^{{]*\{{(.*?)\}}", text, re.S).group(1),
+            )
+        }
+        for name, message in enums.items()
+    }
 
 
 def differences(proto: str, code: str, said: dict, written: dict) -> list:
@@ -41,7 +52,9 @@ def differences(proto: str, code: str, said: dict, written: dict) -> list:
         ours, theirs = said.get(message, {}), written.get(message, {})
         for field in sorted(ours.keys() | theirs.keys()):
             if ours.get(field) != theirs.get(field):
-                problems.append(f"{message}.{field} is {ours.get(field)} in {proto} and {theirs.get(field)} in {code}")
+                problems.append(
+                    f"{message}.{field} is {ours.get(field)} in {proto} and {theirs.get(field)} in {code}"
+                )
     return problems
 
 

@@ -19,7 +19,11 @@ set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)
 
 
 def said(script: str, report: Path) -> tuple:
-    done = subprocess.run([sys.executable, "-B", tree.ROOT / "tests/structure" / script, report], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-B", tree.ROOT / "tests/structure" / script, report],
+        capture_output=True,
+        text=True,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -29,7 +33,11 @@ def main() -> None:
         folder = Path(name)
         (folder / "CTestTestfile.cmake").write_text(TESTS, encoding="utf-8")
         report = folder / "report.xml"
-        subprocess.run([sys.argv[1], "--test-dir", folder, "--output-junit", report], capture_output=True, check=False)
+        subprocess.run(
+            [sys.argv[1], "--test-dir", folder, "--output-junit", report],
+            capture_output=True,
+            check=False,
+        )
         skips, failures = said("skip_reasons.py", report), said("failed_output.py", report)
     if skips != (1, "skipped: skips: skipped: nothing to test with\n"):
         problems.append(f"of what was skipped is said: {skips}")

@@ -6,9 +6,13 @@ import re
 
 import tree
 
-COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
+COMMENT_OR_TEXT = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S
+)
 NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
-TYPE = re.compile(r"\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)\s*(?:final\s*)?(?::(?!:)[^()]*)?$")
+TYPE = re.compile(
+    r"\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)\s*(?:final\s*)?(?::(?!:)[^()]*)?$"
+)
 UNNAMED = "(unnamed)"
 
 
@@ -18,7 +22,7 @@ def types(text):
     text = COMMENT_OR_TEXT.sub(" ", text)
     around, begin = [], 0
     for place in re.finditer(r"[{};]", text):
-        before, begin = text[begin:place.start()].strip(), place.end()
+        before, begin = text[begin : place.start()].strip(), place.end()
         if place.group() == "}" and around:
             around.pop()
         if place.group() != "{":
@@ -35,7 +39,11 @@ def main():
         if not tree.relative(path).startswith("tests/"):  # each test is a separate program
             for name in types(path.read_text()):
                 homes[name].add(tree.relative(path))
-    problems = [f"{name} is defined in {' and in '.join(sorted(files))}" for name, files in sorted(homes.items()) if len(files) > 1]
+    problems = [
+        f"{name} is defined in {' and in '.join(sorted(files))}"
+        for name, files in sorted(homes.items())
+        if len(files) > 1
+    ]
     tree.finish(problems, len(homes))
 
 

@@ -12,7 +12,11 @@ def main() -> None:
         if case.find("failure") is None:
             continue
         lines = (case.findtext("system-out") or "").rstrip().splitlines()
-        what = f"the last {LINES} of {len(lines)} lines" if len(lines) > LINES else f"{len(lines)} lines"
+        what = (
+            f"the last {LINES} of {len(lines)} lines"
+            if len(lines) > LINES
+            else f"{len(lines)} lines"
+        )
         print(f"\n--- {case.get('name')} failed after {float(case.get('time') or 0):.0f} s: {what}")
         print("\n".join(lines[-LINES:]))
 

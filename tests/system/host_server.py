@@ -21,9 +21,10 @@ def make_certificate(folder):
     """A certificate for the name by which the machine reaches the host, and its CA."""
     (folder / "extensions").write_text(f"subjectAltName=IP:{ADDRESS_IN_MACHINE},IP:127.0.0.1\n")
     for command in (
-            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -days 30 -keyout ca.key -out ca.pem",
-            "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout server.key -out server.csr",
-            "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 30 -extfile extensions -out server.pem"):
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -days 30 -keyout ca.key -out ca.pem",
+        "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout server.key -out server.csr",
+        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 30 -extfile extensions -out server.pem",
+    ):
         subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
 
 
@@ -66,9 +67,16 @@ class HostServer(Server):
         self.folder = pathlib.Path(self.certificates.name)
         make_certificate(self.folder)
         data = self.folder / "data"
-        self.upload_token, self.read_token = (add_token(data, f"system-{scope}", scope) for scope in ("upload", "read"))
-        super().__init__("--tls-certificate", self.folder / "server.pem", "--tls-key", self.folder / "server.key",
-                         data=data)
+        self.upload_token, self.read_token = (
+            add_token(data, f"system-{scope}", scope) for scope in ("upload", "read")
+        )
+        super().__init__(
+            "--tls-certificate",
+            self.folder / "server.pem",
+            "--tls-key",
+            self.folder / "server.key",
+            data=data,
+        )
         self.url = f"https://{ADDRESS_IN_MACHINE}:{self.port}"
 
     def __exit__(self, *parts):
@@ -77,7 +85,9 @@ class HostServer(Server):
 
     def get(self, path):
         trust = ssl.create_default_context(cafile=str(self.folder / "ca.pem"))
-        request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}",
-                                         headers={"Authorization": f"Bearer {self.read_token}"})
+        request = urllib.request.Request(
+            f"https://127.0.0.1:{self.port}{path}",
+            headers={"Authorization": f"Bearer {self.read_token}"},
+        )
         with urllib.request.urlopen(request, timeout=60, context=trust) as answer:
             return json.load(answer)

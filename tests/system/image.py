@@ -18,19 +18,42 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 SUITES = {"debian12": "bookworm", "debian13": "trixie"}
 DISK_SIZE = "3G"
-PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "linux-image-cloud-amd64", "initramfs-tools", "zstd",
-            "ca-certificates")
+PACKAGES = (
+    "systemd",
+    "systemd-sysv",
+    "udev",
+    "dbus",
+    "linux-image-cloud-amd64",
+    "initramfs-tools",
+    "zstd",
+    "ca-certificates",
+)
 # Packages that docs/server.md installs besides ours.
 WALKED_WITH = ("curl",)
 # Network and clock services that a test does not want to run by themselves.
-MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer", "fstrim.timer", "systemd-timesyncd.service",
-          "serial-getty@ttyS0.service", "man-db.timer", "e2scrub_reap.service", "dpkg-db-backup.timer")
+MASKED = (
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "e2scrub_all.timer",
+    "fstrim.timer",
+    "systemd-timesyncd.service",
+    "serial-getty@ttyS0.service",
+    "man-db.timer",
+    "e2scrub_reap.service",
+    "dpkg-db-backup.timer",
+)
 
 
 def cache_folder():
     named = os.environ.get("LAGTRAP_CACHE_DIR")
-    return pathlib.Path(named) if named else (
-        pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "lagtrap")
+    return (
+        pathlib.Path(named)
+        if named
+        else (
+            pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+            / "lagtrap"
+        )
+    )
 
 
 def own_suite():
@@ -46,36 +69,60 @@ def sources_of(suite):
     stanzas = []
     for path in sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*.sources")):
         for stanza in re.split(r"\n\s*\n", path.read_text()):
-            fields = {name.lower(): value.strip() for name, value in re.findall(r"^([\w-]+):(.*)$", stanza, re.M)}
+            fields = {
+                name.lower(): value.strip()
+                for name, value in re.findall(r"^([\w-]+):(.*)$", stanza, re.M)
+            }
             named = [suites[name] for name in fields.get("suites", "").split() if name in suites]
-            if named and "deb" in fields.get("types", "").split() and fields.get("enabled", "yes").lower() != "no":
+            if (
+                named
+                and "deb" in fields.get("types", "").split()
+                and fields.get("enabled", "yes").lower() != "no"
+            ):
                 signed = fields.get("signed-by", "/usr/share/keyrings/debian-archive-keyring.gpg")
                 for uri in fields["uris"].split():
                     stanzas += [f"deb [signed-by={signed}] {uri} {name} main" for name in named]
-    lists = [pathlib.Path("/etc/apt/sources.list"), *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*.list"))]
+    lists = [
+        pathlib.Path("/etc/apt/sources.list"),
+        *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*.list")),
+    ]
     for path in lists:
         for line in path.read_text().splitlines() if path.exists() else ():
             found = re.match(r"deb\s+(?:\[[^]]*\]\s+)?(\S+)\s+(\S+)\s", line)
             if found and found.group(2) in suites:
-                stanzas.append("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-                               f"{found.group(1)} {suites[found.group(2)]} main")
+                stanzas.append(
+                    "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
+                    f"{found.group(1)} {suites[found.group(2)]} main"
+                )
     if not stanzas:
-        raise RuntimeError(f"no package source of Debian's {own} in /etc/apt: none to take {suite} from")
+        raise RuntimeError(
+            f"no package source of Debian's {own} in /etc/apt: none to take {suite} from"
+        )
     return "\n".join(dict.fromkeys(stanzas)) + "\n"
 
 
 def apt_proxies():
     """Options of this machine's apt that say how to reach packages."""
-    dump = subprocess.run(["apt-config", "dump", "Acquire"], capture_output=True, text=True, check=True).stdout
-    return [f"--aptopt={line}" for line in dump.splitlines() if re.match(r'Acquire::[\w:]*Proxy\S* "[^"]', line)]
+    dump = subprocess.run(
+        ["apt-config", "dump", "Acquire"], capture_output=True, text=True, check=True
+    ).stdout
+    return [
+        f"--aptopt={line}"
+        for line in dump.splitlines()
+        if re.match(r'Acquire::[\w:]*Proxy\S* "[^"]', line)
+    ]
 
 
 def dependencies_of(packages):
     """All dependencies of our packages on Debian's, in one list."""
     needed = []
     for package in packages:
-        fields = subprocess.run(["dpkg-deb", "-f", package, "Pre-Depends", "Depends"], capture_output=True, text=True,
-                                check=True).stdout
+        fields = subprocess.run(
+            ["dpkg-deb", "-f", package, "Pre-Depends", "Depends"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for value in re.findall(r"^[\w-]+: (.*)$", fields, re.M):
             needed += [part.strip() for part in value.split(",")]
     return sorted({part for part in needed if not part.startswith("lagtrap")})
@@ -124,7 +171,7 @@ def hook(folder, name, text):
     path = folder / name
     path.write_text(text)
     path.chmod(0o755)
-    return f"{path} \"$1\""
+    return f'{path} "$1"'
 
 
 def make(suite, target, dependencies, prepared):
@@ -133,24 +180,52 @@ def make(suite, target, dependencies, prepared):
         folder = pathlib.Path(name)
         folder.chmod(0o755)
         (folder / "sources").write_text(sources_of(suite))
-        environment = {**os.environ, "DEPENDENCIES": "\n".join(dependencies), "GUEST": str(HERE / "guest"),
-                       "WALKED_WITH": " ".join(WALKED_WITH), "PREPARED": "yes" if prepared else "no", "MASKED": " ".join(MASKED), "LC_ALL": "C.UTF-8"}
-        command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}",
-                   "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
-                   "--dpkgopt=force-unsafe-io", *apt_proxies(),
-                   f"--essential-hook={hook(folder, 'before-kernel', BEFORE_KERNEL)}",
-                   f"--customize-hook={hook(folder, 'customize', CUSTOMIZE)}",
-                   suite, str(folder / "root"), str(folder / "sources")]
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=1500)
+        environment = {
+            **os.environ,
+            "DEPENDENCIES": "\n".join(dependencies),
+            "GUEST": str(HERE / "guest"),
+            "WALKED_WITH": " ".join(WALKED_WITH),
+            "PREPARED": "yes" if prepared else "no",
+            "MASKED": " ".join(MASKED),
+            "LC_ALL": "C.UTF-8",
+        }
+        command = [
+            "mmdebstrap",
+            "--quiet",
+            "--variant=minbase",
+            f"--include={','.join(PACKAGES)}",
+            "--dpkgopt=path-exclude=/usr/share/doc/*",
+            "--dpkgopt=path-exclude=/usr/share/locale/*",
+            "--dpkgopt=force-unsafe-io",
+            *apt_proxies(),
+            f"--essential-hook={hook(folder, 'before-kernel', BEFORE_KERNEL)}",
+            f"--customize-hook={hook(folder, 'customize', CUSTOMIZE)}",
+            suite,
+            str(folder / "root"),
+            str(folder / "sources"),
+        ]
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=1500,
+        )
         if done.returncode != 0:
-            raise RuntimeError(f"mmdebstrap of {suite} ended with {done.returncode}:\n{done.stdout[-4000:]}")
+            raise RuntimeError(
+                f"mmdebstrap of {suite} ended with {done.returncode}:\n{done.stdout[-4000:]}"
+            )
         target.mkdir(parents=True)
         root = folder / "root"
         for part in ("vmlinuz", "initrd.img"):
             shutil.copy(sorted((root / "boot").glob(f"{part}-*"))[-1], target / part)
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", root, target / "disk.img", DISK_SIZE], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["mke2fs", "-q", "-t", "ext4", "-d", root, target / "disk.img", DISK_SIZE],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
 
 def get(machine, packages, prepared):
@@ -158,7 +233,12 @@ def get(machine, packages, prepared):
     made."""
     dependencies = dependencies_of(packages)
     guest = b"".join(path.read_bytes() for path in sorted((HERE / "guest").iterdir()))
-    parts = (SUITES[machine].encode(), pathlib.Path(__file__).read_bytes(), guest, "\n".join(dependencies).encode())
+    parts = (
+        SUITES[machine].encode(),
+        pathlib.Path(__file__).read_bytes(),
+        guest,
+        "\n".join(dependencies).encode(),
+    )
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     folder = cache_folder() / "system"
     name = f"{machine}-prepared" if prepared else machine

@@ -52,10 +52,30 @@ class Machine:
     def __enter__(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="lagtrap-machine-")
         self.folder = pathlib.Path(self.temporary.name)
-        size_mib = sum(path.stat().st_size for path in self.materials.rglob("*") if path.is_file()) * 5 // 4 // 2**20 + 16
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", self.materials, self.folder / "materials.img", f"{size_mib}M"],
-                       check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["cp", "--sparse=always", self.image / "disk.img", self.folder / "disk.img"], check=True)
+        size_mib = (
+            sum(path.stat().st_size for path in self.materials.rglob("*") if path.is_file())
+            * 5
+            // 4
+            // 2**20
+            + 16
+        )
+        subprocess.run(
+            [
+                "mke2fs",
+                "-q",
+                "-t",
+                "ext4",
+                "-d",
+                self.materials,
+                self.folder / "materials.img",
+                f"{size_mib}M",
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        subprocess.run(
+            ["cp", "--sparse=always", self.image / "disk.img", self.folder / "disk.img"], check=True
+        )
         self.switch_on()
         return self
 
@@ -68,16 +88,51 @@ class Machine:
         # It runs from the first test on, and tests that run alone wait for its end, so it gets
         # priority over others.
         self.process = subprocess.Popen(
-            ["nice", "-n", "-5", "qemu-system-x86_64", "-accel", EMULATOR, "-cpu", PROCESSOR, "-m", "1G", "-smp", "2", "-display", "none",
-             "-no-user-config", "-nodefaults", "-no-reboot",
-             "-kernel", self.image / "vmlinuz", "-initrd", self.image / "initrd.img",
-             "-append", f"root=/dev/vda rw console=ttyS0 quiet panic=-1 {PATIENCE} {STRAIGHT}",
-             "-drive", f"file={self.folder / 'disk.img'},format=raw,if=virtio,cache=unsafe",
-             "-drive", f"file={self.folder / 'materials.img'},format=raw,if=virtio,readonly=on",
-             "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=",
-             "-chardev", f"file,id=console,path={self.console()},append=on", "-serial", "chardev:console",
-             "-serial", f"unix:{agent}", "-qmp", f"unix:{self.folder / 'qmp'},server=on,wait=off"],
-            stdin=subprocess.DEVNULL, stdout=sys.stdout, stderr=subprocess.STDOUT)
+            [
+                "nice",
+                "-n",
+                "-5",
+                "qemu-system-x86_64",
+                "-accel",
+                EMULATOR,
+                "-cpu",
+                PROCESSOR,
+                "-m",
+                "1G",
+                "-smp",
+                "2",
+                "-display",
+                "none",
+                "-no-user-config",
+                "-nodefaults",
+                "-no-reboot",
+                "-kernel",
+                self.image / "vmlinuz",
+                "-initrd",
+                self.image / "initrd.img",
+                "-append",
+                f"root=/dev/vda rw console=ttyS0 quiet panic=-1 {PATIENCE} {STRAIGHT}",
+                "-drive",
+                f"file={self.folder / 'disk.img'},format=raw,if=virtio,cache=unsafe",
+                "-drive",
+                f"file={self.folder / 'materials.img'},format=raw,if=virtio,readonly=on",
+                "-netdev",
+                "user,id=net",
+                "-device",
+                "virtio-net-pci,netdev=net,romfile=",
+                "-chardev",
+                f"file,id=console,path={self.console()},append=on",
+                "-serial",
+                "chardev:console",
+                "-serial",
+                f"unix:{agent}",
+                "-qmp",
+                f"unix:{self.folder / 'qmp'},server=on,wait=off",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stdout,
+            stderr=subprocess.STDOUT,
+        )
         listener.settimeout(60)
         self.port, _ = listener.accept()
         listener.close()
@@ -96,7 +151,9 @@ class Machine:
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired as error:
-            raise MachineFailure(f"{self.name}: waited in vain for the machine to go down") from error
+            raise MachineFailure(
+                f"{self.name}: waited in vain for the machine to go down"
+            ) from error
         self.port.close()
         self.selector.close()
         self.switch_on()
@@ -106,7 +163,11 @@ class Machine:
         self.process.kill()
         self.process.wait()
         if kind is not None and self.console().exists():
-            say(f"--- the end of {self.name}'s console\n" + self.console().read_text(errors="replace")[-4000:] + "\n---")
+            say(
+                f"--- the end of {self.name}'s console\n"
+                + self.console().read_text(errors="replace")[-4000:]
+                + "\n---"
+            )
         self.temporary.cleanup()
 
     @contextlib.contextmanager

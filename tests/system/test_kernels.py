@@ -31,11 +31,27 @@ def kernel_of(machine):
         folder = pathlib.Path(name)
         folder.chmod(0o755)
         (folder / "sources").write_text(image.sources_of(suite))
-        done = subprocess.run(["mmdebstrap", "--quiet", "--variant=extract", "--include=linux-image-cloud-amd64", *image.apt_proxies(),
-                               suite, folder / "root", folder / "sources"],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500)
+        done = subprocess.run(
+            [
+                "mmdebstrap",
+                "--quiet",
+                "--variant=extract",
+                "--include=linux-image-cloud-amd64",
+                *image.apt_proxies(),
+                suite,
+                folder / "root",
+                folder / "sources",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=1500,
+        )
         if done.returncode != 0:
-            print(f"skipped: the kernel of {suite} cannot be fetched: mmdebstrap ended with {done.returncode}\n{done.stdout[-4000:]}")
+            print(
+                f"skipped: the kernel of {suite} cannot be fetched: mmdebstrap ended with {done.returncode}\n{done.stdout[-4000:]}"
+            )
             sys.exit(77)
         unfinished = kept.with_suffix(f".{os.getpid()}.part")
         shutil.copy(max((folder / "root" / "boot").glob("vmlinuz-*")), unfinished)
@@ -58,16 +74,43 @@ def archive(entries):
 def boot(kernel, initial, folder):
     """Returns the console output."""
     console = folder / "console"
-    subprocess.run(["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "512M", "-display", "none", "-no-user-config", "-nodefaults",
-                    "-no-reboot", "-kernel", kernel, "-initrd", initial, "-append", "console=ttyS0 quiet panic=-1 rdinit=/init",
-                    "-serial", f"file:{console}"], stdin=subprocess.DEVNULL, check=True, timeout=SECONDS)
+    subprocess.run(
+        [
+            "qemu-system-x86_64",
+            "-accel",
+            "tcg",
+            "-cpu",
+            "max",
+            "-m",
+            "512M",
+            "-display",
+            "none",
+            "-no-user-config",
+            "-nodefaults",
+            "-no-reboot",
+            "-kernel",
+            kernel,
+            "-initrd",
+            initial,
+            "-append",
+            "console=ttyS0 quiet panic=-1 rdinit=/init",
+            "-serial",
+            f"file:{console}",
+        ],
+        stdin=subprocess.DEVNULL,
+        check=True,
+        timeout=SECONDS,
+    )
     return console.read_text(errors="replace")
 
 
 def check(machine, objects, folder):
     initial = folder / "initial"
-    files = [("objects", stat.S_IFDIR | 0o755, b""), ("dev", stat.S_IFDIR | 0o755, b""),
-             ("init", stat.S_IFREG | 0o755, (BUILD / "tests" / "system" / "load_objects").read_bytes())]
+    files = [
+        ("objects", stat.S_IFDIR | 0o755, b""),
+        ("dev", stat.S_IFDIR | 0o755, b""),
+        ("init", stat.S_IFREG | 0o755, (BUILD / "tests" / "system" / "load_objects").read_bytes()),
+    ]
     files += [(f"objects/{path.name}", stat.S_IFREG | 0o644, path.read_bytes()) for path in objects]
     initial.write_bytes(archive(files))
     said = boot(kernel_of(machine), initial, folder)

@@ -44,9 +44,15 @@ class Stopwatch:
 
 
 def packages():
-    found = [path for path in sorted((BUILD / "packages").glob("lagtrap*.deb")) if "-dbgsym" not in path.name]
+    found = [
+        path
+        for path in sorted((BUILD / "packages").glob("lagtrap*.deb"))
+        if "-dbgsym" not in path.name
+    ]
     if len(found) != 5:
-        raise MachineFailure(f"{BUILD}/packages has {len(found)} packages; expected 5. The test \"packages\" makes them")
+        raise MachineFailure(
+            f'{BUILD}/packages has {len(found)} packages; expected 5. The test "packages" makes them'
+        )
     return found
 
 
@@ -55,14 +61,19 @@ def blocks_of(section):
     page = (SOURCE / "docs" / "server.md").read_text(encoding="utf-8")
     found = re.search(rf"^## {section}$(.*?)^## ", page, re.M | re.S)
     if not found:
-        raise MachineFailure(f"docs/server.md has no section \"{section}\"")
+        raise MachineFailure(f'docs/server.md has no section "{section}"')
     return re.findall(r"^```\n(.*?)^```$", found.group(1), re.M | re.S)
 
 
 def scan(folder):
     with open(folder / "Packages", "wb") as listing:
-        subprocess.run(["dpkg-scanpackages", "--multiversion", "."], cwd=folder, check=True, stdout=listing,
-                       stderr=subprocess.DEVNULL)
+        subprocess.run(
+            ["dpkg-scanpackages", "--multiversion", "."],
+            cwd=folder,
+            check=True,
+            stdout=listing,
+            stderr=subprocess.DEVNULL,
+        )
 
 
 def as_older(package, folder):
@@ -71,13 +82,20 @@ def as_older(package, folder):
         tree = pathlib.Path(name) / "tree"
         subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
         control = tree / "DEBIAN" / "control"
-        version = subprocess.run(["dpkg-deb", "-f", package, "Version"], check=True, capture_output=True,
-                                 text=True).stdout.strip()
+        version = subprocess.run(
+            ["dpkg-deb", "-f", package, "Version"], check=True, capture_output=True, text=True
+        ).stdout.strip()
         text = control.read_text()
-        control.write_text(re.sub(rf"(?m)^Version: .*$", f"Version: {OLD_VERSION}", text).replace(
-            f"(= {version})", f"(= {OLD_VERSION})"))
-        subprocess.run(["dpkg-deb", "-Zgzip", "-z1", "--root-owner-group", "-b", tree, folder], check=True,
-                       stdout=subprocess.DEVNULL)
+        control.write_text(
+            re.sub(rf"(?m)^Version: .*$", f"Version: {OLD_VERSION}", text).replace(
+                f"(= {version})", f"(= {OLD_VERSION})"
+            )
+        )
+        subprocess.run(
+            ["dpkg-deb", "-Zgzip", "-z1", "--root-owner-group", "-b", tree, folder],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
     return version
 
 
@@ -110,7 +128,9 @@ def wait_for_bundles(server, count, seconds=600):
         if len(bundles) >= count:
             return bundles
         if time.monotonic() > deadline:
-            raise MachineFailure(f"the server in the network has {len(bundles)} bundles; expected {count}")
+            raise MachineFailure(
+                f"the server in the network has {len(bundles)} bundles; expected {count}"
+            )
         time.sleep(0.5)
 
 
@@ -126,12 +146,19 @@ def wait_for_slept_run(server, seconds=300):
 
 
 def check_exposure(lines):
-    scores = {name: float(score) for name, score in re.findall(r"^exposure (\S+) (\S+)$", "\n".join(lines), re.M)}
+    scores = {
+        name: float(score)
+        for name, score in re.findall(r"^exposure (\S+) (\S+)$", "\n".join(lines), re.M)
+    }
     if scores.keys() != MOST_EXPOSED.keys():
-        raise MachineFailure(f"exposure is said of {sorted(scores)}; expected {sorted(MOST_EXPOSED)}")
+        raise MachineFailure(
+            f"exposure is said of {sorted(scores)}; expected {sorted(MOST_EXPOSED)}"
+        )
     for name, most in MOST_EXPOSED.items():
         if scores[name] > most:
-            raise MachineFailure(f"{name} has an exposure of {scores[name]}; at most {most} is allowed")
+            raise MachineFailure(
+                f"{name} has an exposure of {scores[name]}; at most {most} is allowed"
+            )
 
 
 def begin(machine, packages_folder, watch):
@@ -145,7 +172,9 @@ def begin(machine, packages_folder, watch):
     for line in machine.run("first_event"):
         if line.startswith("to the first armed event"):
             say(f"  {line}")
-    watch.lap("settings edited, switched on, a delay recorded and found on the server of the same machine")
+    watch.lap(
+        "settings edited, switched on, a delay recorded and found on the server of the same machine"
+    )
     check_doctor(machine.name, machine.run("doctor"), "ok")
     watch.lap("examined beside the daemon")
     machine.run("why")
@@ -185,7 +214,9 @@ def use(machine, server, _, watch):
     watch.lap("reloaded good and bad settings")
     machine.run("send_away", server.url, server.upload_token)
     bundles = wait_for_bundles(server, 1)
-    say(f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} delays")
+    say(
+        f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} delays"
+    )
     watch.lap("a delay found on the server in the network, over TLS")
     send_spans(machine, watch)
     suffer(machine, server, watch)
@@ -199,9 +230,15 @@ def send_spans(machine, watch):
     with HostCollector() as collector:
         machine.run("spans", collector.url)
         if not collector.requests:
-            raise MachineFailure("the uploader says that spans were delivered; the collector has none")
+            raise MachineFailure(
+                "the uploader says that spans were delivered; the collector has none"
+            )
         for path, kind, body in collector.requests:
-            if (path, kind) != ("/v1/traces", "application/x-protobuf") or b"planted_delays" not in body or b"lagtrap.causes" not in body:
+            if (
+                (path, kind) != ("/v1/traces", "application/x-protobuf")
+                or b"planted_delays" not in body
+                or b"lagtrap.causes" not in body
+            ):
                 raise MachineFailure(f"the collector got {kind} at {path}: {body[:300]}")
     watch.lap("a delay found as a span at a collector in the network")
 
@@ -212,7 +249,9 @@ def suffer(machine, server, watch):
         lines = machine.run("sleep")
     check_recording(*data(lines, "report"), *data(lines, "planted"))
     run = wait_for_slept_run(server)
-    say(f"  the run that slept, on the server: {run['duration_ns'] / 1e6:.0f} ms, {run['dirty']['reason']}")
+    say(
+        f"  the run that slept, on the server: {run['duration_ns'] / 1e6:.0f} ms, {run['dirty']['reason']}"
+    )
     watch.lap("slept in the middle of a run, woken; a delay recorded afterwards")
     lines = machine.run("cpus")
     afterwards, meanwhile = data(lines, "report")
@@ -231,8 +270,14 @@ def main():
     name, part = sys.argv[1:]
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if os.geteuid() != 0 or missing:
-        print("skipped: " + (f"not installed: {', '.join(missing)}; ./dev setup installs them" if missing else
-                             "the disk of a machine is made by root"))
+        print(
+            "skipped: "
+            + (
+                f"not installed: {', '.join(missing)}; ./dev setup installs them"
+                if missing
+                else "the disk of a machine is made by root"
+            )
+        )
         return 77
     watch = Stopwatch()
     folder, made = image.get(name, packages(), prepared=part == "install")

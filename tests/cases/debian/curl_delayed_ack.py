@@ -32,7 +32,20 @@ def provoke(world):
     world.run("curl", "-s", "--noproxy", "*", *[f"{world.url}/{number}" for number in range(20)])
 
 
-CASE = Case("a server that writes an answer in two parts, without TCP_NODELAY", "curl 7.88",
-            lambda world: call_event("curl_easy_perform", "/usr/lib/x86_64-linux-gnu/libcurl.so.4", threshold="30ms",
-                                     more='<scope binary="/usr/bin/curl"/>'), provoke,
-            Expected(cause=r"(on a connection to|for an answer from python3 \(\d+\) at) 127\.0\.0\.1:\d+ .*until TCP's delayed ACK", guilty=r"curl_multi_poll|\bpoll\b"), 35, prepare)
+CASE = Case(
+    "a server that writes an answer in two parts, without TCP_NODELAY",
+    "curl 7.88",
+    lambda world: call_event(
+        "curl_easy_perform",
+        "/usr/lib/x86_64-linux-gnu/libcurl.so.4",
+        threshold="30ms",
+        more='<scope binary="/usr/bin/curl"/>',
+    ),
+    provoke,
+    Expected(
+        cause=r"(on a connection to|for an answer from python3 \(\d+\) at) 127\.0\.0\.1:\d+ .*until TCP's delayed ACK",
+        guilty=r"curl_multi_poll|\bpoll\b",
+    ),
+    35,
+    prepare,
+)

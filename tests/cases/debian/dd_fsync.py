@@ -8,10 +8,27 @@ def prepare(world):
 
 
 def provoke(world):
-    world.run(world.program, "if=/dev/zero", f"of={world.folder}/file", "bs=1M", "count=700", "conv=fsync")
+    world.run(
+        world.program, "if=/dev/zero", f"of={world.folder}/file", "bs=1M", "count=700", "conv=fsync"
+    )
 
 
-CASE = Case("fsync of 700 MB just written", "dd of coreutils 9.1",
-            lambda world: marker_event('tracepoint="syscalls:sys_enter_fsync"', 'tracepoint="syscalls:sys_exit_fsync"',
-                                       threshold="50ms", more=f'<scope binary="{world.program}"/>'), provoke,
-            Expected(cause=r"the disk .*\(/\S+/file on ", guilty=r"\bfsync\b", others=r"^(kworker|jbd2)/", busy_cause=r"the disk|^Waited .* for a CPU"), 60, prepare)
+CASE = Case(
+    "fsync of 700 MB just written",
+    "dd of coreutils 9.1",
+    lambda world: marker_event(
+        'tracepoint="syscalls:sys_enter_fsync"',
+        'tracepoint="syscalls:sys_exit_fsync"',
+        threshold="50ms",
+        more=f'<scope binary="{world.program}"/>',
+    ),
+    provoke,
+    Expected(
+        cause=r"the disk .*\(/\S+/file on ",
+        guilty=r"\bfsync\b",
+        others=r"^(kworker|jbd2)/",
+        busy_cause=r"the disk|^Waited .* for a CPU",
+    ),
+    60,
+    prepare,
+)

@@ -21,7 +21,9 @@ def prepare(world):
     world.program = world.folder / "flock"
     world.run("cp", "/usr/bin/flock", world.program)
     world.file = world.folder / "lock"
-    world.holder = world.start(PYTHON, "-c", HOLDER, world.file, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    world.holder = world.start(
+        PYTHON, "-c", HOLDER, world.file, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     world.holder.stdout.readline()
 
 
@@ -31,9 +33,20 @@ def provoke(world):
     waiter.wait(timeout=120)
 
 
-CASE = Case("a file lock (flock), held by another process that computes", "flock of util-linux 2.38",
-            lambda world: marker_event('tracepoint="syscalls:sys_enter_flock"', 'tracepoint="syscalls:sys_exit_flock"',
-                                       more=f'<scope binary="{world.program}"/>'), provoke,
-            Expected(cause=r"for a lock on /\S+/lock\b", guilty=r"\b(EVP_\w+|SHA256\w*|_PyEval_\w+|PyObject_\w+|sha256\w*)\b",
-                     holder=lambda world: rf", {world.holder.pid}/"),
-            200, prepare)
+CASE = Case(
+    "a file lock (flock), held by another process that computes",
+    "flock of util-linux 2.38",
+    lambda world: marker_event(
+        'tracepoint="syscalls:sys_enter_flock"',
+        'tracepoint="syscalls:sys_exit_flock"',
+        more=f'<scope binary="{world.program}"/>',
+    ),
+    provoke,
+    Expected(
+        cause=r"for a lock on /\S+/lock\b",
+        guilty=r"\b(EVP_\w+|SHA256\w*|_PyEval_\w+|PyObject_\w+|sha256\w*)\b",
+        holder=lambda world: rf", {world.holder.pid}/",
+    ),
+    200,
+    prepare,
+)

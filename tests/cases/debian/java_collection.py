@@ -19,10 +19,21 @@ def prepare(world):
 
 
 def provoke(world):
-    world.run("java", "-XX:+UseSerialGC", "-Xms900m", "-Xmx900m", "-Xmn300m", "-cp", world.folder, "Hoard")
+    world.run(
+        "java", "-XX:+UseSerialGC", "-Xms900m", "-Xmx900m", "-Xmn300m", "-cp", world.folder, "Hoard"
+    )
 
 
-CASE = Case("a garbage collection over six million objects", "OpenJDK 17",
-            lambda world: marker_event('usdt="hotspot:gc__begin"', 'usdt="hotspot:gc__end"', LIBJVM), provoke,
-            Expected(cause=r"^Computed", guilty=r"GenMarkSweep|GenCollectedHeap|MarkSweep|VM_GenCollect|TenuredGeneration|DefNewGenerat|Generation::",
-                     busy_cause=r"^Computed|^Waited .* for a CPU"), 100, prepare)
+CASE = Case(
+    "a garbage collection over six million objects",
+    "OpenJDK 17",
+    lambda world: marker_event('usdt="hotspot:gc__begin"', 'usdt="hotspot:gc__end"', LIBJVM),
+    provoke,
+    Expected(
+        cause=r"^Computed",
+        guilty=r"GenMarkSweep|GenCollectedHeap|MarkSweep|VM_GenCollect|TenuredGeneration|DefNewGenerat|Generation::",
+        busy_cause=r"^Computed|^Waited .* for a CPU",
+    ),
+    100,
+    prepare,
+)

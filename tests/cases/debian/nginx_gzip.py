@@ -18,5 +18,17 @@ def provoke(world):
     world.nginx.get("/large.html")
 
 
-CASE = Case("compression of a large answer", PROGRAM, request_event, provoke,
-            Expected(cause=r"^Computed", guilty=r"\bdeflate\w*\b", others=r"^curl of curl\b", busy_cause=r"^Computed|^Waited .* for a CPU"), 100, prepare)
+CASE = Case(
+    "compression of a large answer",
+    PROGRAM,
+    request_event,
+    provoke,
+    Expected(
+        cause=r"^Computed",
+        guilty=r"\bdeflate\w*\b",
+        others=r"^curl of curl\b",
+        busy_cause=r"^Computed|^Waited .* for a CPU",
+    ),
+    100,
+    prepare,
+)

@@ -13,7 +13,16 @@ def provoke(world):
     world.nginx.get("/slow")
 
 
-CASE = Case("an upstream server that computes before it answers", PROGRAM, request_event, provoke,
-            Expected(cause=r"events|network", guilty=r"\b(EVP_\w+|SHA256\w*|_PyEval_\w+|PyObject_\w+|sha256\w*)\b",
-                     holder=lambda world: rf", {world.behind.process.pid}/"),
-            390, prepare)
+CASE = Case(
+    "an upstream server that computes before it answers",
+    PROGRAM,
+    request_event,
+    provoke,
+    Expected(
+        cause=r"events|network",
+        guilty=r"\b(EVP_\w+|SHA256\w*|_PyEval_\w+|PyObject_\w+|sha256\w*)\b",
+        holder=lambda world: rf", {world.behind.process.pid}/",
+    ),
+    390,
+    prepare,
+)

@@ -21,7 +21,17 @@ def provoke(world):
 
 
 # The waiter and the lock's holder are both processes of the server.
-CASE = Case("a table lock, held by another transaction that computes", PROGRAM, query_event, provoke,
-            Expected(cause=r"events|lock", guilty=r"\b(ExecAgg|ExecutorRun|standard_ExecutorRun|md5_text|pg_md5_hash|ExecScan)\b",
-                     holder=lambda world: rf", {world.holder_pid}/"),
-            200, prepare, slow=lambda world, delay: delay["begin_pid"] == world.waiter_pid)
+CASE = Case(
+    "a table lock, held by another transaction that computes",
+    PROGRAM,
+    query_event,
+    provoke,
+    Expected(
+        cause=r"events|lock",
+        guilty=r"\b(ExecAgg|ExecutorRun|standard_ExecutorRun|md5_text|pg_md5_hash|ExecScan)\b",
+        holder=lambda world: rf", {world.holder_pid}/",
+    ),
+    200,
+    prepare,
+    slow=lambda world, delay: delay["begin_pid"] == world.waiter_pid,
+)

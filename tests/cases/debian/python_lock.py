@@ -21,7 +21,15 @@ def provoke(world):
     world.run(PYTHON, "-c", SCRIPT)
 
 
-CASE = Case("a thread that encodes JSON and holds Python's lock", "python3 3.11",
-            lambda world: call_event("PyEval_RestoreThread", os.path.realpath(PYTHON)), provoke,
-            Expected(cause=r"^Waited .* for Python's lock \(GIL\), which python3 \(\d+\) held", guilty=r"_json|PyUnicode|PyDict|PyLong",
-                     holder=r"^python3 of python3\b"), 100)
+CASE = Case(
+    "a thread that encodes JSON and holds Python's lock",
+    "python3 3.11",
+    lambda world: call_event("PyEval_RestoreThread", os.path.realpath(PYTHON)),
+    provoke,
+    Expected(
+        cause=r"^Waited .* for Python's lock \(GIL\), which python3 \(\d+\) held",
+        guilty=r"_json|PyUnicode|PyDict|PyLong",
+        holder=r"^python3 of python3\b",
+    ),
+    100,
+)

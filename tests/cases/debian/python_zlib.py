@@ -15,7 +15,17 @@ def provoke(world):
     world.run(PYTHON, "-c", SCRIPT)
 
 
-CASE = Case("compression of 12 MB at the highest level", "python3 3.11, zlib 1.2",
-            lambda world: call_event("deflate", "/usr/lib/x86_64-linux-gnu/libz.so.1",
-                                     more=f'<scope binary="{os.path.realpath(PYTHON)}"/>'),
-            provoke, Expected(cause=r"^Computed", guilty=r"\bdeflate\w*\b", busy_cause=r"^Computed|^Waited .* for a CPU"), 100)
+CASE = Case(
+    "compression of 12 MB at the highest level",
+    "python3 3.11, zlib 1.2",
+    lambda world: call_event(
+        "deflate",
+        "/usr/lib/x86_64-linux-gnu/libz.so.1",
+        more=f'<scope binary="{os.path.realpath(PYTHON)}"/>',
+    ),
+    provoke,
+    Expected(
+        cause=r"^Computed", guilty=r"\bdeflate\w*\b", busy_cause=r"^Computed|^Waited .* for a CPU"
+    ),
+    100,
+)

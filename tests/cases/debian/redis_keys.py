@@ -12,6 +12,16 @@ def provoke(world):
     world.redis.ask("keys", "*nothing*")
 
 
-CASE = Case("KEYS over two million keys", "redis-server 7.0", lambda world: call_event("call", REDIS), provoke,
-            Expected(cause=r"^Computed", guilty=r"\b(keysCommand|stringmatchlen\w*)\b", busy_cause=r"^Computed|^Waited .* for a CPU"),
-            100, prepare)
+CASE = Case(
+    "KEYS over two million keys",
+    "redis-server 7.0",
+    lambda world: call_event("call", REDIS),
+    provoke,
+    Expected(
+        cause=r"^Computed",
+        guilty=r"\b(keysCommand|stringmatchlen\w*)\b",
+        busy_cause=r"^Computed|^Waited .* for a CPU",
+    ),
+    100,
+    prepare,
+)

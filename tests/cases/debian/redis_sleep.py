@@ -11,5 +11,12 @@ def provoke(world):
     world.redis.ask("debug", "sleep", "0.4")
 
 
-CASE = Case("DEBUG SLEEP", "redis-server 7.0", lambda world: call_event("call", REDIS), provoke,
-            Expected(cause=r"^Slept", guilty=r"\bdebugCommand\b"), 390, prepare)
+CASE = Case(
+    "DEBUG SLEEP",
+    "redis-server 7.0",
+    lambda world: call_event("call", REDIS),
+    provoke,
+    Expected(cause=r"^Slept", guilty=r"\bdebugCommand\b"),
+    390,
+    prepare,
+)

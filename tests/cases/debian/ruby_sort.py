@@ -7,7 +7,15 @@ def provoke(world):
     world.run("ruby", "-e", SCRIPT)
 
 
-CASE = Case("a sort with a slow comparison", "ruby 3.1",
-            lambda world: call_event("rb_ary_sort_bang", "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1"), provoke,
-            Expected(cause=r"^Computed", guilty=r"\b(rb_ary_sort_bang|ruby_qsort|qsort_r|rb_str_reverse)\b",
-                     busy_cause=r"^Computed|^Waited .* for a CPU"), 150)
+CASE = Case(
+    "a sort with a slow comparison",
+    "ruby 3.1",
+    lambda world: call_event("rb_ary_sort_bang", "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1"),
+    provoke,
+    Expected(
+        cause=r"^Computed",
+        guilty=r"\b(rb_ary_sort_bang|ruby_qsort|qsort_r|rb_str_reverse)\b",
+        busy_cause=r"^Computed|^Waited .* for a CPU",
+    ),
+    150,
+)

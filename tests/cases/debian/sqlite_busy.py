@@ -16,7 +16,13 @@ def prepare(world):
 
 def provoke(world):
     world.database.execute("begin immediate")
-    waiter = world.start("sqlite3", "-cmd", ".timeout 20000", world.folder / "data", "insert into account values (1);")
+    waiter = world.start(
+        "sqlite3",
+        "-cmd",
+        ".timeout 20000",
+        world.folder / "data",
+        "insert into account values (1);",
+    )
     wait_for(lambda: world.daemon.status()["state"] == "recording", "the wait to be recorded")
     time.sleep(HELD_S)
     world.database.execute("commit")
@@ -24,7 +30,20 @@ def provoke(world):
         raise subprocess.CalledProcessError(waiter.returncode, "sqlite3")
 
 
-CASE = Case("a database locked by another process: it sleeps and tries again", "sqlite3 3.40",
-            lambda world: call_event("sqlite3_step", "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0",
-                                     more='<scope binary="/usr/bin/sqlite3"/>'), provoke,
-            Expected(cause=r"^Waited .*for a lock of the database.*refused a lock on /\S+/data, which python3 \(\d+\) held", guilty=r"\b(sqlite3_step|usleep|sqlite3\w*[Bb]usy\w*)\b", others=r"^(kworker|jbd2)/"), 400, prepare)
+CASE = Case(
+    "a database locked by another process: it sleeps and tries again",
+    "sqlite3 3.40",
+    lambda world: call_event(
+        "sqlite3_step",
+        "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0",
+        more='<scope binary="/usr/bin/sqlite3"/>',
+    ),
+    provoke,
+    Expected(
+        cause=r"^Waited .*for a lock of the database.*refused a lock on /\S+/data, which python3 \(\d+\) held",
+        guilty=r"\b(sqlite3_step|usleep|sqlite3\w*[Bb]usy\w*)\b",
+        others=r"^(kworker|jbd2)/",
+    ),
+    400,
+    prepare,
+)

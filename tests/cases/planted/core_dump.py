@@ -17,7 +17,16 @@ def provoke(world):
     world.program.process.communicate(timeout=120)
 
 
-CASE = Case("a child process that writes a core dump of 400 MB", "core_dump.cpp",
-            lambda world: call_event(ANONYMOUS + "restart_worker", PROGRAMS / "core_dump"), provoke,
-            Expected(cause=r"^Waited .* for a child process in .*writing its core dump", guilty=r"\brestart_worker\b",
-                     holder=r"^core_dump of core_dump\b"), 100, prepare)
+CASE = Case(
+    "a child process that writes a core dump of 400 MB",
+    "core_dump.cpp",
+    lambda world: call_event(ANONYMOUS + "restart_worker", PROGRAMS / "core_dump"),
+    provoke,
+    Expected(
+        cause=r"^Waited .* for a child process in .*writing its core dump",
+        guilty=r"\brestart_worker\b",
+        holder=r"^core_dump of core_dump\b",
+    ),
+    100,
+    prepare,
+)

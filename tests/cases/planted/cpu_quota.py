@@ -18,7 +18,12 @@ def limited(world):
     (group / "cgroup.procs").write_text(str(world.program.process.pid))
 
 
-base = planted("compute", "compress_block", "a control group limited to a fifth of a CPU",
-               Expected(cause=r"CPU limit|quota", guilty=r"\b(compress_block|transform)\b"), least_ms=500,
-               arguments=lambda world: (200,))
+base = planted(
+    "compute",
+    "compress_block",
+    "a control group limited to a fifth of a CPU",
+    Expected(cause=r"CPU limit|quota", guilty=r"\b(compress_block|transform)\b"),
+    least_ms=500,
+    arguments=lambda world: (200,),
+)
 CASE = dataclasses.replace(base, prepare=limited)

@@ -32,7 +32,16 @@ def provoke(world):
     world.program.process.communicate(timeout=60)
 
 
-CASE = Case("a mapped file whose file system is frozen", "frozen.cpp",
-            lambda world: call_event(ANONYMOUS + "count_request", PROGRAMS / "frozen"), provoke,
-            Expected(cause=r"mapped file of a frozen file system in count_request \(\S*/counters\b.*until fsfreeze .* thawed it",
-                     guilty=r"\bcount_request\b", holder=r"^fsfreeze of fsfreeze\b"), 100, prepare)
+CASE = Case(
+    "a mapped file whose file system is frozen",
+    "frozen.cpp",
+    lambda world: call_event(ANONYMOUS + "count_request", PROGRAMS / "frozen"),
+    provoke,
+    Expected(
+        cause=r"mapped file of a frozen file system in count_request \(\S*/counters\b.*until fsfreeze .* thawed it",
+        guilty=r"\bcount_request\b",
+        holder=r"^fsfreeze of fsfreeze\b",
+    ),
+    100,
+    prepare,
+)

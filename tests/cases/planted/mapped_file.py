@@ -13,5 +13,16 @@ def table(world):
     return (path,)
 
 
-CASE = planted("mapped_file", "sum_rows", "page faults on a mapped file that is not in memory",
-               Expected(cause=r"(page fault|page of memory).*\(/\S+/table on ", guilty=r"\bsum_rows\b", busy_cause=r"(page fault|page of memory).*\(/\S+/table on |^Waited .* for a CPU", others=r"^kworker/"), least_ms=100, arguments=table)
+CASE = planted(
+    "mapped_file",
+    "sum_rows",
+    "page faults on a mapped file that is not in memory",
+    Expected(
+        cause=r"(page fault|page of memory).*\(/\S+/table on ",
+        guilty=r"\bsum_rows\b",
+        busy_cause=r"(page fault|page of memory).*\(/\S+/table on |^Waited .* for a CPU",
+        others=r"^kworker/",
+    ),
+    least_ms=100,
+    arguments=table,
+)

@@ -21,7 +21,17 @@ def stop_and_continue(world):
 
 # This script sends the signals.
 CASE = dataclasses.replace(
-    planted("compute", "compress_block", "SIGSTOP during the run, SIGCONT later",
-            Expected(cause=r"stopped", guilty=r"\b(compress_block|transform)\b", holder=r"^python3 of python3\b"), least_ms=600,
-            arguments=lambda world: (250,)),
-    provoke=stop_and_continue)
+    planted(
+        "compute",
+        "compress_block",
+        "SIGSTOP during the run, SIGCONT later",
+        Expected(
+            cause=r"stopped",
+            guilty=r"\b(compress_block|transform)\b",
+            holder=r"^python3 of python3\b",
+        ),
+        least_ms=600,
+        arguments=lambda world: (250,),
+    ),
+    provoke=stop_and_continue,
+)

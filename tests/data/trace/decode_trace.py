@@ -12,74 +12,228 @@ import sys
 
 # message -> field number -> (name, kind); kind: v varint, s string, m:MESSAGE
 FIELDS = {
-    "Packet": {1: ("ftrace", "m:Bundle"), 2: ("process_tree", "m:Tree"), 6: ("clock_snapshot", "m:Clocks"),
-               8: ("timestamp", "v"), 10: ("sequence", "v"), 11: ("track_event", "m:Event"),
-               12: ("interned", "m:Interned"), 13: ("flags", "v"), 45: ("system_info", "m:Info"),
-               59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 61: ("symbols", "m:Symbols"), 66: ("sample", "m:Sample"),
-               89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes"), 20001: ("wake_cause", "m:WakeCause"),
-               20002: ("switch_facts", "m:SwitchFacts"), 20003: ("wait_file", "m:WaitFile"),
-               20004: ("history_wait", "m:HistoryWait"), 20005: ("wait", "m:Wait"), 20006: ("written", "m:Written"),
-               20007: ("group_memory", "m:GroupMemory")},
-    "Written": {1: ("file", "v"), 2: ("bytes", "v"), 3: ("path", "s"), 4: ("name", "s"), 5: ("pid", "v"), 6: ("ended", "v")},
-    "GroupMemory": {1: ("pid", "v"), 2: ("path", "s"), 3: ("limit", "v"), 4: ("used", "v"), 5: ("file", "v"), 6: ("anonymous", "v"),
-                    7: ("shared", "v"), 8: ("filler", "v"), 9: ("filler_bytes", "v")},
+    "Packet": {
+        1: ("ftrace", "m:Bundle"),
+        2: ("process_tree", "m:Tree"),
+        6: ("clock_snapshot", "m:Clocks"),
+        8: ("timestamp", "v"),
+        10: ("sequence", "v"),
+        11: ("track_event", "m:Event"),
+        12: ("interned", "m:Interned"),
+        13: ("flags", "v"),
+        45: ("system_info", "m:Info"),
+        59: ("defaults", "m:Defaults"),
+        60: ("track", "m:Track"),
+        61: ("symbols", "m:Symbols"),
+        66: ("sample", "m:Sample"),
+        89: ("uuid", "m:Uuid"),
+        126: ("attributes", "m:Attributes"),
+        20001: ("wake_cause", "m:WakeCause"),
+        20002: ("switch_facts", "m:SwitchFacts"),
+        20003: ("wait_file", "m:WaitFile"),
+        20004: ("history_wait", "m:HistoryWait"),
+        20005: ("wait", "m:Wait"),
+        20006: ("written", "m:Written"),
+        20007: ("group_memory", "m:GroupMemory"),
+    },
+    "Written": {
+        1: ("file", "v"),
+        2: ("bytes", "v"),
+        3: ("path", "s"),
+        4: ("name", "s"),
+        5: ("pid", "v"),
+        6: ("ended", "v"),
+    },
+    "GroupMemory": {
+        1: ("pid", "v"),
+        2: ("path", "s"),
+        3: ("limit", "v"),
+        4: ("used", "v"),
+        5: ("file", "v"),
+        6: ("anonymous", "v"),
+        7: ("shared", "v"),
+        8: ("filler", "v"),
+        9: ("filler_bytes", "v"),
+    },
     "Wait": {1: ("object", "v"), 2: ("owner", "v")},
-    "HistoryWait": {1: ("begin", "v"), 2: ("waker", "v"), 3: ("by_interrupt", "v"), 4: ("in_run", "v"), 5: ("of_waker", "v")},
-    "WaitFile": {1: ("tid", "v"), 2: ("kind", "v"), 3: ("path", "s"), 4: ("disk", "s"), 5: ("queue_depth", "v"), 6: ("holder", "v"),
-                 7: ("socket", "v")},
-    "SwitchFacts": {1: ("next_policy", "v"), 2: ("prev_throttled", "v"), 3: ("throttled_from", "v"), 4: ("throttled_to", "v"), 5: ("concluded", "v"),
-                    6: ("yielded", "v")},
+    "HistoryWait": {
+        1: ("begin", "v"),
+        2: ("waker", "v"),
+        3: ("by_interrupt", "v"),
+        4: ("in_run", "v"),
+        5: ("of_waker", "v"),
+    },
+    "WaitFile": {
+        1: ("tid", "v"),
+        2: ("kind", "v"),
+        3: ("path", "s"),
+        4: ("disk", "s"),
+        5: ("queue_depth", "v"),
+        6: ("holder", "v"),
+        7: ("socket", "v"),
+    },
+    "SwitchFacts": {
+        1: ("next_policy", "v"),
+        2: ("prev_throttled", "v"),
+        3: ("throttled_from", "v"),
+        4: ("throttled_to", "v"),
+        5: ("concluded", "v"),
+        6: ("yielded", "v"),
+    },
     "WakeCause": {1: ("cause", "v"), 2: ("number", "v"), 3: ("device", "s")},
     "Attributes": {1: ("attribute", "m:Attribute")},
     "Attribute": {1: ("key", "s"), 2: ("long", "v")},
     "Clocks": {1: ("clocks", "m:Clock"), 2: ("primary", "v")},
     "Clock": {1: ("id", "v"), 2: ("timestamp", "v")},
     "Uuid": {1: ("msb", "v"), 2: ("lsb", "v")},
-    "Info": {1: ("utsname", "m:Utsname"), 4: ("version", "s"), 6: ("page_size", "v"), 8: ("cpus", "v")},
+    "Info": {
+        1: ("utsname", "m:Utsname"),
+        4: ("version", "s"),
+        6: ("page_size", "v"),
+        8: ("cpus", "v"),
+    },
     "Utsname": {1: ("sysname", "s"), 2: ("version", "s"), 3: ("release", "s"), 4: ("machine", "s")},
     "Tree": {1: ("processes", "m:Process"), 2: ("threads", "m:Thread")},
-    "Process": {1: ("pid", "v"), 2: ("ppid", "v"), 3: ("cmdline", "s"), 5: ("uid", "v"), 7: ("started", "v")},
+    "Process": {
+        1: ("pid", "v"),
+        2: ("ppid", "v"),
+        3: ("cmdline", "s"),
+        5: ("uid", "v"),
+        7: ("started", "v"),
+    },
     "Thread": {1: ("tid", "v"), 2: ("name", "s"), 3: ("tgid", "v")},
     "Bundle": {1: ("cpu", "v"), 2: ("events", "m:Ftrace")},
-    "Ftrace": {1: ("timestamp", "v"), 2: ("pid", "v"), 4: ("switch", "m:Switch"), 5: ("flags", "v"),
-               20: ("waking", "m:Waking"), 235: ("new_task", "m:NewTask")},
+    "Ftrace": {
+        1: ("timestamp", "v"),
+        2: ("pid", "v"),
+        4: ("switch", "m:Switch"),
+        5: ("flags", "v"),
+        20: ("waking", "m:Waking"),
+        235: ("new_task", "m:NewTask"),
+    },
     "NewTask": {1: ("pid", "v"), 2: ("comm", "s"), 3: ("clone_flags", "v")},
-    "Switch": {1: ("prev_comm", "s"), 2: ("prev_pid", "v"), 3: ("prev_prio", "v"), 4: ("prev_state", "v"),
-               5: ("next_comm", "s"), 6: ("next_pid", "v"), 7: ("next_prio", "v")},
-    "Waking": {1: ("comm", "s"), 2: ("pid", "v"), 3: ("prio", "v"), 4: ("success", "v"), 5: ("target_cpu", "v")},
-    "Track": {1: ("uuid", "v"), 2: ("name", "s"), 3: ("process", "m:ProcessTrack"), 4: ("thread", "m:ThreadTrack"),
-              5: ("parent", "v")},
+    "Switch": {
+        1: ("prev_comm", "s"),
+        2: ("prev_pid", "v"),
+        3: ("prev_prio", "v"),
+        4: ("prev_state", "v"),
+        5: ("next_comm", "s"),
+        6: ("next_pid", "v"),
+        7: ("next_prio", "v"),
+    },
+    "Waking": {
+        1: ("comm", "s"),
+        2: ("pid", "v"),
+        3: ("prio", "v"),
+        4: ("success", "v"),
+        5: ("target_cpu", "v"),
+    },
+    "Track": {
+        1: ("uuid", "v"),
+        2: ("name", "s"),
+        3: ("process", "m:ProcessTrack"),
+        4: ("thread", "m:ThreadTrack"),
+        5: ("parent", "v"),
+    },
     "ProcessTrack": {1: ("pid", "v"), 6: ("name", "s"), 8: ("process_labels", "s")},
     "ThreadTrack": {1: ("pid", "v"), 2: ("tid", "v"), 5: ("name", "s")},
-    "Event": {3: ("categories", "v"), 4: ("annotations", "m:Annotation"), 9: ("type", "v"), 10: ("name", "v"),
-              11: ("track", "v")},
-    "Annotation": {1: ("name", "v"), 2: ("bool", "v"), 3: ("uint", "v"), 6: ("string", "s"), 17: ("string_iid", "v")},
-    "Interned": {1: ("categories", "m:String"), 2: ("event_names", "m:String"), 3: ("annotation_names", "m:String"),
-                 5: ("functions", "m:String"), 6: ("frames", "m:Frame"), 7: ("callstacks", "m:Callstack"),
-                 16: ("build_ids", "m:Bytes"), 17: ("paths", "m:String"), 18: ("sources", "m:String"), 19: ("mappings", "m:Mapping"),
-                 29: ("annotation_strings", "m:String")},
+    "Event": {
+        3: ("categories", "v"),
+        4: ("annotations", "m:Annotation"),
+        9: ("type", "v"),
+        10: ("name", "v"),
+        11: ("track", "v"),
+    },
+    "Annotation": {
+        1: ("name", "v"),
+        2: ("bool", "v"),
+        3: ("uint", "v"),
+        6: ("string", "s"),
+        17: ("string_iid", "v"),
+    },
+    "Interned": {
+        1: ("categories", "m:String"),
+        2: ("event_names", "m:String"),
+        3: ("annotation_names", "m:String"),
+        5: ("functions", "m:String"),
+        6: ("frames", "m:Frame"),
+        7: ("callstacks", "m:Callstack"),
+        16: ("build_ids", "m:Bytes"),
+        17: ("paths", "m:String"),
+        18: ("sources", "m:String"),
+        19: ("mappings", "m:Mapping"),
+        29: ("annotation_strings", "m:String"),
+    },
     "String": {1: ("iid", "v"), 2: ("text", "s")},
     "Bytes": {1: ("iid", "v"), 2: ("text", "b")},
     "Mapping": {1: ("iid", "v"), 2: ("build_id", "v"), 6: ("load_bias", "v"), 7: ("paths", "v")},
-    "Frame": {1: ("iid", "v"), 2: ("function", "v"), 3: ("mapping", "v"), 4: ("rel_pc", "v"),
-              5: ("source", "v"), 6: ("line", "v")},
+    "Frame": {
+        1: ("iid", "v"),
+        2: ("function", "v"),
+        3: ("mapping", "v"),
+        4: ("rel_pc", "v"),
+        5: ("source", "v"),
+        6: ("line", "v"),
+    },
     "Symbols": {1: ("path", "s"), 2: ("build_id", "b"), 3: ("addresses", "m:Address")},
     "Address": {1: ("address", "v"), 2: ("lines", "m:Line")},
     "Line": {1: ("function", "s"), 2: ("source", "s"), 3: ("line", "v")},
     "Callstack": {1: ("iid", "v"), 2: ("frames", "v")},
     "Defaults": {12: ("perf", "m:PerfDefaults")},
     "PerfDefaults": {1: ("timebase", "m:Timebase")},
-    "Timebase": {1: ("period", "v"), 2: ("frequency", "v"), 3: ("tracepoint", "m:Tracepoint"), 4: ("counter", "v"),
-                 10: ("name", "s")},
+    "Timebase": {
+        1: ("period", "v"),
+        2: ("frequency", "v"),
+        3: ("tracepoint", "m:Tracepoint"),
+        4: ("counter", "v"),
+        10: ("name", "s"),
+    },
     "Tracepoint": {1: ("name", "s")},
-    "Sample": {1: ("cpu", "v"), 2: ("pid", "v"), 3: ("tid", "v"), 4: ("callstack", "v"), 5: ("mode", "v")},
+    "Sample": {
+        1: ("cpu", "v"),
+        2: ("pid", "v"),
+        3: ("tid", "v"),
+        4: ("callstack", "v"),
+        5: ("mode", "v"),
+    },
 }
-REPEATED = {"process_labels", "clocks", "processes", "threads", "cmdline", "events", "categories", "annotations", "event_names",
-            "annotation_names", "annotation_strings", "functions", "attribute", "frames", "callstacks", "build_ids", "paths", "mappings", "sources", "addresses",
-            "lines"}
+REPEATED = {
+    "process_labels",
+    "clocks",
+    "processes",
+    "threads",
+    "cmdline",
+    "events",
+    "categories",
+    "annotations",
+    "event_names",
+    "annotation_names",
+    "annotation_strings",
+    "functions",
+    "attribute",
+    "frames",
+    "callstacks",
+    "build_ids",
+    "paths",
+    "mappings",
+    "sources",
+    "addresses",
+    "lines",
+}
 CLEARED, NEEDS = 1, 2
-SEQUENCES = {"clock_snapshot": 1, "attributes": 1, "uuid": 1, "system_info": 1, "process_tree": 1, "symbols": 1}
-TRACK_SEQUENCES = {2: ("lagtrap.run", "lagtrap.delay", "lagtrap.stage"), 6: ("lagtrap.call",), 7: ("lagtrap.function",)}
+SEQUENCES = {
+    "clock_snapshot": 1,
+    "attributes": 1,
+    "uuid": 1,
+    "system_info": 1,
+    "process_tree": 1,
+    "symbols": 1,
+}
+TRACK_SEQUENCES = {
+    2: ("lagtrap.run", "lagtrap.delay", "lagtrap.stage"),
+    6: ("lagtrap.call",),
+    7: ("lagtrap.function",),
+}
 CALLS = ("lagtrap.call", "lagtrap.function")
 
 faults = []
@@ -114,7 +268,7 @@ def fields(data):
             size, at = varint(data, at)
             if at + size > len(data):
                 raise ValueError("field %d reaches beyond its message" % number)
-            value = data[at:at + size]
+            value = data[at : at + size]
             at += size
         else:
             raise ValueError("wire type %d, which the trace does not use" % wire)
@@ -144,7 +298,9 @@ def decode(message, data):
             value = bytes(value).hex()
         elif kind.startswith("m:"):
             value = decode(kind[2:], value)
-        repeated = name in REPEATED and not (message in ("Track", "Event") and name not in ("categories", "annotations"))
+        repeated = name in REPEATED and not (
+            message in ("Track", "Event") and name not in ("categories", "annotations")
+        )
         if repeated:
             result.setdefault(name, []).append(value)
         elif name in result:
@@ -237,7 +393,11 @@ class Trace:
         if at_ns < self.last_ns:
             fault("packet at %d after one at %d" % (at_ns, self.last_ns))
         self.last_ns = max(self.last_ns, at_ns)
-        if ("interned" in packet or "track_event" in packet or "callstack" in packet.get("sample", {})) and not flags & NEEDS:
+        if (
+            "interned" in packet
+            or "track_event" in packet
+            or "callstack" in packet.get("sample", {})
+        ) and not flags & NEEDS:
             fault("packet with interned data does not say that it needs the sequence's state")
         if "interned" in packet:
             sequence.add(packet["interned"])
@@ -249,9 +409,13 @@ class Trace:
         if ("track" in packet or "track_event" in packet) and number not in TRACK_SEQUENCES:
             fault("tracks on sequence %d" % number)
         if "clock_snapshot" in packet:
-            self.clocks = {clock["id"]: clock["timestamp"] for clock in packet["clock_snapshot"]["clocks"]}
+            self.clocks = {
+                clock["id"]: clock["timestamp"] for clock in packet["clock_snapshot"]["clocks"]
+            }
         if "attributes" in packet:
-            self.attributes = {pair["key"]: pair["long"] for pair in packet["attributes"]["attribute"]}
+            self.attributes = {
+                pair["key"]: pair["long"] for pair in packet["attributes"]["attribute"]
+            }
         if "uuid" in packet:
             self.counts["uuid"] += 1
         if "system_info" in packet:
@@ -270,16 +434,31 @@ class Trace:
             self.ftrace(packet["ftrace"], number, at_ns, packet.get("wake_cause", {}))
         if "wait_file" in packet:
             wait = packet["wait_file"]
-            self.wait_files.append([at_ns, wait["tid"], wait["kind"], wait.get("path", ""), wait.get("disk", ""),
-                                    wait.get("queue_depth", 0), wait.get("holder", 0)])
+            self.wait_files.append(
+                [
+                    at_ns,
+                    wait["tid"],
+                    wait["kind"],
+                    wait.get("path", ""),
+                    wait.get("disk", ""),
+                    wait.get("queue_depth", 0),
+                    wait.get("holder", 0),
+                ]
+            )
             self.wait_sockets.append(wait.get("socket", 0))
         if "written" in packet:
             self.written.append([at_ns, packet["written"]])
         if "group_memory" in packet:
             self.group_memory.append(packet["group_memory"])
         if "wait" in packet:
-            self.wait_objects.append([at_ns, packet["sample"]["tid"], packet["wait"]["object"],
-                                      packet["wait"].get("owner", 0)])
+            self.wait_objects.append(
+                [
+                    at_ns,
+                    packet["sample"]["tid"],
+                    packet["wait"]["object"],
+                    packet["wait"].get("owner", 0),
+                ]
+            )
         if "history_wait" in packet:
             wait = packet["history_wait"]
             if number != 5 or "sample" not in packet or wait.get("begin", 0) > at_ns:
@@ -301,7 +480,13 @@ class Trace:
         if "parent" in track and track["parent"] not in self.tracks:
             fault("track %d has a parent that nobody described" % track["uuid"])
         self.tracks[track["uuid"]] = track
-        kind = "thread_tracks" if "thread" in track else "process_tracks" if "process" in track else "own_tracks"
+        kind = (
+            "thread_tracks"
+            if "thread" in track
+            else "process_tracks"
+            if "process" in track
+            else "own_tracks"
+        )
         self.counts[kind] += 1
 
     def event(self, event, at_ns, sequence, number):
@@ -318,7 +503,10 @@ class Trace:
             if category in CALLS:
                 self.end_call(run, at_ns - begun_ns)
             elif category != "lagtrap.stage" and at_ns - begun_ns != self.runs[run]["duration_ns"]:
-                fault("run %d lasts %d, its annotation says %d" % (run, at_ns - begun_ns, self.runs[run]["duration_ns"]))
+                fault(
+                    "run %d lasts %d, its annotation says %d"
+                    % (run, at_ns - begun_ns, self.runs[run]["duration_ns"])
+                )
 
     def begin_call(self, facts, track, at_ns, category):
         """A call on the call track of its thread; at its end, returns its facts and those of the
@@ -331,8 +519,14 @@ class Trace:
             fault("call of %s is not below its thread's track" % facts["name"])
         if facts["wall_ns"] != facts["on_cpu_ns"] + facts["runnable_ns"] + facts["blocked_ns"]:
             fault("call of %s: its times do not add up" % facts["name"])
-        call = dict(facts, begin_ns=at_ns, depth=0 if above is None else above["depth"] + 1, below_ns=0, above=above,
-                    number=len(self.calls[category]))
+        call = dict(
+            facts,
+            begin_ns=at_ns,
+            depth=0 if above is None else above["depth"] + 1,
+            below_ns=0,
+            above=above,
+            number=len(self.calls[category]),
+        )
         self.calls[category].append(call)
         return call
 
@@ -350,20 +544,28 @@ class Trace:
         for annotation in event.get("annotations", []):
             name = sequence.get("annotation_names", annotation["name"])["text"]
             if "string_iid" in annotation:
-                annotation["string"] = sequence.get("annotation_strings", annotation["string_iid"])["text"]
-            facts[name] = next(annotation[key] for key in ("bool", "uint", "string") if key in annotation)
+                annotation["string"] = sequence.get("annotation_strings", annotation["string_iid"])[
+                    "text"
+                ]
+            facts[name] = next(
+                annotation[key] for key in ("bool", "uint", "string") if key in annotation
+            )
         facts["name"] = sequence.get("event_names", event["name"])["text"]
         track = event["track"]
         if category not in TRACK_SEQUENCES[number]:
             fault("a slice of %s on sequence %d" % (category, number))
         if category in CALLS:
-            self.open[track].append((category, self.begin_call(facts, track, at_ns, category), at_ns))
+            self.open[track].append(
+                (category, self.begin_call(facts, track, at_ns, category), at_ns)
+            )
             return
         if category == "lagtrap.stage":
             if not self.open[track] or self.open[track][-1][1] != facts["run"]:
                 fault("stage %s does not lie in its run %d" % (facts["name"], facts["run"]))
             self.counts["stages"] += 1
-            self.runs[facts["run"]].setdefault("stages", []).append([facts["name"], at_ns, facts["stage_tid"]])
+            self.runs[facts["run"]].setdefault("stages", []).append(
+                [facts["name"], at_ns, facts["stage_tid"]]
+            )
         else:
             if facts["run"] in self.runs:
                 fault("run %d begins twice" % facts["run"])
@@ -381,13 +583,24 @@ class Trace:
             frame = sequence.get("frames", iid)
             mapping = sequence.get("mappings", frame["mapping"])
             path = "/".join(sequence.get("paths", path)["text"] for path in mapping["paths"])
-            build_id = sequence.get("build_ids", mapping["build_id"])["text"] if "build_id" in mapping else ""
+            build_id = (
+                sequence.get("build_ids", mapping["build_id"])["text"]
+                if "build_id" in mapping
+                else ""
+            )
             self.modules[path] = build_id
             place = "%s+0x%x" % (path, frame["rel_pc"] - mapping.get("load_bias", 0))
-            names.append(sequence.get("functions", frame["function"])["text"] if "function" in frame else place)
+            names.append(
+                sequence.get("functions", frame["function"])["text"]
+                if "function" in frame
+                else place
+            )
             self.places[path, build_id, frame["rel_pc"]] = True
             if "source" in frame:
-                where = "%s:%d" % (sequence.get("sources", frame["source"])["text"], frame.get("line", 0))
+                where = "%s:%d" % (
+                    sequence.get("sources", frame["source"])["text"],
+                    frame.get("line", 0),
+                )
                 self.lines.setdefault(names[-1], set()).add(where)
         return ";".join(names)
 
@@ -397,19 +610,28 @@ class Trace:
             if place not in self.places:
                 fault("symbols for %s+0x%x, where no frame is" % (place[0], place[2]))
             self.symbols["%s+0x%x" % (place[0], place[2])] = [
-                [line.get("function", ""), line.get("source", ""), line.get("line", 0)] for line in address["lines"]]
+                [line.get("function", ""), line.get("source", ""), line.get("line", 0)]
+                for line in address["lines"]
+            ]
 
     def sample(self, sample, sequence, number):
         if number not in (3, 4, 5) or sequence.timebase is None:
             fault("sample on sequence %d without a timebase" % number)
-        kind = {"off-cpu": "off_cpu", "history": "history"}.get(sequence.timebase.get("name"), "samples")
+        kind = {"off-cpu": "off_cpu", "history": "history"}.get(
+            sequence.timebase.get("name"), "samples"
+        )
         if (kind == "history") != (number == 5):
-            fault("a sample of the time base %s on sequence %d" % (sequence.timebase.get("name"), number))
+            fault(
+                "a sample of the time base %s on sequence %d"
+                % (sequence.timebase.get("name"), number)
+            )
         self.counts[kind] += 1
         if sample["tid"] not in self.threads:
             fault("sample of thread %d, which nobody told of" % sample["tid"])
         if "callstack" in sample:
-            stacks = {"off_cpu": self.off_cpu_stacks, "history": self.history_stacks}.get(kind, self.stacks)
+            stacks = {"off_cpu": self.off_cpu_stacks, "history": self.history_stacks}.get(
+                kind, self.stacks
+            )
             stacks["%d:%s" % (sample["tid"], self.frames(sequence, sample["callstack"]))] += 1
 
     def ftrace(self, bundle, number, at_ns, cause):
@@ -423,17 +645,34 @@ class Trace:
                 self.counts["switches"] += 1
                 self.switch_states.append(event["switch"]["prev_state"])
                 if event["switch"]["prev_state"] not in (0, 1, 2, 4, 8, 16, 32, 64, 128, 256):
-                    fault("state %d is none that the tracepoint shows" % event["switch"]["prev_state"])
+                    fault(
+                        "state %d is none that the tracepoint shows" % event["switch"]["prev_state"]
+                    )
                 for side in ("prev", "next"):
                     tid = event["switch"][side + "_pid"]
-                    if tid != 0 and self.threads[tid].get("name", "") != event["switch"][side + "_comm"]:
-                        fault("thread %d is called %s in a switch" % (tid, event["switch"][side + "_comm"]))
+                    if (
+                        tid != 0
+                        and self.threads[tid].get("name", "") != event["switch"][side + "_comm"]
+                    ):
+                        fault(
+                            "thread %d is called %s in a switch"
+                            % (tid, event["switch"][side + "_comm"])
+                        )
             if "new_task" in event:
                 self.counts["new_tasks"] += 1
             if "waking" in event:
                 self.counts["wakings"] += 1
-                self.wakings.append([event["timestamp"], event["pid"], event["waking"]["pid"], event.get("flags", 0),
-                                     cause.get("cause", 0), cause.get("number", 0), cause.get("device", "")])
+                self.wakings.append(
+                    [
+                        event["timestamp"],
+                        event["pid"],
+                        event["waking"]["pid"],
+                        event.get("flags", 0),
+                        cause.get("cause", 0),
+                        cause.get("number", 0),
+                        cause.get("device", ""),
+                    ]
+                )
 
     def finish(self):
         for track, slices in self.open.items():
@@ -454,11 +693,17 @@ def main():
         trace.finish()
     except (ValueError, IndexError, KeyError, UnicodeDecodeError) as problem:
         fault("%s: %s" % (type(problem).__name__, problem))
-    summary = {"counts": trace.counts, "sequences": sorted(trace.sequences), "clocks": getattr(trace, "clocks", {}),
-               "attributes": getattr(trace, "attributes", {})}
+    summary = {
+        "counts": trace.counts,
+        "sequences": sorted(trace.sequences),
+        "clocks": getattr(trace, "clocks", {}),
+        "attributes": getattr(trace, "attributes", {}),
+    }
     if len(sys.argv) > 2:
         limit = int(sys.argv[2])
-        summary["threads"] = {tid: [t["tgid"], t.get("name", "")] for tid, t in list(trace.threads.items())[:limit]}
+        summary["threads"] = {
+            tid: [t["tgid"], t.get("name", "")] for tid, t in list(trace.threads.items())[:limit]
+        }
         summary["names"] = sorted(trace.names_seen)[:limit]
         summary["processes"] = dict(list(trace.processes.items())[:limit])
         summary["runs"] = dict(list(trace.runs.items())[:limit])
@@ -478,8 +723,10 @@ def main():
         summary["lines"] = {name: sorted(lines) for name, lines in trace.lines.items()}
         summary["symbols"] = trace.symbols
         for name, category in (("calls", "lagtrap.call"), ("function_calls", "lagtrap.function")):
-            summary[name] = [{key: value for key, value in call.items() if key != "above"}
-                             for call in trace.calls[category][:limit]]
+            summary[name] = [
+                {key: value for key, value in call.items() if key != "above"}
+                for call in trace.calls[category][:limit]
+            ]
     json.dump(summary, sys.stdout, sort_keys=True, indent=1)
     print()
     for line in faults:
