@@ -93,19 +93,19 @@ def bench(row):
     peer_armed, peer_stopped, status = measure_bpftrace(library, functions)
     failed = "" if status == 0 else f" (ended with {status})"
     row(
-        f"{EVENTS} events on one large library: the daemon answers",
+        f"{EVENTS} events on one large library: until the daemon answers",
         f"{answers:.2f} s",
         wanted="at once",
     )
     row(
-        f"{EVENTS} events on one large library: all are armed",
+        f"{EVENTS} events on one large library: until all are armed",
         f"{armed:.2f} s",
         f"bpftrace: {peer_armed:.2f} s{failed}",
         f"{armed / peer_armed:.2f}",
         "at most 2 s",
     )
     row(
-        f"{EVENTS} events on one large library: stopped",
+        f"{EVENTS} events on one large library: time to stop",
         f"{stopped:.2f} s",
         f"bpftrace: {peer_stopped:.2f} s",
         f"{stopped / peer_stopped:.2f}",

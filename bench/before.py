@@ -44,13 +44,13 @@ def bench_unknown(row):
         worst = max(share for shares in known.values() for share, _ in shares)
         by_class = max(share for shares in known.values() for _, share in shares)
         row(
-            f'time of a delay that is unknown, breach="{breach}", threshold 50 ms, {len(KINDS)} kinds of {SLOW_MS[0]} ms to '
-            f"{SLOW_MS[-1] // 1000} s, worst",
+            f"unknown time of a delay noticed {'by its deadline' if breach == 'deadline' else 'at its end'}: worst of {len(KINDS)} kinds, "
+            f"{SLOW_MS[0]} ms to {SLOW_MS[-1] // 1000} s",
             f"{100 * worst:.2f} %",
-            f"recorded from the breach on, 60 ms: {100 * min(bare):.0f} to {100 * max(bare):.0f} %",
+            f"60 ms, recorded from the breach on: {100 * min(bare):.0f} to {100 * max(bare):.0f} %",
             wanted="under 1 %",
         )
-        row("  of the same, known by class only, without stacks, worst", f"{100 * by_class:.1f} %")
+        row("the same, known without stacks: worst", f"{100 * by_class:.1f} %")
 
 
 def switch_ns(*around):
@@ -98,19 +98,19 @@ def bench_switches(row):
         statistics.median(one) for one in (alone, counted, whole, recorded)
     )
     for what, cost in (
-        ("times of runs counted", times - base),
-        ("that, history and early recordings", ours - base),
+        ("run times", times - base),
+        ("run times, history and early recordings", ours - base),
     ):
         row(
-            f"a context switch and its wakeup, none of a watched thread, {what}: more CPU time",
+            f"context switch and wakeup of a thread in no run: {what}",
             f"{cost:.0f} ns",
-            f"perf sched record {theirs - base:.0f} ns",
+            f"`perf sched record`: {theirs - base:.0f} ns",
             f"{cost / (theirs - base):.2f}",
         )
         row(
-            "  so at 100,000 switches a second",
+            "the same at 100,000 switches a second",
             f"{100 * cost * 1e5 / 1e9:.2f} % of a CPU",
-            f"perf sched record {100 * (theirs - base) * 1e5 / 1e9:.1f} %",
+            f"`perf sched record`: {100 * (theirs - base) * 1e5 / 1e9:.1f} %",
             wanted="at most 1 %",
         )
 
@@ -158,22 +158,22 @@ def bench_queries(row, bpftrace, empty_pair):
             100 * (1 - rate / base) for rate, base in zip(rates, alone, strict=True)
         )
 
-    peer = f"bpftrace, the same work: {lost(theirs):.1f} %"
+    peer = f"bpftrace, same work: {lost(theirs):.1f} %"
     row(
-        "the least that two markers can cost it: programs that read which marker, when and which thread",
+        "pgbench -S slowdown by programs that only read marker, clock and thread",
         f"{lost(floor):.1f} %",
         peer,
         f"{lost(floor) / lost(theirs):.2f}",
     )
     row(
-        f"pgbench -S, {statistics.median(alone):,.0f} queries a second, each an event: fewer, markers alone",
+        f"the same, each of {statistics.median(alone):,.0f} queries a second an event, markers only",
         f"{lost(bare):.1f} %",
         peer,
         f"{lost(bare) / lost(theirs):.2f}",
         "at most 8 %",
     )
     row(
-        "the same with all that is known of the time before a breach",
+        "the same with run times, history and early recordings",
         f"{lost(ours):.1f} %",
         peer,
         f"{lost(ours) / lost(theirs):.2f}",
@@ -193,7 +193,7 @@ def bench_pair(row, pair_ns):
         100 * (one / other - 1) for one, other in zip(counted, without, strict=True)
     )
     row(
-        "armed marker pair, times of runs counted, against not",
+        "marker pair with run times, against without",
         f"{statistics.median(counted):.0f} ns",
         f"{statistics.median(without):.0f} ns",
         f"{1 + more / 100:.3f}",
@@ -255,16 +255,16 @@ def bench_idle(row, cpu_seconds):
             )
     (cpu, wakes, machine), (bare_cpu, bare_wakes, bare_machine) = found["with"], found["without"]
     row(
-        "daemon while nothing is slow, with all that is kept",
+        "daemon while nothing is slow",
         f"{cpu:.3f} % of a CPU",
-        f"without {bare_cpu:.3f} %",
+        f"without history and run times: {bare_cpu:.3f} %",
         wanted="at most 0.1 % more",
     )
-    row("  its wakeups a second", f"{wakes:.1f}", f"without {bare_wakes:.1f}")
+    row("its wakeups a second", f"{wakes:.1f}", f"without: {bare_wakes:.1f}")
     row(
-        "  idle CPUs of the machine woken, a second",
+        "wakeups of idle CPUs a second, whole machine",
         f"{machine:.0f}",
-        f"without {bare_machine:.0f}",
+        f"without: {bare_machine:.0f}",
         f"{machine / bare_machine:.2f}",
         "no more",
     )

@@ -203,9 +203,9 @@ def bench_attach(daemon, row, count=9990):
             f"{len(started['functions'])} functions; {started['refused'][:2]}",
         )
         row(
-            f"{len(started['functions'])} functions found; in; out",
+            f"{len(started['functions'])} functions: finding; attaching; detaching",
             f"{started['plan_ns'] / 1e6:.0f} ms; {started['attach_ns'] / 1e6:.0f} ms; {ended['detach_ns'] / 1e6:.0f} ms",
-            wanted="100 ms in, out",
+            wanted="attaching, detaching: 100 ms",
         )
 
 
@@ -233,7 +233,7 @@ def bench_tree(daemon, row):
                 net.append(statistics.median(sums))
                 ratios.append(net[-1] / alone[-1])
         row(
-            f"own times of a tree of 1,000 calls of {statistics.median(alone) / 1e6:.1f} us each, leaves that begin with {'a push' if first else 'an instruction that is stepped'}, net of probes, against the program's own clock without any",
+            f"tree of 1,000 calls of {statistics.median(alone) / 1e6:.1f} µs, leaves that begin with {'`push`' if first else 'a stepped instruction'}: own times against the time without probes",
             f"{statistics.median(net) / 1e6:.2f} ms",
             f"{statistics.median(alone) / 1e6:.2f} ms",
             f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})",
@@ -258,9 +258,9 @@ def bench_hit(daemon, row):
             for values in zip(*((ours, pair, ours / pair) for ours, pair in pairs))
         )
         row(
-            f"a call with entry and end, {where} of a target call, beside entry and return probe with programs that do nothing",
+            f"a call {where} a call of the target",
             f"{ours:.0f} ns",
-            f"{kernels:.0f} ns",
+            f"the kernel's entry and return probe, empty programs: {kernels:.0f} ns",
             f"{ratio:.2f}",
             wanted,
         )
@@ -276,9 +276,9 @@ def bench_thin(daemon, row, count=5000):
                 process.stdout.readline()
             watched = statistics.median(int(process.stdout.readline()) for _ in range(6))
         row(
-            f"calls a second of a program with {count} functions, all watched, after a second; alone",
+            f"calls a second of a program with {count:,} functions, all watched, after 1 s",
             f"{watched / 1e6:.1f} million",
-            f"{alone / 1e6:.1f} million",
+            f"not watched: {alone / 1e6:.1f} million",
             f"{watched / alone:.2f}",
             "0.90",
         )

@@ -210,14 +210,14 @@ def bench_planted(daemon, row, folder):
                 peer.append(rate_of(process))
     alone_rate, peer_rate, unthinned_rate = map(statistics.median, (alone, peer, unthinned))
     row(
-        "planted program, all functions: requests a second after a second, against alone; bytes a second",
+        "planted program, all functions, after 1 s: speed; bytes a second",
         f"{statistics.median(ours) / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB",
-        wanted="0.90; under 200 kB",
+        wanted="0.90; 200 kB",
     )
     row(
-        "the same with nothing thinned out",
+        "the same without a budget",
         f"{unthinned_rate / alone_rate:.3f}; {told_a_second(lines_unthinned) / 1000:.0f} kB",
-        f"bpftrace, begin by thread and stats() of each call: {peer_rate / alone_rate:.3f}",
+        f"bpftrace, `stats()` of each call: {peer_rate / alone_rate:.3f}",
         f"{unthinned_rate / peer_rate:.2f}",
     )
     with ended(subprocess.Popen([with_entries], stdout=subprocess.PIPE, text=True)) as process:
@@ -239,7 +239,7 @@ def bench_planted(daemon, row, folder):
         rate = (size_of(data) - before) / (time.monotonic() - begun)
         os.killpg(tracer.pid, signal.SIGINT)
     row(
-        "uftrace record of the same program built with -pg: against that one alone; bytes a second",
+        "the same program with `-pg` and `uftrace record`: speed; bytes a second",
         f"{traced_rate / alone_pg:.2f}; {rate / 1e6:.1f} MB",
     )
     shutil.rmtree(data, ignore_errors=True)
@@ -301,13 +301,13 @@ def bench_many(daemon, row, folder, count=5000):
             slow.append(rates.slow(begun, alone, kept))
             told.append(told_a_second(lines))
     row(
-        f"program of {count} functions and {alone / 1e6:.0f} million calls a second, all watched: its speed after a second; bytes a second",
+        f"{count:,} functions, {alone / 1e6:.0f} million calls a second: speed after 1 s; bytes a second",
         f"{statistics.median(after):.2f}; {statistics.median(told) / 1000:.0f} kB",
-        wanted="0.90; under 200 kB",
+        wanted="0.90; 200 kB",
     )
-    for what, times in zip(("", ", by the program's own CPU time"), zip(*slow)):
+    for what, times in zip(("by the clock", "in its CPU time"), zip(*slow)):
         row(
-            f"the same: from the first probe until it is at 0.9 of the speed that it keeps{what}",
+            f"the same: from the first probe to 0.9 of its speed, {what}",
             f"{statistics.median(times) * 1000:.0f} ms ({min(times) * 1000:.0f} to {max(times) * 1000:.0f})",
             wanted="100 ms",
         )
@@ -332,7 +332,7 @@ def bench_many(daemon, row, folder, count=5000):
         bytes_a_second = (size_of(data) - before) / (time.monotonic() - begun)
         os.killpg(tracer.pid, signal.SIGINT)
     row(
-        "uftrace record of the same program built with -pg: its speed; bytes a second",
+        "the same program with `-pg` and `uftrace record`: speed; bytes a second",
         f"{traced_rate / alone:.2f}; {bytes_a_second / 1e6:.1f} MB",
     )
     shutil.rmtree(data, ignore_errors=True)
@@ -389,9 +389,9 @@ def bench_counts(daemon, row, folder, requests=300):
     }
     theirs = {name: theirs.get(name, 0) for name in FUNCTIONS}
     row(
-        f"calls counted of {sum(truth.values())}, by six functions; seconds",
+        f"calls counted of {sum(truth.values()):,} of six functions; time",
         f"{sum(ours.values())}{' (equal)' if ours == truth else f' {ours}'}; {ours_s:.2f} s",
-        f"ltrace -c: {sum(theirs.values())}{' (equal)' if theirs == truth else f' {theirs}'}; {ltrace_s:.2f} s",
+        f"`ltrace -c`: {sum(theirs.values())}{' (equal)' if theirs == truth else f' {theirs}'}; {ltrace_s:.2f} s",
         f"{ltrace_s / max(ours_s, 1e-3):.0f} times the time",
     )
     check(ours == truth, f"{ours} instead of {truth}")
@@ -431,9 +431,9 @@ def bench_pair(daemon, row, folder):
         pair
     ) - statistics.median(alone)
     row(
-        "a call that is counted and timed, beside entry and return probe with programs that do nothing",
+        "a call counted and timed",
         f"{ours_ns:.0f} ns",
-        f"{pair_ns:.0f} ns",
+        f"the kernel's entry and return probe, empty programs: {pair_ns:.0f} ns",
         f"{ours_ns / pair_ns:.2f}",
         "1.3",
     )
@@ -482,14 +482,14 @@ def bench_redis(daemon, row, folder):
                 peer.append(redis_rate(socket))
         alone_rate, peer_rate, ten_rate = map(statistics.median, (alone, peer, ten))
         row(
-            f"redis-server, {len(started['functions'])} functions: requests a second, against alone; bytes a second",
+            f"redis-server, {len(started['functions']):,} functions: speed; bytes a second",
             f"{statistics.median(ours) / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB",
-            wanted="0.90; under 200 kB",
+            wanted="0.90; 200 kB",
         )
         row(
-            f"the same, {len(REDIS_FUNCTIONS)} functions, nothing thinned out",
+            f"the same, {len(REDIS_FUNCTIONS)} functions, without a budget",
             f"{ten_rate / alone_rate:.2f}",
-            f"bpftrace of the same: {peer_rate / alone_rate:.2f}",
+            f"bpftrace: {peer_rate / alone_rate:.2f}",
             f"{ten_rate / peer_rate:.2f}",
         )
 
@@ -541,11 +541,11 @@ def bench_sqlite(daemon, row):
             peer_rate = shell.rate()
     ours_rate = statistics.median(ours)
     row(
-        f"sqlite3, {len(started['functions'])} functions of its library: statements a second, against alone; bytes a second",
+        f"sqlite3, {len(started['functions']):,} functions of its library: speed; bytes a second",
         f"{ours_rate / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB",
-        f"ltrace -c of what the shell calls: {peer_rate / alone_rate:.2f}",
+        f"`ltrace -c` of what the shell calls: {peer_rate / alone_rate:.2f}",
         f"{ours_rate / peer_rate:.2f}",
-        "0.90; under 200 kB",
+        "0.90; 200 kB",
     )
 
 

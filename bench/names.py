@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+from capture import capture_under_load, merge, wait_for_captures
 from lagtrap_test import check
 
 UNITS = 64
@@ -113,7 +114,7 @@ def perf_seconds(folder, pid):
     return time.monotonic() - begun
 
 
-def bench(row, capture_under_load, wait_for_captures, merge):
+def bench(row):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         program = build(folder)
@@ -130,9 +131,8 @@ def bench(row, capture_under_load, wait_for_captures, merge):
             process.kill()
             process.wait()
     row(
-        f"merge with names and lines, 4 s of a program of {size / 1e6:.0f} MB with DWARF",
+        f"merge of 4 s with functions, inlined functions and lines, program of {size / 1e6:.0f} MB with DWARF",
         f"{figure['seconds']:.2f} s, {figure['memory_mib']:.0f} MiB",
-        "perf script --inline with lines, by frame pointers "
-        + (f"{peer:.0f} s" if peer else "more than 120 s"),
-        wanted="naming under 3 s, under 300 MB",
+        "`perf script --inline` with lines: " + (f"{peer:.0f} s" if peer else "more than 120 s"),
+        wanted="3 s; 300 MB",
     )

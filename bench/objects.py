@@ -224,17 +224,13 @@ def bench_class(daemon, row):
         statistics.median(figures) for figures in (ours, theirs, memory)
     )
     row(
-        "an object of C++ created, used and released, counted by class, its stack walked up to 1,000 times a second",
-        f"{lagtrap_ns / 1000:.1f} us",
-        f"bpftrace at the same functions {bpftrace_ns / 1000:.1f} us",
+        f"a C++ object created, used and released ({statistics.median(alone)} ns alone), counted by class, up to 1,000 stacks a second",
+        f"{lagtrap_ns / 1000:.1f} µs",
+        f"bpftrace at the same functions: {bpftrace_ns / 1000:.1f} µs",
         f"{lagtrap_ns / bpftrace_ns:.2f}",
         "1.3",
     )
-    row(
-        "the same, every call told, with memory; alone",
-        f"{memory_ns / 1000:.1f} us",
-        f"{statistics.median(alone)} ns",
-    )
+    row("the same, every call reported, with memory", f"{memory_ns / 1000:.1f} µs")
 
 
 def bench_sqlite(daemon, row):
@@ -262,17 +258,16 @@ def bench_sqlite(daemon, row):
         statistics.median(figures) for figures in (ours, told, theirs, by_ltrace)
     )
     row(
-        "a statement of SQLite (preset sqlite; four calls): what counting adds to its CPU time, alone "
-        f"{statistics.median(alone) / 1000:.1f} us",
-        f"{lagtrap_ns / 1000:.1f} us",
-        f"bpftrace at the same functions {bpftrace_ns / 1000:.1f} us",
+        f"an SQLite statement ({statistics.median(alone) / 1000:.1f} µs alone), four calls counted by class, without memory",
+        f"{lagtrap_ns / 1000:.1f} µs",
+        f"bpftrace at the same functions: {bpftrace_ns / 1000:.1f} µs",
         f"{lagtrap_ns / bpftrace_ns:.2f}",
         "1.3",
     )
     row(
-        "the same, every call told, with title and memory",
-        f"{told_ns / 1000:.1f} us",
-        f"ltrace -c of the same, wall time {ltrace_ns / 1000:.1f} us",
+        "the same, every call reported, with text and memory",
+        f"{told_ns / 1000:.1f} µs",
+        f"`ltrace -c`, without objects: {ltrace_ns / 1000:.1f} µs",
         f"{told_ns / ltrace_ns:.2f}",
     )
 
@@ -363,9 +358,9 @@ def bench_distant(row):
         local.kill()
         local.communicate()
     row(
-        "from the creation of an object until lagtrap objects --connect shows it, by way of spool, uploader and server: median, most of 20",
+        "from a creation until `lagtrap objects --connect` shows it on another machine: median, longest of 20",
         f"{distant_ms:.0f} ms, {distant_most_ms:.0f} ms",
-        f"lagtrap objects on the machine itself {local_ms:.0f} ms",
+        f"`lagtrap objects` on the machine itself: {local_ms:.0f} ms",
         f"{distant_ms / local_ms:.1f}",
     )
 

@@ -183,9 +183,9 @@ def bench_uploads(row):
             memory = many_at_once(process, port)
     for what, rate, wanted in (("plain", plain, "300 MB/s"), ("TLS", secure, "200 MB/s")):
         row(
-            f"bundles uploaded over loopback by curl, {AT_ONCE} at once, {what}",
+            f"bundles uploaded by curl over loopback, {AT_ONCE} at once: {what}",
             f"{rate / 1e6:.0f} MB/s",
-            f"cp, sha256sum and sync of the same files {peer / 1e6:.0f} MB/s",
+            f"`cp`, `sha256sum` and `sync` of the same files: {peer / 1e6:.0f} MB/s",
             f"{rate / peer:.2f}",
             wanted,
         )
@@ -196,19 +196,19 @@ def bench_store(row):
     program = str(BUILD_DIR / "server" / "store" / "store_bench")
     figures = store.measure(program, "10000000")
     row(
-        "runs stored a second, durable, SQLite",
+        "durable runs stored a second: SQLite",
         f"{figures['sqlite_write']['runs_per_second']:,.0f}",
         wanted="30,000",
     )
     for connections, figure in figures["postgres_write"].items():
         row(
-            f"runs stored a second, durable, PostgreSQL, {connections.replace('_', ' ')}",
+            f"durable runs stored a second: PostgreSQL, {connections.replace('_', ' ')}",
             f"{figure['runs_per_second']:,.0f}",
             wanted="150,000",
         )
     page = figures["sqlite_page"]
     row(
-        "summary and newest 1,000 runs of an event, 10 million runs, SQLite",
+        "summary and newest 1,000 runs of an event, 10 million runs, SQLite, in memory",
         f"{page['first_answer_ms']:.0f} ms",
         wanted="under 300 ms",
     )
@@ -237,11 +237,7 @@ def bench_pages(row):
         text=True,
         check=True,
     ).stdout
-    row(
-        "weight of the pages, gzip, all files",
-        f"{int(weight) / 1000:.0f} KB",
-        wanted="under 150 KB",
-    )
+    row("all pages, gzip", f"{int(weight) / 1000:.0f} KB", wanted="under 150 KB")
 
 
 def bench(row):

@@ -182,12 +182,12 @@ def bench_complete(row):
         row(
             f"{name}: samples whose user stack reaches the first frame",
             share(ours),
-            f"perf record -g {share(collections.Counter({r: theirs[name, r] for r in (True, False)}))}",
+            f"`perf record -g`: {share(collections.Counter({r: theirs[name, r] for r in (True, False)}))}",
         )
     row(
         "all three: samples whose user stack reaches the first frame",
         share(all_ours),
-        f"perf record -g {share(all_theirs)}",
+        f"`perf record -g`: {share(all_theirs)}",
         wanted="95 %",
     )
 
@@ -282,9 +282,9 @@ def bench_agreement(row):
         for frames in whole[1::2]:
             other.add(frames)
         row(
-            f"{name}: frames with the same caller as in perf record --call-graph dwarf,65528",
+            f"{name}: frames with the same caller as in `perf record --call-graph dwarf,65528`",
             agreement.share(),
-            f"perf's odd samples in its even ones {other.share()}; perf reaches the first frame in {len(whole)} of {len(theirs)}",
+            f"perf's odd samples in its even ones: {other.share()}; perf reaches the first frame in {len(whole)} of {len(theirs)}",
             wanted="99 % of frames",
         )
         for edge, times in agreement.missing.most_common(3):
@@ -362,17 +362,13 @@ def bench_time(row):
         times = {}
         for frames in (13, 30, 60):
             times[frames], runs, depth, ends = time_per_sample(frames)
-            wanted = "under 20 us" if frames == 30 else ""
+            wanted = "under 20 µs" if frames == 30 else ""
             row(
                 f"time of a sample in BPF, {depth:.0f} frames, {share(ends)} complete",
-                f"{times[frames] / 1e3:.2f} us over {runs} samples",
+                f"{times[frames] / 1e3:.2f} µs over {runs:,} samples",
                 wanted=wanted,
             )
-        row(
-            "the same for each frame more",
-            f"{(times[60] - times[13]) / 47:.0f} ns",
-            wanted="under 1 us",
-        )
+        row("each further frame", f"{(times[60] - times[13]) / 47:.0f} ns", wanted="under 1 µs")
     finally:
         setting.write_text(before)
 
@@ -384,10 +380,10 @@ def bench_bytes(row):
         for recording, peer_name, peer_commands in (
             (
                 'scheduling="no"',
-                "perf record --call-graph dwarf,8192",
+                "`perf record --call-graph dwarf,8192`",
                 [("-a", "--call-graph", "dwarf,8192")],
             ),
-            ("", "the same and perf sched record", [("-a", "--call-graph", "dwarf,8192"), SCHED]),
+            ("", "the same and `perf sched record`", [("-a", "--call-graph", "dwarf,8192"), SCHED]),
         ):
             ours, theirs = [], []
             with Recorder(length=f"{SECONDS}s", recording=recording) as recorder:
@@ -397,11 +393,11 @@ def bench_bytes(row):
                         sum(perf_bytes(folder, options) for options in peer_commands) / SECONDS
                     )
             own, peer = statistics.median(ours), statistics.median(theirs)
-            what = "samples alone" if recording else "samples, switches, wakings and off-CPU stacks"
+            what = "samples only" if recording else "samples, switches, wakeups and off-CPU stacks"
             row(
                 f"bytes a second of recording: {what}",
                 f"{own / 1e6:.3f} MB",
-                f"{peer_name} {peer / 1e6:.1f} MB",
+                f"{peer_name}: {peer / 1e6:.1f} MB",
                 f"1/{peer / own:.0f}",
                 "1/50 or less",
             )
@@ -477,12 +473,12 @@ def bench_tables(row):
         cached, cached_seconds = tables_of_all()
     what = f"{made['tables']} tables, {made['processes']} processes"
     row(
-        f"tables of a machine with 200 processes more ({what})",
+        f"unwind tables of a machine with 200 more processes ({what})",
         f"{made['table_bytes'] / 1e6:.1f} MB, {made['used_bytes'] / 1e6:.1f} MB with address spaces",
         wanted="under 64 MB",
     )
     row(
-        "CPU time to make them",
+        "CPU time to build them",
         f"{made['make_cpu_ns'] / 1e9:.2f} s ({made['made']} made, there after {made_seconds:.1f} s)",
         wanted="under 5 s",
     )
@@ -493,8 +489,8 @@ def bench_tables(row):
         wanted="under 0.3 s",
     )
     row(
-        "tables that found no room, or could not be made",
-        f"{made['tables_without_room']}, {made['tables_failed']}",
+        "tables without room; tables that could not be built",
+        f"{made['tables_without_room']}; {made['tables_failed']}",
     )
 
 

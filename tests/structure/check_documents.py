@@ -1,10 +1,16 @@
-"""Each program has a man page, docs/coverage.md names every row once, links and anchors hold, docs/README.md links to
-every page, documents and their lines are short, texts are free of the worst phrases, and decisions have their parts."""
+"""Each program has a man page and each benchmark a table, docs/coverage.md names every row once, links and anchors hold,
+docs/README.md links to every page, documents and their lines are short, texts are free of the worst phrases, and
+decisions have their parts."""
 
+import ast
 import pathlib
 import re
+import sys
 
 import tree
+
+sys.path.append(str(tree.ROOT / "bench"))
+import document  # noqa: E402  (the path is set above)
 
 ROWS = (
     [f"A{n}" for n in range(1, 14)]
@@ -194,6 +200,36 @@ def check_columns(problems: list) -> int:
     return len(paths)
 
 
+def benchmarks() -> set:
+    """Names of the benchmarks; the program that has them cannot be imported without a build."""
+    program = ast.parse((tree.ROOT / "bench/run.py").read_text(encoding="utf-8"))
+    found = next(
+        node.value
+        for node in program.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "BENCHES"
+    )
+    return {key.value for key in found.keys}
+
+
+def check_benchmarks(problems: list) -> int:
+    """docs/performance.md has one place for the table of each benchmark, and no other."""
+    text = document.DOCUMENT.read_text(encoding="utf-8")
+    name, named, known = tree.relative(document.DOCUMENT), document.blocks(text), benchmarks()
+    for benchmark in sorted(known | set(named)):
+        if benchmark not in known:
+            problems.append(f'{name}: there is no benchmark "{benchmark}"')
+        elif named.count(benchmark) != 1:
+            problems.append(
+                f"{name}: has {named.count(benchmark)} tables of the benchmark {benchmark}, not one"
+            )
+    marks = text.count("<!-- bench:"), text.count("<!-- end -->")
+    if marks != (len(named), len(named)):
+        problems.append(
+            f"{name}: a <!-- bench: NAME --> has no <!-- end -->, or the other way around"
+        )
+    return len(known)
+
+
 def paragraphs(text: str):
     """(line, text on one line) of each paragraph."""
     for paragraph in re.finditer(r"(?:^.*\S.*$\n?)+", text, re.MULTILINE):
@@ -276,6 +312,7 @@ def main() -> None:
             check_index,
             check_sizes,
             check_columns,
+            check_benchmarks,
             check_phrases,
             check_decisions,
         )
