@@ -39,7 +39,8 @@ def functions_of(library):
 
 def measure_daemon(library, functions):
     events = "".join(
-        f'<event name="event{number}" threshold="1h" trace-length="1s"><function name="{name}" binary="{library}"/></event>'
+        f'<event name="event{number}" threshold="1h" trace-length="1s">'
+        f'<function name="{name}" binary="{library}"/></event>'
         for number, name in enumerate(functions)
     )
     daemon = Daemon(events)
@@ -61,7 +62,8 @@ def measure_daemon(library, functions):
 
 def measure_bpftrace(library, functions):
     script = 'BEGIN { printf("armed\\n"); }' + "".join(
-        f"uprobe:{library}:{name} {{ @start[tid] = nsecs; }} uretprobe:{library}:{name} /@start[tid]/ {{ delete(@start[tid]); }}"
+        f"uprobe:{library}:{name} {{ @start[tid] = nsecs; }} "
+        f"uretprobe:{library}:{name} /@start[tid]/ {{ delete(@start[tid]); }}"
         for name in functions
     )
     begun = time.monotonic()

@@ -44,8 +44,9 @@ def bench_unknown(row):
         worst = max(share for shares in known.values() for share, _ in shares)
         by_class = max(share for shares in known.values() for _, share in shares)
         row(
-            f"unknown time of a delay noticed {'by its deadline' if breach == 'deadline' else 'at its end'}: worst of {len(KINDS)} kinds, "
-            f"{SLOW_MS[0]} ms to {SLOW_MS[-1] // 1000} s",
+            "unknown time of a delay noticed "
+            f"{'by its deadline' if breach == 'deadline' else 'at its end'}: worst of {len(KINDS)} "
+            f"kinds, {SLOW_MS[0]} ms to {SLOW_MS[-1] // 1000} s",
             f"{100 * worst:.2f} %",
             f"60 ms, recorded from the breach on: {100 * min(bare):.0f} to {100 * max(bare):.0f} %",
             wanted="under 1 %",
@@ -120,9 +121,12 @@ QUERY = (
     '<begin usdt="postgresql:query__start"/><end usdt="postgresql:query__done"/></event>'
 )
 QUERY_SCRIPT = (
-    "usdt:{0}:postgresql:query__start {{ if (@start[tid]) {{ @unmatched_begins = count(); }} @start[tid] = nsecs; }} "
-    "usdt:{0}:postgresql:query__done {{ if (@start[tid]) {{ $duration = nsecs - @start[tid]; @duration = hist($duration); "
-    '@longest = max($duration); if ($duration > 10000000000) {{ @delays = count(); printf("delay %d\\n", tid); }} '
+    "usdt:{0}:postgresql:query__start {{ if (@start[tid]) {{ @unmatched_begins = count(); }} "
+    "@start[tid] = nsecs; }} "
+    "usdt:{0}:postgresql:query__done {{ if (@start[tid]) {{ $duration = nsecs - @start[tid]; "
+    "@duration = hist($duration); "
+    "@longest = max($duration); if ($duration > 10000000000) {{ @delays = count(); "
+    'printf("delay %d\\n", tid); }} '
     "delete(@start[tid]); }} else {{ @unmatched_ends = count(); }} }}"
 )
 
@@ -166,7 +170,8 @@ def bench_queries(row, bpftrace, empty_pair):
         f"{lost(floor) / lost(theirs):.2f}",
     )
     row(
-        f"the same, each of {statistics.median(alone):,.0f} queries a second an event, markers only",
+        f"the same, each of {statistics.median(alone):,.0f} queries a second an event, "
+        "markers only",
         f"{lost(bare):.1f} %",
         peer,
         f"{lost(bare) / lost(theirs):.2f}",

@@ -16,7 +16,8 @@ import time
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check
 
 SETTINGS = (
-    '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+    '<event name="idle" threshold="1h" trace-length="1s">'
+    '<begin tracepoint="syscalls:sys_enter_fsync"/>'
     '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 )
 # Prints after each second how many calls it has made; functions are called in turn.
@@ -26,7 +27,11 @@ BUSY = """
 static volatile long sink;
 {functions}
 __attribute__((noinline)) void target_round(void) {{ {calls} sink = sink + 1; }}
-static long long now(void) {{ struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }}
+static long long now(void) {{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}}
 int main(void) {{
     for (;;) {{
         long long begin = now(), rounds = 0;
@@ -41,7 +46,8 @@ TREE = """
 #include <stdio.h>
 #include <time.h>
 static volatile long sink;
-/* In a register: how fast memory is written and read back again differs by two with what was done before. */
+/* In a register: how fast memory is written and read back again differs by two with what was
+   done before. */
 __attribute__((always_inline)) static inline void work(int rounds) {
     long x = sink;
     for (int i = 0; i < rounds; i++) __asm__ volatile("imul $3, %0, %0" : "+r"(x));
@@ -52,7 +58,11 @@ KEPT void leaf(void) { FIRST work(ROUNDS); sink = sink + 1; }
 KEPT void twig(void) { for (int i = 0; i < 10; i++) leaf(); work(ROUNDS); }
 KEPT void branch(void) { for (int i = 0; i < 10; i++) twig(); work(ROUNDS); }
 KEPT void target_tree(void) { for (int i = 0; i < 9; i++) branch(); work(ROUNDS); }
-static long long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+static long long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
 int main(void) {
     char line[8];
     while (fgets(line, sizeof line, stdin)) {
@@ -71,12 +81,23 @@ HOT = """
 #include <stdio.h>
 #include <time.h>
 static volatile long sink;
-#define HOT(name) __attribute__((noinline, noclone)) void name(void) { __asm__ volatile("push %rbp; pop %rbp # " #name); sink = sink + 1; }
+#define HOT(name) \\
+    __attribute__((noinline, noclone)) void name(void) { \\
+        __asm__ volatile("push %rbp; pop %rbp # " #name); \\
+        sink = sink + 1; \\
+    }
 HOT(bare) HOT(paired) HOT(watched)
-static long long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+static long long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
 #define TURNS 20
 #define CALLS 100
-#define TIME(function, place) begin = now(); for (int i = 0; i < CALLS; i++) function(); times[place] += now() - begin;
+#define TIME(function, place) \\
+    begin = now(); \\
+    for (int i = 0; i < CALLS; i++) function(); \\
+    times[place] += now() - begin;
 __attribute__((always_inline)) static inline void turn(long long* times) {
     long long begin;
     for (int n = 0; n < TURNS; n++) { TIME(bare, 0) TIME(paired, 1) TIME(watched, 2) }
@@ -166,7 +187,8 @@ def empty_pair(path, function):
 
 def busy(count):
     functions = "".join(
-        f"__attribute__((noinline)) void f{n}(void) {{ for (int i = 0; i < 25; i++) sink = sink + {n}; }}\n"
+        f"__attribute__((noinline)) void f{n}(void) {{ "
+        f"for (int i = 0; i < 25; i++) sink = sink + {n}; }}\n"
         for n in range(count)
     )
     return BUSY.format(
@@ -204,7 +226,8 @@ def bench_attach(daemon, row, count=9990):
         )
         row(
             f"{len(started['functions'])} functions: finding; attaching; detaching",
-            f"{started['plan_ns'] / 1e6:.0f} ms; {started['attach_ns'] / 1e6:.0f} ms; {ended['detach_ns'] / 1e6:.0f} ms",
+            f"{started['plan_ns'] / 1e6:.0f} ms; {started['attach_ns'] / 1e6:.0f} ms; "
+            f"{ended['detach_ns'] / 1e6:.0f} ms",
             wanted="attaching, detaching: 100 ms",
         )
 
@@ -233,7 +256,9 @@ def bench_tree(daemon, row):
                 net.append(statistics.median(sums))
                 ratios.append(net[-1] / alone[-1])
         row(
-            f"tree of 1,000 calls of {statistics.median(alone) / 1e6:.1f} µs, leaves that begin with {'`push`' if first else 'a stepped instruction'}: own times against the time without probes",
+            f"tree of 1,000 calls of {statistics.median(alone) / 1e6:.1f} µs, leaves that begin "
+            f"with {'`push`' if first else 'a stepped instruction'}: own times against the time "
+            "without probes",
             f"{statistics.median(net) / 1e6:.2f} ms",
             f"{statistics.median(alone) / 1e6:.2f} ms",
             f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})",

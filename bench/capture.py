@@ -160,7 +160,8 @@ def bench_capture(row):
     row(
         "loss of throughput under load: median of 8 (range)",
         f"{loss:.1f} % ({min(losses):.1f} to {max(losses):.1f})",
-        f"`perf record -a -g` and `perf sched record`: {perf_loss:.1f} % ({min(perf_losses):.1f} to {max(perf_losses):.1f})",
+        f"`perf record -a -g` and `perf sched record`: {perf_loss:.1f} % ({min(perf_losses):.1f} "
+        f"to {max(perf_losses):.1f})",
         f"{loss / perf_loss:.2f}" if perf_loss > 0 else "",
         "no more than perf",
     )
@@ -193,7 +194,8 @@ def bench_merge(row):
             figure = merge(capture)
         row(
             f"merge of {seconds} s recorded under load",
-            f"{figure['seconds']:.2f} s, {figure['cpu_seconds']:.2f} s of CPU, {figure['memory_mib']:.0f} MiB",
+            f"{figure['seconds']:.2f} s, {figure['cpu_seconds']:.2f} s of CPU, "
+            f"{figure['memory_mib']:.0f} MiB",
             ratio=f"{figure['cpu_seconds'] / seconds:.3f} s of CPU a second",
             wanted="linear; under 256 MB",
         )

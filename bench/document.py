@@ -1,6 +1,7 @@
 """Writes tables of benchmarks into docs/performance.md, for ./dev bench --write.
 
-The table of a benchmark stands between <!-- bench: NAME --> and <!-- end -->. Nobody edits it by hand.
+The table of a benchmark stands between <!-- bench: NAME --> and <!-- end -->. Nobody edits it by
+hand.
 """
 
 import os
@@ -65,8 +66,9 @@ def measured_where(busy):
     kernel = re.match(r"\d+\.\d+(\.\d+)?", platform.release())
     load = f" Before it began, other work used {busy:.0f} % of the CPUs." if busy >= 5 else ""
     return (
-        f"Measured on {time.strftime('%Y-%m-%d', time.gmtime())}: Linux {kernel[0] if kernel else platform.release()}, "
-        f"{os.cpu_count()} CPUs{f' ({model[1]})' if model else ''}.{load}"
+        f"Measured on {time.strftime('%Y-%m-%d', time.gmtime())}: Linux "
+        f"{kernel[0] if kernel else platform.release()}, {os.cpu_count()} "
+        f"CPUs{f' ({model[1]})' if model else ''}.{load}"
     )
 
 

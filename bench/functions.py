@@ -18,7 +18,8 @@ import time
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, wait_for
 
 SETTINGS = (
-    '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+    '<event name="idle" threshold="1h" trace-length="1s">'
+    '<begin tracepoint="syscalls:sys_enter_fsync"/>'
     '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 )
 FUNCTIONS = ("handle_request", "read_words", "next_word", "look_up", "hash_word", "answer")
@@ -32,14 +33,31 @@ PLANTED = """
 #define KEPT __attribute__((noinline, noclone))
 static volatile long sink;
 static long counts[6];
-__attribute__((always_inline, no_instrument_function)) static inline void work(int rounds) { for (int i = 0; i < rounds; i++) sink = sink + i; }
+__attribute__((always_inline, no_instrument_function)) static inline void work(int rounds) {
+    for (int i = 0; i < rounds; i++) sink = sink + i;
+}
 KEPT void next_word(void) { counts[2]++; work(150); }
 KEPT void read_words(void) { counts[1]++; for (int i = 0; i < 16; i++) next_word(); sink = 0; }
 KEPT void hash_word(void) { counts[4]++; work(100); }
-KEPT void look_up(int slow) { counts[3]++; for (int i = 0; i < 7; i++) hash_word(); if (slow) work(300000); sink = 0; }
+KEPT void look_up(int slow) {
+    counts[3]++;
+    for (int i = 0; i < 7; i++) hash_word();
+    if (slow) work(300000);
+    sink = 0;
+}
 KEPT void answer(void) { counts[5]++; work(500); }
-KEPT void handle_request(long number) { counts[0]++; read_words(); look_up(number % 1000 == 999); answer(); sink = 0; }
-static long long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+KEPT void handle_request(long number) {
+    counts[0]++;
+    read_words();
+    look_up(number % 1000 == 999);
+    answer();
+    sink = 0;
+}
+static long long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
 int main(int argc, char** argv) {
     long number = 0;
     if (argc > 1) {
@@ -62,8 +80,15 @@ HOT = """
 #include <stdio.h>
 #include <time.h>
 static volatile long sink;
-__attribute__((noinline)) void hot(void) { __asm__ volatile("push %rbp; pop %rbp"); sink = sink + 1; }
-static long long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+__attribute__((noinline)) void hot(void) {
+    __asm__ volatile("push %rbp; pop %rbp");
+    sink = sink + 1;
+}
+static long long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
 int main(void) {
     char line[8];
     while (fgets(line, sizeof line, stdin)) {
@@ -82,12 +107,21 @@ MANY = """
 static volatile long sink;
 {functions}
 __attribute__((noinline)) void call_all(void) {{ {calls} sink = sink + 1; }}
-__attribute__((no_instrument_function)) static long long now(clockid_t clock) {{ struct timespec t; clock_gettime(clock, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }}
+__attribute__((no_instrument_function)) static long long now(clockid_t clock) {{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}}
 int main(void) {{
     for (;;) {{
         long long begin = now(CLOCK_PROCESS_CPUTIME_ID), end = begin, rounds = 0;
-        while (end - begin < 10000000LL) {{ call_all(); rounds++; end = now(CLOCK_PROCESS_CPUTIME_ID); }}
-        printf("%lld %lld %lld\\n", now(CLOCK_MONOTONIC), rounds * {count} * 1000000000LL / (end - begin), end);
+        while (end - begin < 10000000LL) {{
+            call_all();
+            rounds++;
+            end = now(CLOCK_PROCESS_CPUTIME_ID);
+        }}
+        printf("%lld %lld %lld\\n", now(CLOCK_MONOTONIC),
+               rounds * {count} * 1000000000LL / (end - begin), end);
         fflush(stdout);
     }}
 }}
@@ -180,7 +214,10 @@ def bpftrace(path, functions):
     """Counts and times each call of the same functions."""
     begin = ",".join(f"uprobe:{path}:{name}" for name in functions)
     end = ",".join(f"uretprobe:{path}:{name}" for name in functions)
-    script = f'BEGIN {{ printf("attached\\n"); }} {begin} {{ @begun[tid, func] = nsecs; }} {end} {{ @own[func] = stats(nsecs - @begun[tid, func]); }}'
+    script = (
+        f'BEGIN {{ printf("attached\\n"); }} {begin} {{ @begun[tid, func] = nsecs; }} '
+        f"{end} {{ @own[func] = stats(nsecs - @begun[tid, func]); }}"
+    )
     with ended(
         subprocess.Popen(
             ["bpftrace", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -247,7 +284,8 @@ def bench_planted(daemon, row, folder):
 
 def many(count):
     functions = "".join(
-        f"__attribute__((noinline)) void f{n}(void) {{ for (int i = 0; i < 20; i++) sink = sink + {n}; }}\n"
+        f"__attribute__((noinline)) void f{n}(void) {{ "
+        f"for (int i = 0; i < 20; i++) sink = sink + {n}; }}\n"
         for n in range(count)
     )
     return MANY.format(
@@ -301,14 +339,16 @@ def bench_many(daemon, row, folder, count=5000):
             slow.append(rates.slow(begun, alone, kept))
             told.append(told_a_second(lines))
     row(
-        f"{count:,} functions, {alone / 1e6:.0f} million calls a second: speed after 1 s; bytes a second",
+        f"{count:,} functions, {alone / 1e6:.0f} million calls a second: speed after 1 s; "
+        "bytes a second",
         f"{statistics.median(after):.2f}; {statistics.median(told) / 1000:.0f} kB",
         wanted="0.90; 200 kB",
     )
     for what, times in zip(("by the clock", "in its CPU time"), zip(*slow)):
         row(
             f"the same: from the first probe to 0.9 of its speed, {what}",
-            f"{statistics.median(times) * 1000:.0f} ms ({min(times) * 1000:.0f} to {max(times) * 1000:.0f})",
+            f"{statistics.median(times) * 1000:.0f} ms ({min(times) * 1000:.0f} to "
+            f"{max(times) * 1000:.0f})",
             wanted="100 ms",
         )
     with_entries = built(folder, source, "many_pg", "-pg")
@@ -391,7 +431,8 @@ def bench_counts(daemon, row, folder, requests=300):
     row(
         f"calls counted of {sum(truth.values()):,} of six functions; time",
         f"{sum(ours.values())}{' (equal)' if ours == truth else f' {ours}'}; {ours_s:.2f} s",
-        f"`ltrace -c`: {sum(theirs.values())}{' (equal)' if theirs == truth else f' {theirs}'}; {ltrace_s:.2f} s",
+        f"`ltrace -c`: {sum(theirs.values())}{' (equal)' if theirs == truth else f' {theirs}'}; "
+        f"{ltrace_s:.2f} s",
         f"{ltrace_s / max(ours_s, 1e-3):.0f} times the time",
     )
     check(ours == truth, f"{ours} instead of {truth}")
@@ -495,7 +536,10 @@ def bench_redis(daemon, row, folder):
 
 
 # A statement for SQLite's shell, with an answer of one line.
-SQLITE_ROUND = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000) select sum(x) from c;\n"
+SQLITE_ROUND = (
+    "with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000) select sum(x) "
+    "from c;\n"
+)
 
 
 class SqliteShell:

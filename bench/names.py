@@ -26,22 +26,36 @@ UNIT = """#include <algorithm>
 namespace {
 template <typename T, int N> struct Cell {
     T value; std::map<int, T> more; std::vector<T> all;
-    T add(const T& item) { more[N] = item; all.push_back(item); std::sort(all.begin(), all.end()); return all.front(); }
+    T add(const T& item) {
+        more[N] = item;
+        all.push_back(item);
+        std::sort(all.begin(), all.end());
+        return all.front();
+    }
 };
-template <int N> std::string work(std::unordered_map<std::string, Cell<std::string, N>>& cells, int count) {
+template <int N>
+std::string work(std::unordered_map<std::string, Cell<std::string, N>>& cells, int count) {
     Cell<std::string, N + 100> cell;
     std::stringstream out;
-    for (int j = 0; j < count; ++j) { out << cell.add(std::to_string(j)); cells[out.str()].add("x"); }
+    for (int j = 0; j < count; ++j) {
+        out << cell.add(std::to_string(j));
+        cells[out.str()].add("x");
+    }
     std::function<int(int)> sum = [&](int v) { return v + count + int(cells.size()); };
     return out.str() + std::to_string(sum(count));
 }
 template <int N> __attribute__((noinline)) std::size_t entry(int count) {
     std::unordered_map<std::string, Cell<std::string, N>> cells;
-    return work<N>(cells, count).size() + std::regex_match("aab", std::regex("a+b" + std::to_string(N)));
+    return work<N>(cells, count).size() +
+           std::regex_match("aab", std::regex("a+b" + std::to_string(N)));
 }
-template <int... N> std::size_t all(int count, std::integer_sequence<int, N...>) { return (entry<N>(count) + ...); }
+template <int... N> std::size_t all(int count, std::integer_sequence<int, N...>) {
+    return (entry<N>(count) + ...);
 }
-extern "C" std::size_t unit_0(int count) { return all(count, std::make_integer_sequence<int, %d>()); }
+}
+extern "C" std::size_t unit_0(int count) {
+    return all(count, std::make_integer_sequence<int, %d>());
+}
 """
 
 
@@ -131,7 +145,8 @@ def bench(row):
             process.kill()
             process.wait()
     row(
-        f"merge of 4 s with functions, inlined functions and lines, program of {size / 1e6:.0f} MB with DWARF",
+        f"merge of 4 s with functions, inlined functions and lines, program of {size / 1e6:.0f} MB "
+        "with DWARF",
         f"{figure['seconds']:.2f} s, {figure['memory_mib']:.0f} MiB",
         "`perf script --inline` with lines: " + (f"{peer:.0f} s" if peer else "more than 120 s"),
         wanted="3 s; 300 MB",

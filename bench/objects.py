@@ -15,7 +15,8 @@ from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, check, wait_for
 from test_distant_objects import World
 
 SETTINGS = (
-    '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+    '<event name="idle" threshold="1h" trace-length="1s">'
+    '<begin tracepoint="syscalls:sys_enter_fsync"/>'
     '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 )
 ROUNDS = 3_000
@@ -30,10 +31,16 @@ struct Thing {
     __attribute__((noinline)) long use();
     char* content;
 };
-Thing::Thing(long size) : content(static_cast<char*>(std::malloc(size))) { asm volatile("" ::: "memory"); }
+Thing::Thing(long size) : content(static_cast<char*>(std::malloc(size))) {
+    asm volatile("" ::: "memory");
+}
 Thing::~Thing() { std::free(content); asm volatile("" ::: "memory"); }
 long Thing::use() { asm volatile("" ::: "memory"); return content[0]; }
-static long long now() { timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+static long long now() {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
 int main() {
     char line[8];
     while (std::fgets(line, sizeof line, stdin)) {
@@ -47,9 +54,13 @@ int main() {
 # Objects created, released and alive by object, and calls with their time by function, as lagtrap
 # counts them, without reporting single calls.
 SCRIPT = """
-uprobe:{0}:_ZN5ThingC1El {{ @object[tid] = arg0; @begun[tid] = nsecs; @created = count(); @alive[arg0] = nsecs; }}
+uprobe:{0}:_ZN5ThingC1El {{
+    @object[tid] = arg0; @begun[tid] = nsecs; @created = count(); @alive[arg0] = nsecs;
+}}
 uretprobe:{0}:_ZN5ThingC1El {{ @duration[0] = sum(nsecs - @begun[tid]); @calls[0] = count(); }}
-uprobe:{0}:_ZN5Thing3useEv {{ @begun[tid] = nsecs; if (@alive[arg0] == 0) {{ @unknown = count(); }} }}
+uprobe:{0}:_ZN5Thing3useEv {{
+    @begun[tid] = nsecs; if (@alive[arg0] == 0) {{ @unknown = count(); }}
+}}
 uretprobe:{0}:_ZN5Thing3useEv {{ @duration[1] = sum(nsecs - @begun[tid]); @calls[1] = count(); }}
 uprobe:{0}:_ZN5ThingD1Ev {{ @begun[tid] = nsecs; @released = count(); delete(@alive[arg0]); }}
 uretprobe:{0}:_ZN5ThingD1Ev {{ @duration[2] = sum(nsecs - @begun[tid]); @calls[2] = count(); }}
@@ -68,7 +79,11 @@ int sqlite3_open(const char*, sqlite3**);
 int sqlite3_prepare_v2(sqlite3*, const char*, int, sqlite3_stmt**, const char**);
 int sqlite3_step(sqlite3_stmt*);
 int sqlite3_finalize(sqlite3_stmt*);
-static long long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+static long long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
 int main(void) {
     char line[8];
     sqlite3* db;
@@ -89,12 +104,22 @@ int main(void) {
 # Statements created, released and alive, failures, and calls with their time by function.
 SQLITE_SCRIPT = """
 uprobe:{0}:sqlite3_prepare_v2 {{ @to[tid] = arg3; @begun[tid] = nsecs; }}
-uretprobe:{0}:sqlite3_prepare_v2 {{ @duration[0] = sum(nsecs - @begun[tid]); @calls[0] = count(); if (retval != 0) {{ @failed = count(); }}
-    $statement = *uptr((uint64*)@to[tid]); if ($statement != 0) {{ @alive[$statement] = nsecs; @created = count(); }} }}
+uretprobe:{0}:sqlite3_prepare_v2 {{
+    @duration[0] = sum(nsecs - @begun[tid]); @calls[0] = count();
+    if (retval != 0) {{ @failed = count(); }}
+    $statement = *uptr((uint64*)@to[tid]);
+    if ($statement != 0) {{ @alive[$statement] = nsecs; @created = count(); }}
+}}
 uprobe:{0}:sqlite3_step {{ @begun[tid] = nsecs; if (@alive[arg0] == 0) {{ @unknown = count(); }} }}
-uretprobe:{0}:sqlite3_step {{ @duration[1] = sum(nsecs - @begun[tid]); @calls[1] = count(); if (retval != 0 && retval != 100 && retval != 101) {{ @failed = count(); }} }}
+uretprobe:{0}:sqlite3_step {{
+    @duration[1] = sum(nsecs - @begun[tid]); @calls[1] = count();
+    if (retval != 0 && retval != 100 && retval != 101) {{ @failed = count(); }}
+}}
 uprobe:{0}:sqlite3_finalize {{ @begun[tid] = nsecs; @released = count(); delete(@alive[arg0]); }}
-uretprobe:{0}:sqlite3_finalize {{ @duration[2] = sum(nsecs - @begun[tid]); @calls[2] = count(); if (retval != 0) {{ @failed = count(); }} }}
+uretprobe:{0}:sqlite3_finalize {{
+    @duration[2] = sum(nsecs - @begun[tid]); @calls[2] = count();
+    if (retval != 0) {{ @failed = count(); }}
+}}
 """
 
 
@@ -224,7 +249,8 @@ def bench_class(daemon, row):
         statistics.median(figures) for figures in (ours, theirs, memory)
     )
     row(
-        f"a C++ object created, used and released ({statistics.median(alone)} ns alone), counted by class, up to 1,000 stacks a second",
+        f"a C++ object created, used and released ({statistics.median(alone)} ns alone), "
+        "counted by class, up to 1,000 stacks a second",
         f"{lagtrap_ns / 1000:.1f} µs",
         f"bpftrace at the same functions: {bpftrace_ns / 1000:.1f} µs",
         f"{lagtrap_ns / bpftrace_ns:.2f}",
@@ -258,7 +284,8 @@ def bench_sqlite(daemon, row):
         statistics.median(figures) for figures in (ours, told, theirs, by_ltrace)
     )
     row(
-        f"an SQLite statement ({statistics.median(alone) / 1000:.1f} µs alone), four calls counted by class, without memory",
+        f"an SQLite statement ({statistics.median(alone) / 1000:.1f} µs alone), four calls counted "
+        "by class, without memory",
         f"{lagtrap_ns / 1000:.1f} µs",
         f"bpftrace at the same functions: {bpftrace_ns / 1000:.1f} µs",
         f"{lagtrap_ns / bpftrace_ns:.2f}",
@@ -358,7 +385,8 @@ def bench_distant(row):
         local.kill()
         local.communicate()
     row(
-        "from a creation until `lagtrap objects --connect` shows it on another machine: median, longest of 20",
+        "from a creation until `lagtrap objects --connect` shows it on another machine: median, "
+        "longest of 20",
         f"{distant_ms:.0f} ms, {distant_most_ms:.0f} ms",
         f"`lagtrap objects` on the machine itself: {local_ms:.0f} ms",
         f"{distant_ms / local_ms:.1f}",

@@ -71,14 +71,18 @@ class Bpftrace:
 
     BARE = (
         "usdt:{0}:lagtrap:tick__begin {{ @start[tid] = nsecs; }} "
-        "usdt:{0}:lagtrap:tick__end /@start[tid]/ {{ @duration = hist(nsecs - @start[tid]); delete(@start[tid]); }}"
+        "usdt:{0}:lagtrap:tick__end /@start[tid]/ {{ @duration = hist(nsecs - @start[tid]); "
+        "delete(@start[tid]); }}"
     )
     # The work of lagtrap for a pair: counts unmatched begins, runs, the longest, and delays, and
     # reports delays.
     SAME_WORK = (
-        "usdt:{0}:lagtrap:tick__begin {{ if (@start[tid]) {{ @unmatched_begins = count(); }} @start[tid] = nsecs; }} "
-        "usdt:{0}:lagtrap:tick__end {{ if (@start[tid]) {{ $duration = nsecs - @start[tid]; @duration = hist($duration); "
-        '@longest = max($duration); if ($duration > 10000000000) {{ @delays = count(); printf("delay %d\\n", tid); }} '
+        "usdt:{0}:lagtrap:tick__begin {{ if (@start[tid]) {{ @unmatched_begins = count(); }} "
+        "@start[tid] = nsecs; }} "
+        "usdt:{0}:lagtrap:tick__end {{ if (@start[tid]) {{ $duration = nsecs - @start[tid]; "
+        "@duration = hist($duration); "
+        "@longest = max($duration); if ($duration > 10000000000) {{ @delays = count(); "
+        'printf("delay %d\\n", tid); }} '
         "delete(@start[tid]); }} else {{ @unmatched_ends = count(); }} }}"
     )
 
@@ -196,7 +200,8 @@ def bench_idle():
         .replace('name="tick"', f'name="tick_{i}"')
         .replace(
             f'<library binary="{BURST.resolve()}"></library>',
-            f'<begin usdt="lagtrap:tick__begin" binary="{BURST.resolve()}"/><end usdt="lagtrap:tick__end" binary="{BURST.resolve()}"/>',
+            f'<begin usdt="lagtrap:tick__begin" binary="{BURST.resolve()}"/>'
+            f'<end usdt="lagtrap:tick__end" binary="{BURST.resolve()}"/>',
         )
         for i in range(20)
     )
@@ -410,7 +415,8 @@ def options():
     )
     if chosen.write and missing:
         parser.error(
-            f"docs/performance.md has no table for {', '.join(sorted(missing))}; add <!-- bench: NAME --> and <!-- end --> there"
+            f"docs/performance.md has no table for {', '.join(sorted(missing))}; "
+            "add <!-- bench: NAME --> and <!-- end --> there"
         )
     return chosen
 

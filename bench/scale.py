@@ -477,7 +477,8 @@ def measure(seconds, runs_per_second, bundles_per_second):
             or server.metric("lagtrap_server_bundles_bad") > 0
         ):
             raise RuntimeError(
-                f"{stored} runs are stored, {server.metric('lagtrap_server_bundles_bad')} bundles cannot be read"
+                f"{stored} runs are stored, {server.metric('lagtrap_server_bundles_bad')} bundles "
+                "cannot be read"
             )
         quarter = max(1, len(reader.memory) // 4)
         return {

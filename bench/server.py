@@ -128,7 +128,8 @@ def many_at_once(process, port, count=200):
         connection = socket.create_connection(("127.0.0.1", port), timeout=60)
         connection.sendall(
             (
-                f"PUT /api/v1/bundles/{hashlib.sha256(body).hexdigest()} HTTP/1.1\r\nHost: localhost\r\n"
+                f"PUT /api/v1/bundles/{hashlib.sha256(body).hexdigest()} HTTP/1.1\r\n"
+                "Host: localhost\r\n"
                 f"Content-Length: {len(body)}\r\n\r\n"
             ).encode()
             + body[: len(body) // 2]
@@ -229,8 +230,10 @@ def bench_pages(row):
         [
             "node",
             "-e",
-            "const z=require('zlib'),f=require('fs');let n=0;for(const p of f.readdirSync(process.argv[1],"
-            "{recursive:true}))try{n+=z.gzipSync(f.readFileSync(process.argv[1]+'/'+p),{level:9}).length}catch{};console.log(n)",
+            "const z=require('zlib'),f=require('fs');let n=0;for(const p of "
+            "f.readdirSync(process.argv[1],"
+            "{recursive:true}))try{n+=z.gzipSync(f.readFileSync(process.argv[1]+'/'+p),"
+            "{level:9}).length}catch{};console.log(n)",
             BUILD_DIR / "server" / "web" / "site" / "dist",
         ],
         capture_output=True,

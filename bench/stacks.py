@@ -182,7 +182,8 @@ def bench_complete(row):
         row(
             f"{name}: samples whose user stack reaches the first frame",
             share(ours),
-            f"`perf record -g`: {share(collections.Counter({r: theirs[name, r] for r in (True, False)}))}",
+            "`perf record -g`: "
+            + share(collections.Counter({r: theirs[name, r] for r in (True, False)})),
         )
     row(
         "all three: samples whose user stack reaches the first frame",
@@ -234,7 +235,10 @@ def return_addresses(frames):
 def bench_agreement(row):
     """Share of our frames whose caller is the same in perf's offline unwinding of 64 KB of
     stack, at the same time."""
-    only = "plain_20,saved_registers,over_aligned,aligned_and_alloca,short_calls,cold_parts,qsort,std_sort,malloc_free,memcpy,linked_library"
+    only = (
+        "plain_20,saved_registers,over_aligned,aligned_and_alloca,short_calls,cold_parts,qsort,"
+        "std_sort,malloc_free,memcpy,linked_library"
+    )
     loads = {
         "planted program": lambda: start(program("pie"), "--only", only),
         "python3": lambda: Load("/usr/bin/python3", "-c", PYTHON_LOAD),
@@ -284,7 +288,8 @@ def bench_agreement(row):
         row(
             f"{name}: frames with the same caller as in `perf record --call-graph dwarf,65528`",
             agreement.share(),
-            f"perf's odd samples in its even ones: {other.share()}; perf reaches the first frame in {len(whole)} of {len(theirs)}",
+            f"perf's odd samples in its even ones: {other.share()}; "
+            f"perf reaches the first frame in {len(whole)} of {len(theirs)}",
             wanted="99 % of frames",
         )
         for edge, times in agreement.missing.most_common(3):
@@ -474,18 +479,20 @@ def bench_tables(row):
     what = f"{made['tables']} tables, {made['processes']} processes"
     row(
         f"unwind tables of a machine with 200 more processes ({what})",
-        f"{made['table_bytes'] / 1e6:.1f} MB, {made['used_bytes'] / 1e6:.1f} MB with address spaces",
+        f"{made['table_bytes'] / 1e6:.1f} MB, {made['used_bytes'] / 1e6:.1f} MB with address "
+        "spaces",
         wanted="under 64 MB",
     )
     row(
         "CPU time to build them",
-        f"{made['make_cpu_ns'] / 1e9:.2f} s ({made['made']} made, there after {made_seconds:.1f} s)",
+        f"{made['make_cpu_ns'] / 1e9:.2f} s ({made['made']} made, there after {made_seconds:.1f} "
+        "s)",
         wanted="under 5 s",
     )
     row(
         "the same from the cache",
-        f"{cached['from_cache_cpu_ns'] / 1e9:.3f} s ({cached['cached']} from the cache, {cached['made']} made, there after "
-        f"{cached_seconds:.1f} s)",
+        f"{cached['from_cache_cpu_ns'] / 1e9:.3f} s ({cached['cached']} from the cache, "
+        f"{cached['made']} made, there after {cached_seconds:.1f} s)",
         wanted="under 0.3 s",
     )
     row(

@@ -2,8 +2,8 @@
 
 pictures.py BUILD_DIRECTORY FOLDER: PostgreSQL runs in a temporary folder, and one INSERT waits for
 the lock of a session that computes. lagtrapd records it, a server receives the recording, and a
-browser takes pictures of the server's pages and writes them into FOLDER. Pictures in three sizes, to
-look at, go into BUILD_DIRECTORY/pictures. Needs root. Exits with 0, or with 1 and a message.
+browser takes pictures of the server's pages and writes them into FOLDER. Pictures in three sizes,
+to look at, go into BUILD_DIRECTORY/pictures. Needs root. Exits with 0, or with 1 and a message.
 """
 
 import json

@@ -113,8 +113,9 @@ class World:
 def call_event(function, binary, threshold="100ms", more="", attributes=""):
     """Each call of a function is a run of the event "run"."""
     return (
-        f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {attributes}>{more}'
-        f'<function name="{function}" binary="{pathlib.Path(binary).resolve()}"/></event>'
+        f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" '
+        f'{attributes}>{more}<function name="{function}" '
+        f'binary="{pathlib.Path(binary).resolve()}"/></event>'
     )
 
 
@@ -123,7 +124,8 @@ def marker_event(begin, end, binary="", threshold="100ms", more="", attributes="
     elements."""
     watched = f'binary="{pathlib.Path(binary).resolve()}"' if binary else ""
     return (
-        f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {watched} {attributes}>{more}'
+        f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {watched} '
+        f"{attributes}>{more}"
         f"<begin {begin}/><end {end}/></event>"
     )
 

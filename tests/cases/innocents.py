@@ -6,7 +6,10 @@ import tempfile
 
 from case import PROGRAMS
 
-SOURCE = '#include <map>\n#include <regex>\n#include <string>\nint main() { return std::regex_match("a", std::regex("a")); }\n'
+SOURCE = (
+    "#include <map>\n#include <regex>\n#include <string>\n"
+    'int main() { return std::regex_match("a", std::regex("a")); }\n'
+)
 
 
 class Innocents:

@@ -11,7 +11,9 @@ class Reading:
     cause: str  # the sentence that says what took longest, of what is known
     sentences: list  # all sentences about the cause
     functions: list  # the first lines below "Functions", unchanged
-    named: list  # "THREAD of PROCESS, PID/TID" of everything that is said to have ended a wait, or to have been waited for
+    # "THREAD of PROCESS, PID/TID" of everything that is said to have ended a wait, or to have been
+    # waited for
+    named: list
 
 
 def sections_of(text):

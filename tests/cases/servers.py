@@ -68,7 +68,8 @@ class Postgres:
         )
         with open(self.data / "postgresql.conf", "a", encoding="ascii") as settings:
             settings.write(
-                f"listen_addresses = ''\nunix_socket_directories = '{world.folder}'\nfsync = off\njit = off\n"
+                f"listen_addresses = ''\nunix_socket_directories = '{world.folder}'\nfsync = off\n"
+                "jit = off\n"
                 "work_mem = '256MB'\nautovacuum = off\nmax_parallel_workers_per_gather = 0\n"
             )
         self.run(
@@ -192,8 +193,10 @@ class Nginx:
         self.world, self.socket = world, world.folder / "nginx.sock"
         settings = world.folder / "nginx.conf"
         settings.write_text(
-            f"daemon off; worker_processes 1; user root; pid {world.folder}/nginx.pid; error_log {world.folder}/error.log;\n"
-            f"events {{}}\nhttp {{ access_log off; client_body_temp_path {world.folder}/body; proxy_temp_path {world.folder}/proxy;\n"
+            f"daemon off; worker_processes 1; user root; pid {world.folder}/nginx.pid; "
+            f"error_log {world.folder}/error.log;\n"
+            f"events {{}}\nhttp {{ access_log off; client_body_temp_path {world.folder}/body; "
+            f"proxy_temp_path {world.folder}/proxy;\n"
             f"server {{ listen unix:{self.socket}; {server} }} }}\n",
             encoding="ascii",
         )

@@ -78,7 +78,10 @@ def write_document(path, folder, cases):
         if name in column and not all(column[name][part] for part in PARTS)
     ]
     text = HEAD + "\n".join(rows) + "\n\n"
-    text += f"Correct in the last run of each case: {share(idle, cases)} idle, {share(busy, cases)} busy.\n"
+    text += (
+        f"Correct in the last run of each case: {share(idle, cases)} idle, {share(busy, cases)} "
+        "busy.\n"
+    )
     if reasons:
         text += "\n## Why cases failed\n\n" + "\n".join(reasons) + "\n"
     path.write_text(text, encoding="utf-8")

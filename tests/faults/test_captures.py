@@ -135,9 +135,10 @@ def kills():
         ]
         check(not leftovers, f"left in ready/: {leftovers}")
     print(
-        f"{len(of_daemon)} steps of the daemon and {len(of_merge)} of its merge helper: {figures['daemon killed']} + "
-        f"{figures['merge killed']} kills, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server, "
-        f"{len(daemon.cut_short)} of captures that were cut short marked as partial"
+        f"{len(of_daemon)} steps of the daemon and {len(of_merge)} of its merge helper: "
+        f"{figures['daemon killed']} + {figures['merge killed']} kills, {len(daemon.begun)} "
+        f"captures begun, {len(rows)} bundles at the server, {len(daemon.cut_short)} of captures "
+        "that were cut short marked as partial"
     )
 
 

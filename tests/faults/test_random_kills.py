@@ -152,9 +152,9 @@ def random_kills():
         server.check_store()
     killed = ", ".join(f"{victim} {count}" for victim, count in sorted(system.killed.items()))
     print(
-        f"{KILLS} random kills ({killed}): {load.runs} slow runs, {len(daemon.begun)} captures begun, {len(rows)} bundles "
-        f"at the server, once each, {partial} of them partial ({len(daemon.cut_short)} cut short by a death); the last "
-        f"daemon: {counts}"
+        f"{KILLS} random kills ({killed}): {load.runs} slow runs, {len(daemon.begun)} captures "
+        f"begun, {len(rows)} bundles at the server, once each, {partial} of them partial "
+        f"({len(daemon.cut_short)} cut short by a death); the last daemon: {counts}"
     )
 
 

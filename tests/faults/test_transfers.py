@@ -160,8 +160,8 @@ def uploader_killed():
         cargo.check_arrived_once(server)
         server.check_store()
     print(
-        f"the uploader killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the "
-        "server once each"
+        f"the uploader killed {len(steps)} times, {len(cargo.sessions)} bundles and "
+        f"{len(cargo.batches)} batches at the server once each"
     )
 
 
@@ -208,8 +208,8 @@ def uploader_errors():
         cargo.check_arrived_once(server)
         server.check_store()
     print(
-        f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the server "
-        "once each"
+        f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and "
+        f"{len(cargo.batches)} batches at the server once each"
     )
 
 
@@ -248,7 +248,8 @@ def server_killed():
         cargo.check_arrived_once(server)
         server.check_store()
     print(
-        f"the server killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each"
+        f"the server killed {len(steps)} times, {len(cargo.sessions)} bundles and "
+        f"{len(cargo.batches)} batches there once each"
     )
 
 
@@ -274,7 +275,8 @@ def server_errors():
         cargo.check_arrived_once(server)
         server.check_store()
     print(
-        f"{injected} errors in the server, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each"
+        f"{injected} errors in the server, {len(cargo.sessions)} bundles and {len(cargo.batches)} "
+        "batches there once each"
     )
 
 

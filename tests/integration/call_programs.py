@@ -18,8 +18,9 @@ WITH_SPLIT_STACK = (
 WITH_COROUTINES = PROGRAMS / "call_trees_coroutines"
 # The functions that note themselves; others (of libc, of the notes) would be in the trees too.
 NOTED = (
-    "^(tree_leaf|tree_twig|tree_branch|sleeper|recursive|target_.*|jumper|over_jumped|tail_.*|in_handler|signalled|"
-    "interrupted|leaves_handler|wide|steps|throws_between|runs_on_its_own|never_ends|on_fiber|of_thread_.|ending|thrower|passed|catcher|hot)$"
+    "^(tree_leaf|tree_twig|tree_branch|sleeper|recursive|target_.*|jumper|over_jumped|tail_.*|"
+    "in_handler|signalled|interrupted|leaves_handler|wide|steps|throws_between|runs_on_its_own|"
+    "never_ends|on_fiber|of_thread_.|ending|thrower|passed|catcher|hot)$"
 )
 
 

@@ -95,7 +95,8 @@ def check_memory(program, peak_bytes, limit_bytes, what):
     only printed."""
     judged = not sanitized(program)
     print(
-        f"{what}: {peak_bytes / (1 << 20):.1f} MiB at the most{'' if judged else ', not judged: a sanitizer is inside'}",
+        f"{what}: {peak_bytes / (1 << 20):.1f} MiB at the "
+        f"most{'' if judged else ', not judged: a sanitizer is inside'}",
         file=sys.stderr,
     )
     check(
@@ -148,7 +149,8 @@ class Daemon:
         self.settings_path.write_text(
             '<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
             f"<recording {self.recording}/>\n<budget {self.budget}/>\n{self.more}\n"
-            f'<spool path="{self.spool}"/>\n<control socket="{self.socket_path}"/>\n{events}\n</lagtrap>\n'
+            f'<spool path="{self.spool}"/>\n<control socket="{self.socket_path}"/>\n{events}\n'
+            "</lagtrap>\n"
         )
 
     def __enter__(self):
@@ -310,8 +312,9 @@ def library_event(name, binary, threshold, trace_length="1s", stages=(), more=""
         attributes += ' copies="none"'
     listed = "".join(f'<stage name="{stage}"/>' for stage in stages)
     return (
-        f'<event name="{name}" threshold="{threshold}" trace-length="{trace_length}" {attributes}>{more}'
-        f'<library binary="{pathlib.Path(binary).resolve()}">{listed}</library></event>'
+        f'<event name="{name}" threshold="{threshold}" trace-length="{trace_length}" '
+        f'{attributes}>{more}<library binary="{pathlib.Path(binary).resolve()}">{listed}</library>'
+        "</event>"
     )
 
 
@@ -388,7 +391,8 @@ def chosen(tests):
     unknown = set(names) - {test.__name__ for test in tests}
     if unknown:
         sys.exit(
-            f"there is no test {', '.join(sorted(unknown))}; there are {', '.join(test.__name__ for test in tests)}"
+            f"there is no test {', '.join(sorted(unknown))}; "
+            f"there are {', '.join(test.__name__ for test in tests)}"
         )
     return [test for test in tests if not names or (test.__name__ in names) != others]
 

@@ -126,7 +126,10 @@ def start_nginx(world):
 
 
 APACHE_MODULES = "/usr/lib/apache2/modules"
-WSGI = "import time\ndef application(environment, start):\n    time.sleep(0.4)\n    start('200 OK', [])\n    return [b'ok']\n"
+WSGI = (
+    "import time\ndef application(environment, start):\n    time.sleep(0.4)\n"
+    "    start('200 OK', [])\n    return [b'ok']\n"
+)
 
 
 def start_apache(world):
@@ -140,8 +143,10 @@ def start_apache(world):
         for name in ("mpm_event", "authz_core", "wsgi")
     )
     settings.write_text(
-        f"ServerName localhost\nListen 127.0.0.1:{port}\nServerRoot {world.folder}\nPidFile {world.folder}/pid\n{modules}"
-        f"ErrorLog {world.folder}/log\nWSGIScriptAlias / {world.folder}/slow.wsgi\nUser www-data\nGroup www-data\n"
+        f"ServerName localhost\nListen 127.0.0.1:{port}\nServerRoot {world.folder}\n"
+        f"PidFile {world.folder}/pid\n{modules}"
+        f"ErrorLog {world.folder}/log\nWSGIScriptAlias / {world.folder}/slow.wsgi\nUser www-data\n"
+        "Group www-data\n"
         "<Directory />\nRequire all granted\n</Directory>\n",
         encoding="ascii",
     )
@@ -172,7 +177,10 @@ def start_haproxy(world):
     wait_for(lambda: fetch(world) == 0, "haproxy")
 
 
-LONG_QUERY = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 3000000) select count(*) from c;\n"
+LONG_QUERY = (
+    "with recursive c(x) as (select 1 union all select x + 1 from c where x < 3000000) select "
+    "count(*) from c;\n"
+)
 
 
 def start_sqlite(world):
@@ -215,7 +223,8 @@ except OSError:
 # In its own mount namespace, so that nothing else queries this name server.
 RESOLVE = (
     'mount --bind "$1" /etc/resolv.conf && exec "$2" -c '
-    "\"import socket\ntry:\n    socket.getaddrinfo('nobody.example', 80)\nexcept socket.gaierror:\n    pass\n\""
+    "\"import socket\ntry:\n    socket.getaddrinfo('nobody.example', 80)\nexcept socket.gaierror:\n"
+    '    pass\n"'
 )
 
 
@@ -288,7 +297,8 @@ def start_java(world):
 # systemd as a user's manager, in a mount namespace where it finds what a machine it had booted has.
 SYSTEMD = """
 umount -R /sys/fs/cgroup 2>/dev/null
-mount -t cgroup2 none /sys/fs/cgroup && mkdir -p /run/systemd && mount -t tmpfs none /run/systemd && mkdir /run/systemd/system || exit 1
+mount -t cgroup2 none /sys/fs/cgroup && mkdir -p /run/systemd || exit 1
+mount -t tmpfs none /run/systemd && mkdir /run/systemd/system || exit 1
 mkdir "/sys/fs/cgroup/$1" && echo $$ > "/sys/fs/cgroup/$1/cgroup.procs" || exit 1
 /usr/lib/systemd/systemd --user --unit=default.target &
 MANAGER=$!
@@ -347,13 +357,15 @@ def stack_disks(world):
     world.at_end(
         lambda: run_shell(
             world,
-            "umount mounted || true; for name in outer other mounted/inner; do losetup -j $name -O NAME -n | xargs -r losetup -d; done",
+            "umount mounted || true; for name in outer other mounted/inner; "
+            "do losetup -j $name -O NAME -n | xargs -r losetup -d; done",
         )
     )
     run_shell(
         world,
         "truncate -s 64M outer; mkfs.ext4 -q outer; mkdir mounted; mount -o loop outer mounted; "
-        "dd if=/dev/zero of=mounted/inner bs=1M count=8 status=none; sync mounted/inner; truncate -s 8M other",
+        "dd if=/dev/zero of=mounted/inner bs=1M count=8 status=none; sync mounted/inner; "
+        "truncate -s 8M other",
     )
     world.disk = run_shell(world, "losetup -f --show mounted/inner")
     world.at_end(lambda: run_shell(world, f"losetup -d {world.disk}"))
@@ -574,7 +586,8 @@ TRIALS = [
         "libuv",
         "libuv-turn",
         "import time, uvloop\nloop = uvloop.new_event_loop()",
-        "loop.call_later(0.05, lambda: (time.sleep(0.4), loop.call_later(0.05, loop.stop)))\nloop.run_forever()",
+        "loop.call_later(0.05, lambda: (time.sleep(0.4), loop.call_later(0.05, loop.stop)))\n"
+        "loop.run_forever()",
         "sleep|uv_run",
         awaits_program=False,
         scope=lambda world: f'<scope pid="{world.program.pid}"/>',
@@ -601,7 +614,8 @@ TRIALS = [
     python_trial(
         "python",
         "python-gc",
-        "import gc\ngc.disable()\nkept = [[] for _ in range(6_000_000)]\nfor one in kept: one.append(one)",
+        "import gc\ngc.disable()\nkept = [[] for _ in range(6_000_000)]\n"
+        "for one in kept: one.append(one)",
         "gc.collect()\nimport os\nos._exit(0)",
         r"\[python3.11\]|PyObject|PyGC",
         attributes='events="python-gc"',

@@ -105,7 +105,8 @@ def from_history_to_recording():
         text = explained(daemon)
         check(
             re.search(
-                r"Its threshold \(p99\.9 x 3\) is \S+ ms: p99\.9 of 60,000 runs in 30 hours is \S+ ms\.",
+                r"Its threshold \(p99\.9 x 3\) is \S+ ms: p99\.9 of 60,000 runs in 30 hours is \S+ "
+                r"ms\.",
                 text,
             ),
             text,

@@ -35,9 +35,11 @@ LEAST_WATCHED = 0.19
 def postgres_event():
     """The README's four markers."""
     return (
-        '<event name="query" threshold="1s" trace-length="1s" binary="/usr/lib/postgresql/15/bin/postgres">'
-        '<begin usdt="postgresql:query__start"/><stage name="plan" usdt="postgresql:query__plan__start"/>'
-        '<stage name="execute" usdt="postgresql:query__execute__start"/><end usdt="postgresql:query__done"/></event>'
+        '<event name="query" threshold="1s" trace-length="1s" '
+        'binary="/usr/lib/postgresql/15/bin/postgres"><begin usdt="postgresql:query__start"/>'
+        '<stage name="plan" usdt="postgresql:query__plan__start"/>'
+        '<stage name="execute" usdt="postgresql:query__execute__start"/>'
+        '<end usdt="postgresql:query__done"/></event>'
     )
 
 
@@ -46,8 +48,9 @@ def share_for_what_was_given_up(daemon, name):
     time; None if it was not shed. The daemon's own message must say that the event cost too
     much."""
     found = re.search(
-        rf"event {name} is disabled: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
-        r"(?: \(counted as <?([\d.]+) %\))?; the limit is ([\d.]+) %",
+        rf"event {name} is disabled: its markers took ([\d.]+) % of a CPU .*?, other events "
+        r"<?([\d.]+) %, lagtrapd itself <?([\d.]+) %(?: \(counted as <?([\d.]+) %\))?; "
+        r"the limit is ([\d.]+) %",
         daemon.log(),
     )
     check(
@@ -144,7 +147,8 @@ def redis_under_its_benchmark():
 
         said, runs, shares = watched_under(event, "redis-command", load)
         print(
-            f"redis: {said.splitlines()[-1]}; {runs} of {2 * count} runs counted, watched {min(shares):.0%} to {max(shares):.0%}"
+            f"redis: {said.splitlines()[-1]}; {runs} of {2 * count} runs counted, watched "
+            f"{min(shares):.0%} to {max(shares):.0%}"
         )
         if min(shares) == 1:
             check(runs >= 2 * count, f"{runs} runs of {2 * count} commands")
@@ -185,7 +189,8 @@ def postgresql_under_its_benchmark():
         rate = re.search(r"tps = (\d+)", said)
         check(rate, said)
         print(
-            f"postgresql: {rate[1]} queries/s; {runs} of {4 * count} runs counted, watched {min(shares):.0%} to {max(shares):.0%}"
+            f"postgresql: {rate[1]} queries/s; {runs} of {4 * count} runs counted, "
+            f"watched {min(shares):.0%} to {max(shares):.0%}"
         )
         if min(shares) == 1:
             check(runs >= 4 * count, f"{runs} runs of {4 * count} queries")

@@ -160,7 +160,8 @@ def steps_of_sqlite():
         daemon, shell.process.pid, "sqlite3_step", "--depth", "1"
     ) as steps, trace(daemon, shell.process.pid, "sqlite3_prepare_v2", "--depth", "3") as prepared:
         rows = shell.ask(
-            "with recursive c(x) as (select 1 union all select x + 1 from c where x < 500) select x from c;"
+            "with recursive c(x) as (select 1 union all select x + 1 from c where x < 500) select "
+            "x from c;"
         )
         check(rows == [str(number) for number in range(1, 501)], "the shell answers as ever")
         calls = prepared.take(1)[0]["calls"]

@@ -115,7 +115,8 @@ GOOD = "".join(
         ),
         event(
             "scoped",
-            f'<begin usdt="forms:constant__begin"/><end usdt="forms:constant__end"/><scope binary="{ARGUMENTS}"/>',
+            '<begin usdt="forms:constant__begin"/><end usdt="forms:constant__end"/>'
+            f'<scope binary="{ARGUMENTS}"/>',
             f'binary="{ARGUMENTS}"',
         ),
     )

@@ -323,7 +323,10 @@ def too_slow_at_first():
         return any("took longer" in copy["problem"] for copy in work(daemon)["copies"])
 
     with tempfile.TemporaryDirectory() as folder:
-        calls = '<event name="work" threshold="100s" trace-length="1s"><function name="work" binary="*/large-program"/></event>'
+        calls = (
+            '<event name="work" threshold="100s" trace-length="1s">'
+            '<function name="work" binary="*/large-program"/></event>'
+        )
         with Daemon(calls) as daemon, subprocess.Popen(
             [large_program(pathlib.Path(folder))]
         ) as process:

@@ -41,7 +41,8 @@ def settings_are_checked():
         )
         check(good.returncode == 0, good.stderr)
         daemon.write_settings(
-            '<event name="x" threshold="5sx" trace-length="1s"><function name="f" binary="/nowhere"/></event>'
+            '<event name="x" threshold="5sx" trace-length="1s">'
+            '<function name="f" binary="/nowhere"/></event>'
         )
         bad = subprocess.run(
             [LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True
@@ -122,7 +123,8 @@ def recorded_in_memory(daemon, event):
 
 
 def another_breach_during_a_question():
-    """It is recorded too, and asked about when the first has its answer; a third is only counted."""
+    """It is recorded too, and asked about when the first has its answer; a third is only
+    counted."""
     copies = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-two-"))
     try:
         programs = [
@@ -301,8 +303,9 @@ def each_event_cools_down_alone():
         shutil.copy(PLANTED, quiet)
         os.chmod(folder, 0o755)
         events = library_event("work", PLANTED, "50ms", "100ms") + (
-            f'<event name="quiet" threshold="50ms" trace-length="100ms" copies="none" binary="{quiet}">'
-            '<begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/></event>'
+            '<event name="quiet" threshold="50ms" trace-length="100ms" copies="none" '
+            f'binary="{quiet}"><begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/>'
+            "</event>"
         )
         with Daemon(events, 'cool-down="1h" captures-per-hour="1000"') as daemon:
             slow_run()

@@ -9,7 +9,8 @@ from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, report, run, skip, w
 # its interrupt hits.
 EVENT = (
     '<event name="disk" threshold="1us" trace-length="500ms" breach="end"><key scope="machine"/>'
-    '<begin tracepoint="block:block_rq_issue" key="dev,sector"/><end tracepoint="block:block_rq_complete" key="dev,sector"/></event>'
+    '<begin tracepoint="block:block_rq_issue" key="dev,sector"/>'
+    '<end tracepoint="block:block_rq_complete" key="dev,sector"/></event>'
 )
 
 

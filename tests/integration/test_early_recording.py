@@ -122,7 +122,10 @@ def new_settings_end_one_that_is_on():
         with slow_run("sleep", 4000) as program:
             program.go()
             wait_for(lambda: is_on(daemon), "an early recording")
-            other = f'<event name="other" threshold="7s" trace-length="1s"><function name="main" binary="{PLANTED.resolve()}"/></event>'
+            other = (
+                '<event name="other" threshold="7s" trace-length="1s">'
+                f'<function name="main" binary="{PLANTED.resolve()}"/></event>'
+            )
             daemon.write_settings(event + other)
             daemon.process.send_signal(signal.SIGHUP)
             wait_for(

@@ -103,7 +103,8 @@ def tracepoint_event():
 
     def event(program):
         return (
-            f'<event name="{program.name}" threshold="100ms" trace-length="1s"><scope binary="{program}"/>'
+            f'<event name="{program.name}" threshold="100ms" trace-length="1s">'
+            f'<scope binary="{program}"/>'
             '<begin tracepoint="syscalls:sys_enter_clock_nanosleep"/>'
             '<end tracepoint="syscalls:sys_exit_clock_nanosleep"/></event>'
         )
@@ -128,7 +129,10 @@ def tracepoint_event():
 
 def function_of_a_stripped_binary():
     """Debian's redis-server has no symbol table; `call` is among its dynamic symbols."""
-    event = f'<event name="call" threshold="50ms" trace-length="500ms"><function name="call" binary="{REDIS}"/></event>'
+    event = (
+        '<event name="call" threshold="50ms" trace-length="500ms">'
+        f'<function name="call" binary="{REDIS}"/></event>'
+    )
     with Daemon(event) as daemon:
         port = "7379"
         server = subprocess.Popen(
@@ -168,7 +172,10 @@ def functions_left_in_every_way():
     """Recursion, exceptions, longjmp and fibers: each call is a run, calls without a return are
     dropped, nothing is mispaired."""
     binary = (PROGRAMS / "recursion").resolve()
-    event = f'<event name="watched" threshold="10s" trace-length="100ms"><function name="odd::watched" binary="{binary}"/></event>'
+    event = (
+        '<event name="watched" threshold="10s" trace-length="100ms">'
+        f'<function name="odd::watched" binary="{binary}"/></event>'
+    )
     with Daemon(event) as daemon:
         with Watched(binary) as program:
             made = program.go().result()
@@ -268,7 +275,8 @@ def scope_of_one_process_and_one_user():
 def user_event(name, user):
     binary = BURST.resolve()
     return (
-        f'<event name="{name}" threshold="10s" trace-length="1s" binary="{binary}"><scope user="{user}"/>'
+        f'<event name="{name}" threshold="10s" trace-length="1s" binary="{binary}">'
+        f'<scope user="{user}"/>'
         '<begin usdt="lagtrap:tick__begin"/><end usdt="lagtrap:tick__end"/></event>'
     )
 
@@ -347,8 +355,10 @@ FORMS = (
 
 def form_event(name, threshold="10s", key="arg0", more=""):
     return (
-        f'<event name="{name}" threshold="{threshold}" trace-length="300ms" binary="{ARGUMENTS.resolve()}">'
-        f'<key/><begin usdt="forms:{name}__begin" key="{key}" {more}/><end usdt="forms:{name}__end" key="{key}"/></event>'
+        f'<event name="{name}" threshold="{threshold}" trace-length="300ms" '
+        f'binary="{ARGUMENTS.resolve()}"><key/>'
+        f'<begin usdt="forms:{name}__begin" key="{key}" {more}/>'
+        f'<end usdt="forms:{name}__end" key="{key}"/></event>'
     )
 
 

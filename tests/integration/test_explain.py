@@ -171,7 +171,10 @@ def a_semaphore_that_programs_do_not_see():
 
 
 def an_event_that_is_not_watched():
-    hot = f'<event name="hot" threshold="1h" trace-length="1s"><function name="hot_function" binary="{HOT.resolve()}"/></event>'
+    hot = (
+        '<event name="hot" threshold="1h" trace-length="1s">'
+        f'<function name="hot_function" binary="{HOT.resolve()}"/></event>'
+    )
     with Daemon(hot, budget='share="1%" interval="300ms" pause="1h"') as daemon, Watched(
         HOT
     ) as program:

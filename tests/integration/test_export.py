@@ -425,7 +425,8 @@ def the_uploader_sends_spans(bundle):
     with contextlib.closing(OddServer(answer)) as collector:
         settings = spool / "settings.xml"
         settings.write_text(
-            f'<lagtrap version="1"><spool path="{spool}"/><otlp url="http://127.0.0.1:{collector.port}"/></lagtrap>'
+            f'<lagtrap version="1"><spool path="{spool}"/>'
+            f'<otlp url="http://127.0.0.1:{collector.port}"/></lagtrap>'
         )
 
         def upload(code, *words):

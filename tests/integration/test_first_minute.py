@@ -1,4 +1,5 @@
-"""The commands of docs/first-minute.md, run as written: each output says what the page's output says.
+"""The commands of docs/first-minute.md, run as written: each output says what the page's output
+says.
 LAGTRAP_UPDATE_EXPECTED=1 writes the outputs into the page."""
 
 import os

@@ -115,7 +115,10 @@ def compiler():
     functions = sample(
         CLANG_LIBRARY, r"^_ZN5clang(4Sema|6Parser|5Lexer|12Preprocessor|7CodeGen|10ASTContext)", 200
     )
-    source = '#include <map>\n#include <string>\nint f(std::map<std::string,int>& m) { return m["a"]++; }\n'
+    source = (
+        '#include <map>\n#include <string>\nint f(std::map<std::string,int>& m) { return m["a"]++; '
+        "}\n"
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "source.cpp")
         path.write_text(source)
@@ -150,7 +153,8 @@ def database():
         198,
     )
     statements = (
-        "create database t;\nuse t;\ncreate table a (i int primary key, s varchar(20)) engine=aria;\n"
+        "create database t;\nuse t;\ncreate table a (i int primary key, s varchar(20)) "
+        "engine=aria;\n"
         + "".join(f"insert into a values ({i}, 'row {i}');\n" for i in range(50))
         + "select count(*), sum(i), max(s) from a where i % 3 = 1 group by i % 7 order by 2;\n"
         "select * from a x join a y using (i) where x.s like '%4%' order by y.s limit 5;\n"
@@ -200,7 +204,10 @@ def interpreter():
         r"10ParserBase|6Parser|12LookupIterator|8Compiler|6Object))",
         200,
     )
-    script = "let s=0; for (let i=0;i<2e4;i++) s+=JSON.stringify({i,a:[i,i+1]}).length; console.log(s, process.version)"
+    script = (
+        "let s=0; for (let i=0;i<2e4;i++) s+=JSON.stringify({i,a:[i,i+1]}).length; "
+        "console.log(s, process.version)"
+    )
 
     def answered():
         return subprocess.run(

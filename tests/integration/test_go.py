@@ -276,12 +276,14 @@ def nearly_all_functions_can_be_watched():
 def what_cannot_be_told_is_refused():
     """A Go function and a tracepoint: a goroutine and a thread."""
     mixed = (
-        f'<event name="mixed" threshold="1s" trace-length="1s"><begin function="main.grow" binary="{PROGRAM}"/>'
+        '<event name="mixed" threshold="1s" trace-length="1s">'
+        f'<begin function="main.grow" binary="{PROGRAM}"/>'
         '<end tracepoint="sched:sched_process_exit"/></event>'
     )
     stacked = (
         '<event name="stacked" threshold="1s" trace-length="1s" binary="{}"><key/>'
-        '<begin function="runtime.memmove" key="arg0"/><end function="main.grow" key="arg0"/></event>'
+        '<begin function="runtime.memmove" key="arg0"/><end function="main.grow" key="arg0"/>'
+        "</event>"
     ).format(PROGRAM)
     daemon = Daemon(mixed + stacked)
     daemon.expect_armed = False

@@ -40,7 +40,8 @@ class Dashboard(ServerCase):
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         (self.root / "prometheus.yml").write_text(
-            "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: lagtrap\n  static_configs:\n"
+            "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: lagtrap\n"
+            "  static_configs:\n"
             f"  - targets: ['127.0.0.1:{server.port}']\n"
         )
         log = open(self.root / "prometheus.log", "wb")
@@ -123,11 +124,15 @@ def as_grafana_asks(sql, from_s, to_s, events):
         return "'" + time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) + "'"
 
     macros = {
-        "unixEpochNanoFilter": lambda column: f"{column} >= {from_s}000000000 AND {column} <= {to_s}000000000",
+        "unixEpochNanoFilter": lambda column: (
+            f"{column} >= {from_s}000000000 AND {column} <= {to_s}000000000"
+        ),
         "timeFilter": lambda column: f"{column} BETWEEN {timestamp(from_s)} AND {timestamp(to_s)}",
         "timeFrom": lambda: timestamp(from_s),
         "timeTo": lambda: timestamp(to_s),
-        "timeGroup": lambda column, seconds: f"floor(extract(epoch from {column})/{seconds})*{seconds}",
+        "timeGroup": lambda column, seconds: (
+            f"floor(extract(epoch from {column})/{seconds})*{seconds}"
+        ),
     }
     sql = sql.replace("$__interval", "3600").replace(
         "$event", ",".join(f"'{event}'" for event in events)

@@ -87,7 +87,8 @@ class WatchedBeside:
             f"it ended with {self.daemon.process.returncode}",
         )
         print(
-            f"        answered in {answered - began:.2f} s, ended in {time.monotonic() - answered:.2f} s",
+            f"        answered in {answered - began:.2f} s, ended in "
+            f"{time.monotonic() - answered:.2f} s",
             flush=True,
         )
 
@@ -246,7 +247,8 @@ class ManyUsers(OwnedProcess):
         )
         if self.process.stdout.readline() != "unshared\n":
             skip(
-                f"a user may have no namespace of users here: {self.process.communicate()[1].strip()}"
+                "a user may have no namespace of users here: "
+                f"{self.process.communicate()[1].strip()}"
             )
         for name in ("uid_map", "gid_map"):
             pathlib.Path(f"/proc/{self.process.pid}/{name}").write_text(

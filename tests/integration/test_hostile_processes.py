@@ -121,7 +121,8 @@ def check_delay_is_explained(daemon, binary=PLANTED):
     )
     check(
         whole > 0.5,
-        f"whole stacks of {whole:.0%} of the delay: {[stack['frames'][:12] for stack in stacks[:4]]}",
+        f"whole stacks of {whole:.0%} of the delay: "
+        f"{[stack['frames'][:12] for stack in stacks[:4]]}",
     )
 
 

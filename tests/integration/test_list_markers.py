@@ -112,7 +112,8 @@ def tracepoints():
     check(
         found
         == [
-            '<begin tracepoint="syscalls:sys_enter_writev"/>  <!-- key: __syscall_nr, fd, vec, vlen -->',
+            '<begin tracepoint="syscalls:sys_enter_writev"/>  <!-- key: __syscall_nr, fd, vec, '
+            "vlen -->",
             '<end tracepoint="syscalls:sys_exit_writev"/>  <!-- key: __syscall_nr, ret -->',
         ],
         f"{found}",
@@ -174,7 +175,9 @@ def functions_of_a_library():
     check(pathlib.Path(library).exists(), f"no libruby among {libraries}")
     with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
         file.write(
-            f'<lagtrap version="1">{event(0, f"""<function name="rb_str_concat" binary="{RUBY}"/>""")}</lagtrap>'
+            '<lagtrap version="1">'
+            + event(0, f'<function name="rb_str_concat" binary="{RUBY}"/>')
+            + "</lagtrap>"
         )
         file.flush()
         code, _, err = lagtrap("check", file.name)
@@ -189,10 +192,15 @@ def functions_of_a_library_loaded_at_run_time():
     with tempfile.TemporaryDirectory() as folder:
         python = pathlib.Path(folder, "python")
         shutil.copy(os.path.realpath(sys.executable), python)
-        script = f"import ctypes, sys; ctypes.CDLL('{MARKED}'); print('ready', flush=True); sys.stdin.readline()"
+        script = (
+            f"import ctypes, sys; ctypes.CDLL('{MARKED}'); print('ready', flush=True); "
+            "sys.stdin.readline()"
+        )
         settings = pathlib.Path(folder, "settings.xml")
         settings.write_text(
-            f'<lagtrap version="1">{event(0, f"""<function name="serve" binary="{python}"/>""")}</lagtrap>'
+            '<lagtrap version="1">'
+            + event(0, f'<function name="serve" binary="{python}"/>')
+            + "</lagtrap>"
         )
         code, _, err = lagtrap("check", settings)
         check(code == 3 and str(MARKED) not in err, f"{code} {err}")

@@ -55,7 +55,8 @@ def one_capture(daemon, *options, prefix=(), during=None):
     first = next(delay for delay in found["delays"] if delay["first"])
     check(
         told["slow_inner_ns"] <= first["duration_ns"] <= told["slow_outer_ns"],
-        f"{first['duration_ns']} ns, the program says {told['slow_inner_ns']} to {told['slow_outer_ns']}",
+        f"{first['duration_ns']} ns, the program says {told['slow_inner_ns']} to "
+        f"{told['slow_outer_ns']}",
     )
     return told, found
 
@@ -86,7 +87,8 @@ def clock_is_set():
             pass
     except PermissionError as refused:
         print(
-            f"        the clock cannot be set here ({refused}); the unit tests of clock jumps have to do"
+            f"        the clock cannot be set here ({refused}); "
+            "the unit tests of clock jumps have to do"
         )
         return
 
@@ -160,7 +162,8 @@ def process_number_comes_again():
             second = start_as(first.pid, WATCHED, what)
             check(
                 second is not None,
-                f"process {first.pid} could not be started again: {os.strerror(ctypes.get_errno())}",
+                f"process {first.pid} could not be started again: "
+                f"{os.strerror(ctypes.get_errno())}",
             )
             now = daemon.event("step")
             check(

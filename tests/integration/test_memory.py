@@ -93,7 +93,10 @@ class Group:
 class Hog:
     """A process of the group that holds memory."""
 
-    PROGRAM = "import sys; held = bytearray(int(sys.argv[1]) << 20); held[::4096] = b'x' * len(held[::4096]); print('held', flush=True); sys.stdin.read()"
+    PROGRAM = (
+        "import sys; held = bytearray(int(sys.argv[1]) << 20); "
+        "held[::4096] = b'x' * len(held[::4096]); print('held', flush=True); sys.stdin.read()"
+    )
 
     def __init__(self, group, mib):
         with group.inside():

@@ -109,7 +109,10 @@ def one_that_hangs_is_merged_without_names():
 def one_that_nothing_ends_keeps_no_capture():
     """A process that hangs in the kernel holds the capture's lock whatever signal it got; here,
     a process that no signal reaches."""
-    hold = '[ "$1" = --without-names ] || { setsid flock "$1" sleep 1000 & echo $! >> hanging; exec sleep 1000; }'
+    hold = (
+        '[ "$1" = --without-names ] || { setsid flock "$1" sleep 1000 & echo $! >> hanging; '
+        "exec sleep 1000; }"
+    )
     with HangingMerge(hold) as daemon:
         slow_run()
         explained_without_names(daemon, daemon.wait_for_bundles(1)[0])

@@ -107,7 +107,8 @@ def ends(verify):
     client.check_hostname = False
     client.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    return client.wrap_bio(to_client, to_server), server.wrap_bio(to_server, to_client, server_side=True)
+    ours = client.wrap_bio(to_client, to_server)
+    return ours, server.wrap_bio(to_server, to_client, server_side=True)
 def shake(verify):
     failed, open_ends = 0, list(ends(verify))
     for _ in range(20):
@@ -131,7 +132,11 @@ class Python:
     """A program that waits until it is told to run, and reports when it is done."""
 
     def __init__(self, what):
-        text = f'import socket, sqlite3, ssl, sys  # what is followed has to be loaded\nprint("ready", flush=True)\nsys.stdin.readline()\n{what}\nprint("done", flush=True)\nsys.stdin.readline()\n'
+        text = (
+            "import socket, sqlite3, ssl, sys  # what is followed has to be loaded\n"
+            f'print("ready", flush=True)\nsys.stdin.readline()\n{what}\nprint("done", flush=True)\n'
+            "sys.stdin.readline()\n"
+        )
         self.process = subprocess.Popen(
             [sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

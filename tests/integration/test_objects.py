@@ -518,9 +518,11 @@ def wrong_requests_say_what_is_right():
 
 def a_breach_has_its_objects_in_the_bundle():
     event = (
-        f'<event name="work" threshold="1ms" trace-length="10s"><function name="slow_work" binary="{PROGRAM}"/>'
-        '<object class="Item|Gadget"/><object name="handle" create="handle_open:arg1*" use="handle_use:arg0" '
-        'release="handle_close:arg0" message="handle_error:result" error="nonzero"/></event>'
+        '<event name="work" threshold="1ms" trace-length="10s">'
+        f'<function name="slow_work" binary="{PROGRAM}"/>'
+        '<object class="Item|Gadget"/><object name="handle" create="handle_open:arg1*" '
+        'use="handle_use:arg0" release="handle_close:arg0" message="handle_error:result" '
+        'error="nonzero"/></event>'
     )
     with Daemon(event) as daemon, Program() as program:
         program.run("slow", 20)

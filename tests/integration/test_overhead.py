@@ -321,7 +321,8 @@ def what_goes_is_counted_where_its_begins_fit():
     """The end is hit a million times a second, the begin rarely: no begin is missed while
     nothing is timed."""
     event = (
-        f'<event name="odd" threshold="1h" trace-length="200ms"><begin function="calm_function" binary="{HOT.resolve()}"/>'
+        '<event name="odd" threshold="1h" trace-length="200ms">'
+        f'<begin function="calm_function" binary="{HOT.resolve()}"/>'
         f'<end function="hot_function" binary="{HOT.resolve()}"/></event>'
     )
     with Daemon(event, budget='share="5%" interval="500ms" pause="4s"') as daemon, Hot() as program:
@@ -498,7 +499,8 @@ class Switching(OwnedProcess):
                 sys.executable,
                 "-c",
                 "import os\n(a, b), (c, d) = os.pipe(), os.pipe()\nchild = os.fork()\n"
-                "if child == 0:\n    os.close(b)\n    os.close(c)\n    while os.read(a, 1): os.write(d, b'x')\n    os._exit(0)\n"
+                "if child == 0:\n    os.close(b)\n    os.close(c)\n"
+                "    while os.read(a, 1): os.write(d, b'x')\n    os._exit(0)\n"
                 "os.close(a)\nos.close(d)\nwhile True:\n    os.write(b, b'x')\n    os.read(c, 1)\n",
             ]
         )

@@ -44,8 +44,9 @@ def request_event(nesting, threshold="600ms"):
 def event_by_probes(nesting):
     """The same event, named after its nesting."""
     return (
-        f'<event name="{nesting}" threshold="600ms" trace-length="200ms" nesting="{nesting}" binary="{UNPAIRED.resolve()}">'
-        '<begin usdt="lagtrap:request__begin"/><end usdt="lagtrap:request__end"/></event>'
+        f'<event name="{nesting}" threshold="600ms" trace-length="200ms" nesting="{nesting}" '
+        f'binary="{UNPAIRED.resolve()}"><begin usdt="lagtrap:request__begin"/>'
+        '<end usdt="lagtrap:request__end"/></event>'
     )
 
 

@@ -354,7 +354,8 @@ BY_EVERY_WAY = f"""
 # Code generated at run time, described by a map.
 MAP_WRITER = """
 import ctypes, mmap, os, sys
-code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+                 prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 with open(f"/tmp/perf-{os.getpid()}.map", "w") as file:
     file.write("1000 10 made_at_run_time\\n")
 print("ready", flush=True)
@@ -378,7 +379,8 @@ def calls(trace):
 def read_files(trace):
     """Paths of files that the daemon itself read, from the lines of strace, whatever its threads
     are called."""
-    others = "lagtrap-reader|lagtrap-inspect|lagtrap-merge|memfd:|exe>"  # the last two: before a helper has its name
+    # The last two: before a helper has its name.
+    others = "lagtrap-reader|lagtrap-inspect|lagtrap-merge|memfd:|exe>"
     reading = re.compile(rf"^\d+<(?!{others})[^>]*> (?:{'|'.join(READING)})\(.*?\d+<(/[^>]*)>")
     # Mapped without access, to ask the kernel which file it is.
     closed = re.compile(r".* mmap\([^,]*, \d+, PROT_NONE, ")
@@ -491,7 +493,8 @@ import ctypes, mmap, os, sys
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_long)
 for path in sys.argv[1:]:
     fd = os.open(path, os.O_RDONLY)
     size = max(os.fstat(fd).st_size, 1)

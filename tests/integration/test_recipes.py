@@ -49,7 +49,8 @@ def cook(recipe):
                 lambda: f"{name} to be watched: {daemon.event(name)}",
             )
             print(
-                f"{recipe.title}: watched {time.monotonic() - began:.1f} s after the program had started"
+                f"{recipe.title}: watched {time.monotonic() - began:.1f} s after the program had "
+                "started"
             )
             world.run(recipe.block("sh slow"), "slow")
             wait_for(

@@ -24,7 +24,8 @@ BREAKPOINT = 0xCC
 
 def event(more, function="target_sleep", threshold="5ms", length="5s"):
     return (
-        f'<event name="work" threshold="{threshold}" trace-length="{length}"><function name="{function}" '
+        f'<event name="work" threshold="{threshold}" trace-length="{length}">'
+        f'<function name="{function}" '
         f'binary="{IN_C}"/>{more}</event>'
     )
 
@@ -178,7 +179,8 @@ def functions_of_go_are_refused_at_their_place():
         settings = pathlib.Path(folder) / "settings.xml"
         settings.write_text(
             '<lagtrap version="1">\n  <event name="request" threshold="1s" trace-length="1s">\n'
-            f'    <function name="main.(*Server).handle" binary="{program}"/>\n    <calls/>\n  </event>\n</lagtrap>\n'
+            f'    <function name="main.(*Server).handle" binary="{program}"/>\n    <calls/>\n'
+            "  </event>\n</lagtrap>\n"
         )
         done = subprocess.run(
             [LAGTRAPD, "--check-settings", settings], capture_output=True, text=True

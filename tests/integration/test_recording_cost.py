@@ -28,7 +28,8 @@ print("ready", flush=True)
 while True: lock.acquire(timeout=0.06)
 """
 WAIT = (
-    '<event name="wait" threshold="50ms" trace-length="1500ms" breach="end"><scope pid="{pid}"/><begin tracepoint="syscalls:sys_enter_futex"/>'
+    '<event name="wait" threshold="50ms" trace-length="1500ms" breach="end"><scope pid="{pid}"/>'
+    '<begin tracepoint="syscalls:sys_enter_futex"/>'
     '<end tracepoint="syscalls:sys_exit_futex"/></event>'
 )
 

@@ -263,7 +263,8 @@ def a_program_that_is_overwritten():
                 )
                 check(
                     done.returncode >= 0,
-                    f"rewritten {number} times it ended by signal {-done.returncode}: {done.stderr}",
+                    f"rewritten {number} times it ended by signal {-done.returncode}: "
+                    f"{done.stderr}",
                 )
                 check(number % 2 == 1 or done.returncode == 0, f"{done}")
             check(daemon.process.poll() is None, "the daemon ended")

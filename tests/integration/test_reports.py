@@ -179,7 +179,8 @@ def taken_cpu():
         "40",
         sys.executable,
         "-c",
-        f"import time\nprint(flush=True)\ninput()\nend = time.monotonic() + {SLOW_MS / 1000}\nwhile time.monotonic() < end: pass",
+        f"import time\nprint(flush=True)\ninput()\nend = time.monotonic() + {SLOW_MS / 1000}\n"
+        "while time.monotonic() < end: pass",
     ]
     permitted = subprocess.run(["chrt", "-f", "40", "true"], capture_output=True).returncode == 0
     if not permitted:
@@ -234,7 +235,10 @@ def sqlite_sorts():
 
 def python_compresses():
     program = "/usr/bin/python3"
-    script = "import zlib, os\ndata = os.urandom(1 << 16) * 300\nfor _ in range(3): zlib.compress(data, 9)\n"
+    script = (
+        "import zlib, os\ndata = os.urandom(1 << 16) * 300\n"
+        "for _ in range(3): zlib.compress(data, 9)\n"
+    )
     with Daemon(
         function_event("/usr/lib/x86_64-linux-gnu/libz.so.1", "deflate", "60ms", "700ms")
     ) as daemon:

@@ -39,7 +39,10 @@ print(json.dumps({"waited_ns": sum(one[0] for one in said), "times": sum(one[1] 
 
 
 def event(name, scope, threshold="10s"):
-    return f'<event name="{name}" threshold="{threshold}" trace-length="200ms"><scope {scope}/><run-queue/></event>'
+    return (
+        f'<event name="{name}" threshold="{threshold}" trace-length="200ms"><scope {scope}/>'
+        "<run-queue/></event>"
+    )
 
 
 def program_in(folder):
@@ -132,7 +135,8 @@ class Switching(OwnedProcess):
                 str(min(os.sched_getaffinity(0))),
                 sys.executable,
                 "-c",
-                "import os\n(a, b), (c, d) = os.pipe(), os.pipe()\nif os.fork() == 0:\n    os.close(b)\n    os.close(c)\n"
+                "import os\n(a, b), (c, d) = os.pipe(), os.pipe()\nif os.fork() == 0:\n"
+                "    os.close(b)\n    os.close(c)\n"
                 "    while os.read(a, 1): os.write(d, b'x')\n    os._exit(0)\n"
                 "os.close(a)\nos.close(d)\nwhile True:\n    os.write(b, b'x')\n    os.read(c, 1)\n",
             ]

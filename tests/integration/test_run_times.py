@@ -119,7 +119,10 @@ def waits_have_their_class():
 def runs_32_bit_calls():
     """Whether getpid() of 32-bit code works. Some virtual machines kill such a program, whatever
     their kernel's configuration."""
-    source = 'int main(void) { long pid; __asm__ volatile("int $0x80" : "=a"(pid) : "a"(20) : "memory"); return pid <= 0; }'
+    source = (
+        'int main(void) { long pid; __asm__ volatile("int $0x80" : "=a"(pid) : "a"(20) : '
+        '"memory"); return pid <= 0; }'
+    )
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "getpid"
         subprocess.run(["cc", "-x", "c", "-o", program, "-"], input=source, text=True, check=True)

@@ -60,8 +60,8 @@ def check_losses(daemon):
 
 def postgresql_queries():
     event = (
-        f'<event name="query" threshold="10s" trace-length="1s" binary="{BIN}/postgres" record="runs" stacks="markers">'
-        '<begin usdt="postgresql:query__start"/>'
+        f'<event name="query" threshold="10s" trace-length="1s" binary="{BIN}/postgres" '
+        'record="runs" stacks="markers"><begin usdt="postgresql:query__start"/>'
         + "".join(
             f'<stage name="{stage}" usdt="postgresql:query__{stage}__start"/>' for stage in STAGES
         )
@@ -182,8 +182,8 @@ def a_burst_is_sampled_and_counted():
             len(runs) == told["reported"] and 500 <= len(runs) < 100_000,
             f"{len(runs)} runs, {told}",
         )
-        # On a busy machine, the ring may be full before it is read. The next reported run stands for
-        # such runs; those at the very end may have none.
+        # On a busy machine, the ring may be full before it is read. The next reported run stands
+        # for such runs; those at the very end may have none.
         lost = sum(batch["runs_lost"] for batch in batches)
         check(lost == 0 or told["ring_full"] > 0, f"{lost} runs lost in batches, {told}")
         sampled_away = sum(batch["runs_sampled_away"] for batch in batches)
@@ -200,8 +200,9 @@ def starts_are_cold_and_warm():
         python = pathlib.Path(folder) / "python-under-test"
         shutil.copy(pathlib.Path("/usr/bin/python3").resolve(), python)
         event = (
-            f'<event name="start" threshold="10s" trace-length="1s" binary="{python}" record="runs" cold-after="4s">'
-            '<begin function="Py_BytesMain"/><end function="Py_FinalizeEx"/></event>'
+            f'<event name="start" threshold="10s" trace-length="1s" binary="{python}" '
+            'record="runs" cold-after="4s"><begin function="Py_BytesMain"/>'
+            '<end function="Py_FinalizeEx"/></event>'
         )
 
         def start():
@@ -252,7 +253,8 @@ def start_event(**more):
     attributes = " ".join(f'{name}="{value}"' for name, value in more.items())
     return (
         f'<event name="start" threshold="1s" trace-length="1s" record="runs" {attributes}>'
-        f'<library binary="{STARTS.resolve()}"><stage name="cold"/><stage name="warm"/><stage name="work" expected="yes"/>'
+        f'<library binary="{STARTS.resolve()}"><stage name="cold"/><stage name="warm"/>'
+        '<stage name="work" expected="yes"/>'
         "</library></event>"
     )
 

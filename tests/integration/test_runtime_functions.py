@@ -238,7 +238,8 @@ class ManyFunctions(Rounds):
             .read_text(encoding="utf-8")
             .replace(
                 "//FUNCTIONS",
-                f"static final int COUNT = {count};\n{functions}\nstatic void call(int number) {{ switch (number) {{ {cases}}} }}",
+                f"static final int COUNT = {count};\n{functions}\n"
+                f"static void call(int number) {{ switch (number) {{ {cases}}} }}",
             )
         )
         path = pathlib.Path(self.folder.name, "Many.java")
@@ -288,7 +289,8 @@ def a_function_that_threads_call_at_once_gets_one_number():
         names = [f"Many.f{number}" for number in range(count)]
         check(
             all(told[name] == 1 for name in names),
-            f"told more or less than once: {[(name, told[name]) for name in names if told[name] != 1]}",
+            "told more or less than once: "
+            f"{[(name, told[name]) for name in names if told[name] != 1]}",
         )
         # A thread that comes second while the first gets the number is not counted, and is never
         # late again.
@@ -528,7 +530,8 @@ def a_recording_has_them():
         library, _ = shop.file("libruby")
         # It jumps to the sleeping function, so its own runs are short.
         event = (
-            f'<event name="work" threshold="1us" trace-length="3s"><function name="rb_thread_wait_for" binary="{library}"/>'
+            '<event name="work" threshold="1us" trace-length="3s">'
+            f'<function name="rb_thread_wait_for" binary="{library}"/>'
             '<functions share="10000%" rate="10MiB" min="1us"/></event>'
         )
         with Daemon(event) as daemon:

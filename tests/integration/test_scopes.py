@@ -162,7 +162,8 @@ def of_a_container():
     }
     markers = '<begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/>'
     events = "".join(
-        f'<event name="of-{number}" threshold="10s" trace-length="1s" binary="{PLANTED.resolve()}"><scope {scope}/>{markers}</event>'
+        f'<event name="of-{number}" threshold="10s" trace-length="1s" binary="{PLANTED.resolve()}">'
+        f"<scope {scope}/>{markers}</event>"
         for number, scope in enumerate(scopes)
     )
     with group("system.slice", f"docker-{ID}.scope") as folder, Daemon(events) as daemon:
@@ -205,7 +206,10 @@ def reports_name_units_and_containers():
     def enter(folder):
         return ["sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$0" "$@"']
 
-    slow = f'<event name="work" threshold="60ms" trace-length="1s" record="runs"><library binary="{PLANTED.resolve()}"/></event>'
+    slow = (
+        '<event name="work" threshold="60ms" trace-length="1s" record="runs">'
+        f'<library binary="{PLANTED.resolve()}"/></event>'
+    )
     with group("system.slice", f"docker-{ID}.scope") as web, group(
         "system.slice", "backup.service"
     ) as backup, docker_says(ID, "web", "team/web:7", {}), Daemon(

@@ -58,12 +58,14 @@ class Nginx(OwnedProcess):
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         )
         (folder / "nginx.conf").write_text(
-            f"""daemon off; master_process off; user root; pid {folder}/nginx.pid; error_log {folder}/error.log;
+            f"""daemon off; master_process off; user root;
+pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{}}
 http {{
   access_log off; {temporary}
   server {{
-    listen 127.0.0.1:{self.port} ssl; ssl_certificate {folder}/certificate.pem; ssl_certificate_key {folder}/key.pem;
+    listen 127.0.0.1:{self.port} ssl;
+    ssl_certificate {folder}/certificate.pem; ssl_certificate_key {folder}/key.pem;
     client_max_body_size 0;
     location {BASE}/ {{
       proxy_pass http://127.0.0.1:{server_port};

@@ -121,7 +121,8 @@ def planted_function_is_the_first_cause():
         others = [cause for cause in told["causes"] if "planted_cpu_burn" in cause["title"]]
         check(
             others and others[0]["state"] == "on CPU" and not others[0]["single_host"],
-            f"the second cause is not among {[(cause['title'], cause['hosts']) for cause in told['causes']]}",
+            "the second cause is not among "
+            f"{[(cause['title'], cause['hosts']) for cause in told['causes']]}",
         )
 
 
@@ -143,7 +144,8 @@ def a_wait_that_normal_runs_have_too_is_explained_by_how_much_longer_it_is():
         }
         check(
             len(found) == 2,
-            f"{[(cause['title'], cause['q_value']) for cause in told['causes']]}, {told['silent_because']}",
+            f"{[(cause['title'], cause['q_value']) for cause in told['causes']]}, "
+            f"{told['silent_because']}",
         )
         sleep = found["planted_sleep"]
         check(

@@ -238,8 +238,10 @@ class TwoCopies(World):
             for i, at in enumerate(ports)
         )
         (self.root / "haproxy.cfg").write_text(
-            "defaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  retries 2\n"
-            "  option redispatch\n  option httpchk GET /healthz\n  http-check send hdr Host localhost\n"
+            "defaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n"
+            "  timeout server 60s\n  retries 2\n"
+            "  option redispatch\n  option httpchk GET /healthz\n"
+            "  http-check send hdr Host localhost\n"
             f"frontend front\n  bind 127.0.0.1:{port}\n  default_backend copies\n"
             f"backend copies\n  balance roundrobin\n{servers}\n"
         )
@@ -411,7 +413,8 @@ class TwoCopies(World):
         _, said = self.upload(second.url)
         self.assertRegex(
             said,
-            r"HTTP 429: the quota of this sender for today is used up \(1.00 MiB, --daily-quota\); it opens again at 00:00 UTC, in .*; retry after \d+ s",
+            r"HTTP 429: the quota of this sender for today is used up \(1.00 MiB, --daily-quota\); "
+            r"it opens again at 00:00 UTC, in .*; retry after \d+ s",
         )
         self.assertTrue((self.spool / "ready" / name).exists(), said)
         # As it is on the next day.

@@ -204,7 +204,8 @@ def serve():
     try:
         server, world = case.seeded_server()
         print(
-            f"{server.url}  accounts ann (admin) and rita (reader), password {PASSWORD!r}; Ctrl-C ends it\n"
+            f"{server.url}  accounts ann (admin) and rita (reader), password {PASSWORD!r}; "
+            "Ctrl-C ends it\n"
             f"LAGTRAP_WEB_WORLD={world} node tests/browser/run.mjs FILE... tests its pages",
             flush=True,
         )

@@ -188,7 +188,8 @@ class FolderAndFile(RestoreCase):
             tables = [
                 name
                 for (name,) in database.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE "
+                    "'sqlite_%'"
                 )
             ]
             return {

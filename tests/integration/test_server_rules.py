@@ -201,7 +201,8 @@ class Webhooks(RuleCase):
         )
         self.assertRegex(
             message["headline"],
-            r"^2 findings of the rule slow; .* p99 of checkout .* 2 hours \(\d+ runs\), .*\b30\.0 ms",
+            r"^2 findings of the rule slow; .* p99 of checkout .* 2 hours \(\d+ runs\), "
+            r".*\b30\.0 ms",
         )
         self.assertEqual(self.rule(checker, delays)["findings"], [], "there is no week before")
         with sqlite3.connect(self.root / "data" / "lagtrap.sqlite", timeout=30) as store:

@@ -472,7 +472,8 @@ class Floods(ServerCase):
             connection = socket.create_connection(("127.0.0.1", checker.server.port), timeout=60)
             self.addCleanup(connection.close)
             connection.sendall(
-                f"GET {address}/trace HTTP/1.1\r\nHost: localhost\r\nCookie: {who.cookie}\r\n\r\n".encode()
+                f"GET {address}/trace HTTP/1.1\r\nHost: localhost\r\nCookie: {who.cookie}\r\n"
+                "\r\n".encode()
             )
             return connection, connection.recv(12)
 
@@ -617,7 +618,8 @@ class Floods(ServerCase):
             socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in contents
         ]
         heads = [
-            f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
+            f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
+            f"Content-Length: {len(content)}\r\n"
             "Connection: close\r\n\r\n".encode()
             for content in contents
         ]

@@ -19,8 +19,10 @@ class Storm:
     """Starts 200 processes a second, like a busy shell script, until it is told to stop."""
 
     SCRIPT = (
-        "import os, time\nprint('ready', flush=True)\nbegun, made = time.monotonic(), 0\nwhile True:\n"
-        "    for child in [os.posix_spawn('/bin/true', ['true'], {}) for _ in range(10)]: os.waitpid(child, 0)\n"
+        "import os, time\nprint('ready', flush=True)\nbegun, made = time.monotonic(), 0\n"
+        "while True:\n"
+        "    for child in [os.posix_spawn('/bin/true', ['true'], {}) for _ in range(10)]: "
+        "os.waitpid(child, 0)\n"
         "    made += 10\n    time.sleep(max(0, begun + made / 200 - time.monotonic()))\n"
     )
 
@@ -107,7 +109,8 @@ def storm_of_processes():
         short_lived = [child for child in capture.parents if child not in capture.programs]
         complete, total, others = capture.share_complete(short_lived)
         print(
-            f"  samples of processes begun in the capture: {complete} of {total} complete, others {others}"
+            f"  samples of processes begun in the capture: {complete} of {total} complete, "
+            f"others {others}"
         )
 
 
@@ -154,7 +157,8 @@ def forgotten(recorder):
         wait_for(few, "the processes to be forgotten")
     except AssertionError as late:
         raise AssertionError(
-            f"{late}: {live_processes()} live with code of {code_files()} files, the unwinder has {last}"
+            f"{late}: {live_processes()} live with code of {code_files()} files, the unwinder has "
+            f"{last}"
         ) from None
     return last
 
@@ -167,7 +171,10 @@ print("ready", flush=True)
 random.seed(1)
 words = ["%x" % random.getrandbits(40) for _ in range(3000)]
 while True:
-    text = json.dumps({word: [word, len(word), {"digest": hashlib.sha256(word.encode()).hexdigest()}] for word in words})
+    text = json.dumps({
+        word: [word, len(word), {"digest": hashlib.sha256(word.encode()).hexdigest()}]
+        for word in words
+    })
     found = re.findall(r'"([a-f]+[0-9]*)":', text)
     ordered = sorted(json.loads(text), key=lambda word: (word[::-1], len(word)))
     packed = zlib.compress(text.encode() + "".join(ordered + found).encode())
@@ -175,7 +182,10 @@ while True:
 """
 NODE_LOAD = """
 console.log("ready");
-function spin(depth) { return depth ? spin(depth - 1) + 1 : JSON.stringify(Array.from({length: 200}, Math.random)).length; }
+function spin(depth) {
+  if (depth) return spin(depth - 1) + 1;
+  return JSON.stringify(Array.from({length: 200}, Math.random)).length;
+}
 for (;;) spin(30);
 """
 
@@ -228,8 +238,8 @@ def postgresql():
 
 
 POSTGRES_SORT = (
-    "select count(distinct md5(i::text)) from generate_series(1, 100000000) i where i::text ~ '[13]+$' "
-    "and (i || '-' || i) like '%7%'"
+    "select count(distinct md5(i::text)) from generate_series(1, 100000000) i where i::text ~ "
+    "'[13]+$' and (i || '-' || i) like '%7%'"
 )
 POSTGRES_BUSY = "select count(*) from pg_stat_activity where state <> 'idle'"
 
@@ -271,14 +281,18 @@ def node_and_git():
         repository = recorder.folder / "repository"
         subprocess.run(["git", "init", "-q", "-b", "main", repository], check=True)
         stream = "".join(
-            f"commit refs/heads/main\ncommitter a <a@b> {i} +0000\ndata 1\nc\nM 644 inline f{i % 200}\n"
+            f"commit refs/heads/main\ncommitter a <a@b> {i} +0000\ndata 1\nc\n"
+            f"M 644 inline f{i % 200}\n"
             f"data {len(text)}\n{text}\n"
             for i, text in ((i, f"{i * 7919}\n" * (i % 900 + 1)) for i in range(2000))
         )
         subprocess.run(
             ["git", "fast-import", "--quiet"], input=stream, text=True, check=True, cwd=repository
         )
-        script = "while git log -p --stat >/dev/null && git repack -adfq --window=50 && git gc -q; do :; done"
+        script = (
+            "while git log -p --stat >/dev/null && git repack -adfq --window=50 && git gc -q; "
+            "do :; done"
+        )
         with Load("sh", "-c", script, cwd=repository) as load:
             capture = recorder.record(load)
             pids = family(capture, [load.process.pid]) | set(pids_of(capture, shutil.which("git")))

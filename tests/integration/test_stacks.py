@@ -198,7 +198,8 @@ class Verdict:
         strange = [token for token in tokens if token not in self.allowed]
         if strange or capture.not_called(stack):
             self.fail(
-                f"short, and with frames that cannot be there: {strange or capture.not_called(stack)}",
+                "short, and with frames that cannot be there: "
+                f"{strange or capture.not_called(stack)}",
                 capture,
                 stack,
             )
@@ -227,7 +228,10 @@ class Verdict:
         others = ", ".join(
             f"{count} {end}" for end, count in sorted(self.ends.items()) if end != "complete"
         )
-        return f"  {self.name:20} {self.seen:6} stacks of {len(self.base)} frames and more, {share:5.1f} % complete {others}"
+        return (
+            f"  {self.name:20} {self.seen:6} stacks of {len(self.base)} frames and more, "
+            f"{share:5.1f} % complete {others}"
+        )
 
 
 def judge(verdict, capture, tids):
@@ -297,7 +301,8 @@ def check_planted(recorder, watched, static=False):
             and verdict.name != "fork_storm"
         ):
             problems.append(
-                f"{verdict.name}: {verdict.ends[PAGE_COPIED]} of {verdict.seen} stacks could not be read"
+                f"{verdict.name}: {verdict.ends[PAGE_COPIED]} of {verdict.seen} stacks could not "
+                "be read"
             )
         if verdict.seen < verdict.least:
             problems.append(f"{verdict.name}: seen {verdict.seen} times only")
@@ -360,7 +365,8 @@ def static_position_independent():
 
 GDB_SCRIPT = """
 import gdb, json
-for setting in ("backtrace past-main on", "backtrace past-entry on", "backtrace limit 700", "pagination off"):
+for setting in ("backtrace past-main on", "backtrace past-entry on", "backtrace limit 700",
+                "pagination off"):
     gdb.execute("set " + setting)
 stacks = {}
 for thread in gdb.selected_inferior().threads():
@@ -414,7 +420,8 @@ def blocked_as_gdb_sees_them():
             }
             check(
                 recorded,
-                f"{name}: nothing was recorded of the thread {'at the start' if name in always else ''}",
+                f"{name}: nothing was recorded of the thread "
+                f"{'at the start' if name in always else ''}",
             )
 
             def agrees():
@@ -464,9 +471,11 @@ def container():
                 shutil.copy2(library[1], target)
         root.mkdir()
         script = (
-            f'mount -t tmpfs none "{root}" && cp -a "{files}/." "{root}/" && mkdir "{root}/old" "{root}/proc" && '
+            f'mount -t tmpfs none "{root}" && cp -a "{files}/." "{root}/" && '
+            f'mkdir "{root}/old" "{root}/proc" && '
             f'mount -t proc none "{root}/proc" && cd "{root}" && '
-            f"pivot_root . old && exec /{inside} --only plain_20,qsort,cond_wait,cond_signal,nanosleep,exceptions,forked_by_main"
+            f"pivot_root . old && exec /{inside} --only "
+            "plain_20,qsort,cond_wait,cond_signal,nanosleep,exceptions,forked_by_main"
         )
         with start(
             "sh", "-c", script, command=("unshare", "-m", "--propagation", "private")
@@ -564,7 +573,10 @@ EXEC_PARENT = (
 def function_being_watched():
     """Return probes put kernel addresses on the stack, up to three of them here; the walk
     continues through them."""
-    event = f'<event name="watch" threshold="1h" trace-length="1s"><function name="deep_watched" binary="{program("pie")}"/></event>'
+    event = (
+        '<event name="watch" threshold="1h" trace-length="1s">'
+        f'<function name="deep_watched" binary="{program("pie")}"/></event>'
+    )
     with start(program("pie"), "--only", "watched,plain_20") as watched, Recorder(
         event, length="3s"
     ) as recorder:

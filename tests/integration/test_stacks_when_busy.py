@@ -151,8 +151,8 @@ def check_shares(bundle, what, least_of_delayed=0.98):
     others_whole = stacks["on-cpu-complete"] + stacks["off-cpu-complete"] - delayed_whole
     late = stacks["on-cpu-late"] + stacks["off-cpu-late"]
     print(
-        f"{what}: whole are {delayed_whole} of {delayed} of what was slow, {others_whole} of {others} others; "
-        f"{late} of all came late, {stacks['delayed-late']} of what was slow",
+        f"{what}: whole are {delayed_whole} of {delayed} of what was slow, {others_whole} of "
+        f"{others} others; {late} of all came late, {stacks['delayed-late']} of what was slow",
         flush=True,
     )
     quality = report(bundle)["quality"]

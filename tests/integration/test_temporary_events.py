@@ -1,4 +1,5 @@
-"""`lagtrap watch` with a running daemon: it watches a temporary event, which ends with its client."""
+"""`lagtrap watch` with a running daemon: it watches a temporary event, which ends with its
+client."""
 
 import contextlib
 import json
@@ -15,7 +16,8 @@ from case import World  # noqa: E402  (the path is set above)
 from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, check, require_bpf, run, wait_for  # noqa: E402
 
 NEVER = (
-    '<event name="never" threshold="1h" trace-length="5min"><begin tracepoint="syscalls:sys_enter_sync"/>'
+    '<event name="never" threshold="1h" trace-length="5min">'
+    '<begin tracepoint="syscalls:sys_enter_sync"/>'
     '<end tracepoint="syscalls:sys_exit_sync"/></event>'
 )
 NOBODY = 65534
@@ -94,7 +96,8 @@ def is_over(daemon):
 
 
 def a_delay_is_reported():
-    """The event is in the status with its owner, and takes nothing from the events of the settings."""
+    """The event is in the status with its owner, and takes nothing from the events of the
+    settings."""
     with World() as world, service() as daemon:
         start_server(world)
         with Watcher(daemon, *orders()) as watch:
@@ -206,7 +209,10 @@ def bad_events_are_refused():
         check(not answer["ok"], answer)
         return answer["error"]
 
-    begin = '<event name="a" threshold="1s"><begin tracepoint="syscalls:sys_enter_sync"/><end tracepoint="syscalls:sys_exit_sync"/>'
+    begin = (
+        '<event name="a" threshold="1s"><begin tracepoint="syscalls:sys_enter_sync"/>'
+        '<end tracepoint="syscalls:sys_exit_sync"/>'
+    )
     with service() as daemon:
         check("has no <functions>" in refusal(begin + "<functions/></event>"), "functions")
         check(

@@ -17,7 +17,8 @@ def events(attributes='trace-length="3s"'):
     return (
         f'<event name="by-function" {common}><begin function="serve_request" trace-id="arg1"/>'
         '<end function="serve_request" side="return"/></event>'
-        f'<event name="by-probe" {common}><begin usdt="requests:begin" trace-id="arg1"/><end usdt="requests:end"/></event>'
+        f'<event name="by-probe" {common}><begin usdt="requests:begin" trace-id="arg1"/>'
+        '<end usdt="requests:end"/></event>'
     )
 
 

@@ -31,7 +31,8 @@ WATCHED = "tree_leaf"
 
 def event(more, threshold="5ms", length="10s", name="work"):
     return (
-        f'<event name="{name}" threshold="{threshold}" trace-length="{length}"><function name="target_sleep" '
+        f'<event name="{name}" threshold="{threshold}" trace-length="{length}">'
+        '<function name="target_sleep" '
         f'binary="{IN_C}"/>{more}</event>'
     )
 
@@ -297,7 +298,8 @@ def what_is_called_too_often_is_taken_out_and_said():
 def what_cannot_be_traced_is_said_once():
     go = PROGRAMS / "goroutines"
     settings = (
-        f'<event name="work" threshold="1h" trace-length="1s"><function name="main.(*Server).handle" binary="{go}"/>'
+        '<event name="work" threshold="1h" trace-length="1s">'
+        f'<function name="main.(*Server).handle" binary="{go}"/>'
         '<functions standing="yes"/></event>'
     )
     with Daemon(settings) as daemon:
@@ -399,7 +401,8 @@ class Redis(OwnedProcess):
 def redis_counts_as_it_does_itself():
     """Its own statistics give the number of commands it handled."""
     settings = (
-        f'<event name="work" threshold="100ms" trace-length="3s"><function name="processCommand" binary="{REDIS}"/>'
+        '<event name="work" threshold="100ms" trace-length="3s">'
+        f'<function name="processCommand" binary="{REDIS}"/>'
         f'<functions standing="yes" window="60s" {PLENTY}/></event>'
     )
     with tempfile.TemporaryDirectory() as folder, Daemon(settings) as daemon, Redis(

@@ -334,7 +334,8 @@ class Misbehaviour(SpoolCase):
     def test_bad_settings_are_told_with_their_place(self):
         settings = self.root / "settings.xml"
         settings.write_text(
-            '<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n<upload url="ftp://x"/></lagtrap>'
+            '<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
+            '<upload url="ftp://x"/></lagtrap>'
         )
         outcome = subprocess.run(
             [UPLOADER, "--settings", settings, "--once"], capture_output=True, text=True
@@ -383,7 +384,8 @@ class Limits(SpoolCase):
             socket.create_connection(("127.0.0.1", server.port), timeout=60)
         ) as upload:
             upload.sendall(
-                f"PUT /api/v1/bundles/{digest} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                f"PUT /api/v1/bundles/{digest} HTTP/1.1\r\nHost: localhost\r\n"
+                "Expect: 100-continue\r\n"
                 f"Content-Length: {len(content)}\r\n\r\n".encode()
             )
             interim = b""

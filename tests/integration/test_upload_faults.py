@@ -350,7 +350,8 @@ class TlsCase(Case):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.root))
         (folder / "index").touch()
         (folder / "settings").write_text(
-            f"[ca]\ndefault_ca = own\n[own]\ndatabase = {folder}/index\nnew_certs_dir = {folder}\ndefault_md = sha256\n"
+            f"[ca]\ndefault_ca = own\n[own]\ndatabase = {folder}/index\nnew_certs_dir = {folder}\n"
+            "default_md = sha256\n"
             "policy = any\nrand_serial = yes\n[any]\ncommonName = supplied\n"
         )
         (folder / "extensions").write_text(
@@ -532,7 +533,8 @@ class Names(Case):
         # A socket that nobody reads is inherited by the uploader.
         script = (
             "import os, socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
-            "s.bind(('127.0.0.1', 53)); s.set_inheritable(True); os.execv(sys.argv[1], sys.argv[1:])"
+            "s.bind(('127.0.0.1', 53)); s.set_inheritable(True); "
+            "os.execv(sys.argv[1], sys.argv[1:])"
         )
         prefix = [
             "unshare",

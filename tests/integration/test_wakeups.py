@@ -179,7 +179,8 @@ def quota():
         check(split["throttled_ns"] <= split["runnable_ns"], f"split {split}")
         check(
             counted_ns - unrecorded_ns <= split["throttled_ns"] <= counted_ns + 100e6,
-            f"throttled for {split['throttled_ns']} ns; the kernel counted {counted_ns}, of it {unrecorded_ns} unrecorded at most",
+            f"throttled for {split['throttled_ns']} ns; "
+            f"the kernel counted {counted_ns}, of it {unrecorded_ns} unrecorded at most",
         )
         text = subprocess.run(
             [LAGTRAP, "report", bundle], capture_output=True, text=True, check=True

@@ -1,4 +1,5 @@
-"""`lagtrap watch` explains the next slow run as it happens, without settings and without a service."""
+"""`lagtrap watch` explains the next slow run as it happens, without settings and without a
+service."""
 
 import os
 import pathlib
@@ -101,7 +102,8 @@ def a_system_call_is_watched():
 
 
 def probes_are_paired():
-    """The pair of probes of the query is chosen, not those of its parts, whose names begin the same way."""
+    """The pair of probes of the query is chosen, not those of its parts, whose names begin the same
+    way."""
     postgres = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not postgres:
         return print("no PostgreSQL here")

@@ -39,7 +39,8 @@ def a_page_follows_a_running_program():
                 wait_for(lambda: told(step) or browser.poll() is not None, step, seconds=180)
                 check(
                     told(step),
-                    f"{step}: {browser.communicate(timeout=60)[0] if browser.poll() is not None else ''}",
+                    f"{step}: "
+                    f"{browser.communicate(timeout=60)[0] if browser.poll() is not None else ''}",
                 )
 
             # The empty list is shown first.

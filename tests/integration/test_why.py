@@ -123,7 +123,8 @@ def a_crowd_fits_on_a_screen():
 
 
 NEVER = (
-    '<event name="never" threshold="1h" trace-length="5min"><begin tracepoint="syscalls:sys_enter_sync"/>'
+    '<event name="never" threshold="1h" trace-length="5min">'
+    '<begin tracepoint="syscalls:sys_enter_sync"/>'
     '<end tracepoint="syscalls:sys_exit_sync"/></event>'
 )
 
@@ -175,7 +176,8 @@ def why_that_records(daemon):
 
 
 def as_its_unit_confines_it(folder):
-    """A command that becomes the daemon: with the capabilities of the unit, and read-only files except in `folder`."""
+    """A command that becomes the daemon: with the capabilities of the unit, and read-only files
+    except in `folder`."""
     unit = (SOURCE_DIR / "packaging" / "systemd" / "lagtrapd.service").read_text()
     names = re.search(r"^CapabilityBoundingSet=(.*)$", unit, re.M).group(1).split()
     kept = ",".join("+" + name.removeprefix("CAP_").lower() for name in names)

@@ -10,7 +10,8 @@ from lagtrap_test import LAGTRAP, Daemon, at_end, check
 
 # These commands work on any process; the event in the settings is not used.
 SETTINGS = (
-    '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+    '<event name="idle" threshold="1h" trace-length="1s">'
+    '<begin tracepoint="syscalls:sys_enter_fsync"/>'
     '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 )
 

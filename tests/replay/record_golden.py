@@ -61,7 +61,8 @@ def keeping_merge(kept):
     """A merge program that copies the capture first."""
     script = NEUTRAL / "merge"
     script.write_text(
-        f'#!/bin/sh\nfor capture; do :; done\n[ "$1" = --without-names ] && shift\ncp -a "$1" {kept}/ || exit 1\n'
+        '#!/bin/sh\nfor capture; do :; done\n[ "$1" = --without-names ] && shift\n'
+        f'cp -a "$1" {kept}/ || exit 1\n'
         f'exec {NEUTRAL}/build/trace/lagtrap-merge "$@"\n',
         encoding="ascii",
     )

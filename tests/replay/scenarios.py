@@ -32,7 +32,8 @@ class Scenario:
     most_waiting: float = 0.1  # share of the run that may wait for a CPU, unless that is planted
     with_lines: bool = False  # source lines, of programs that are built here
     by_priority: bool = False  # priorities are part of what is planted: the programs keep their own
-    programs: tuple = ()  # names of programs that belong to it although the recorder did not start them
+    # names of programs that belong to it although the recorder did not start them
+    programs: tuple = ()
 
 
 def changed(scenario, **changes):
@@ -183,9 +184,12 @@ def followed_objects():
             world.program.run(mode, count)
 
     return Scenario(
-        lambda world: f'<event name="work" threshold="1ms" trace-length="4s" copies="none"><function name="slow_work" '
-        f'binary="{OBJECTS}"/><object class="Item|Gadget"/><object name="handle" create="handle_open:arg1*" '
-        'use="handle_use:arg0" release="handle_close:arg0" message="handle_error:result" error="nonzero"/></event>',
+        lambda world: (
+            '<event name="work" threshold="1ms" trace-length="4s" copies="none">'
+            f'<function name="slow_work" binary="{OBJECTS}"/><object class="Item|Gadget"/>'
+            '<object name="handle" create="handle_open:arg1*" use="handle_use:arg0" '
+            'release="handle_close:arg0" message="handle_error:result" error="nonzero"/></event>'
+        ),
         provoke,
         prepare,
     )
@@ -206,7 +210,11 @@ for seconds in (0.001, 0.3):
     time.localtime()
 """
 NODE_WORK = """
-function plantedInner(until) { let sum = 0; while (Date.now() < until) { for (let i = 0; i < 1e4; i++) sum += i % 7; } return sum; }
+function plantedInner(until) {
+  let sum = 0;
+  while (Date.now() < until) { for (let i = 0; i < 1e4; i++) sum += i % 7; }
+  return sum;
+}
 function plantedOuter(ms) { return plantedInner(Date.now() + ms); }
 plantedOuter(50);
 console.log("ready");

@@ -188,7 +188,8 @@ class Soak:
             for name, each in facts.items()
         )
         print(
-            f"{self.passed_s():6.0f} s  {len(self.slow_pids)} slow runs, {status['captures']['done']} captures, {shown}",
+            f"{self.passed_s():6.0f} s  {len(self.slow_pids)} slow runs, "
+            f"{status['captures']['done']} captures, {shown}",
             flush=True,
         )
 
@@ -230,8 +231,11 @@ class Soak:
 
         def more():
             return {
-                program: f"{most[program]}, then {now['descriptors']}: {now['kinds'] - fullest[program]['kinds']} more, "
-                f"{fullest[program]['kinds'] - now['kinds']} less"
+                program: (
+                    f"{most[program]}, then {now['descriptors']}: "
+                    f"{now['kinds'] - fullest[program]['kinds']} more, "
+                    f"{fullest[program]['kinds'] - now['kinds']} less"
+                )
                 for program, now in self.facts().items()
                 if now["descriptors"] > most[program]
             }
@@ -276,7 +280,8 @@ class Soak:
             )
         parts.check(
             stored() == self.runs,
-            f"{self.runs} runs were made, {stored()} are on the server; {self.daemon.status()['batches']}, "
+            f"{self.runs} runs were made, {stored()} are on the server; "
+            f"{self.daemon.status()['batches']}, "
             f"{self.daemon.event(EVENT)}",
         )
         return self.runs

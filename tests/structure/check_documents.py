@@ -1,6 +1,6 @@
-"""Each program has a man page and each benchmark a table, docs/coverage.md names every row once, links and anchors hold,
-docs/README.md links to every page, documents and their lines are short, texts are free of the worst phrases, and
-decisions have their parts."""
+"""Each program has a man page and each benchmark a table, docs/coverage.md names every row once,
+links and anchors hold, docs/README.md links to every page, documents and their lines are short,
+texts are free of the worst phrases, and decisions have their parts."""
 
 import ast
 import pathlib
@@ -195,7 +195,8 @@ def check_columns(problems: list) -> int:
                 continue
             if max(map(len, line.split())) < COLUMN_LIMIT - 20:
                 problems.append(
-                    f"{tree.relative(path)}:{number}: {len(line)} characters, more than {COLUMN_LIMIT}"
+                    f"{tree.relative(path)}:{number}: {len(line)} characters, more than "
+                    f"{COLUMN_LIMIT}"
                 )
     return len(paths)
 
@@ -296,7 +297,8 @@ def check_decisions(problems: list) -> int:
                 problems.append(f'{problem}has no part "{part}"')
         if named.count(path.name) != 1:
             problems.append(
-                f"{tree.relative(index)}: names {path.name} {named.count(path.name)} times, not once"
+                f"{tree.relative(index)}: names {path.name} {named.count(path.name)} times, "
+                "not once"
             )
     return len(decisions)
 

@@ -27,8 +27,8 @@ OWN = re.compile(r'"/proc/self/')
 OF_THE_LINK = re.compile(r"\b(?:readlink|readlinkat|read_symlink)\(")
 # Functions that look there; only for the same files.
 FUNCTIONS = re.compile(
-    r"\b(?:started_path|describe_process|for_each_code_mapping|open_own_tmp|open_mapped_file|walk_to|find_module_file|"
-    r"mapped_files)\("
+    r"\b(?:started_path|describe_process|for_each_code_mapping|open_own_tmp|open_mapped_file|"
+    r"walk_to|find_module_file|mapped_files)\("
 )
 
 
@@ -53,11 +53,13 @@ def problems_of(name: str, text: str) -> list:
                 and not OF_THE_LINK.search(statement)
             ):
                 found.append(
-                    f"{name}:{line}: {literal[0]} leads to what a process shapes at will: ask the inspector pool"
+                    f"{name}:{line}: {literal[0]} leads to what a process shapes at will: "
+                    "ask the inspector pool"
                 )
         for function in FUNCTIONS.finditer(statement):
             found.append(
-                f"{name}:{line}: {function[0]}...) looks at what a process shapes at will: ask the inspector pool"
+                f"{name}:{line}: {function[0]}...) looks at what a process shapes at will: "
+                "ask the inspector pool"
             )
     return found
 

@@ -125,15 +125,20 @@ def check_include(path: str, header: str) -> str:
         return (
             ""
             if room_allowed(folder, room, target_room)
-            else f"points upward: {folder}/{room} comes before {target_room or 'what is at the root'}"
+            else f"points upward: {folder}/{room} comes before "
+            f"{target_room or 'what is at the root'}"
         )
     if target not in ALLOWED[folder]:
-        return f"points upward: {folder} may use {', '.join(sorted(ALLOWED[folder])) or 'no other folder'}"
+        return (
+            f"points upward: {folder} may use "
+            f"{', '.join(sorted(ALLOWED[folder])) or 'no other folder'}"
+        )
     only = ONLY_HEADERS.get((folder, target), {header})
     return (
         ""
         if header in only
-        else f"reaches past {', '.join(sorted(only))}, which is all that {folder} may see of {target}"
+        else f"reaches past {', '.join(sorted(only))}, "
+        f"which is all that {folder} may see of {target}"
     )
 
 
@@ -182,7 +187,8 @@ def main() -> None:
         for path in sorted((tree.ROOT / folder).iterdir()):
             if path.is_dir() and path.name not in rooms:
                 problems.append(
-                    f"{tree.relative(path)} is a room without a place in the order of tests/structure/check_includes.py"
+                    f"{tree.relative(path)} is a room without a place in the order of "
+                    "tests/structure/check_includes.py"
                 )
     tree.finish(problems, checked)
 

@@ -23,7 +23,8 @@ def main() -> None:
         labels = set(properties.get("LABELS", []))
         if len(labels & KINDS) != 1 or len(labels & TIERS) > 1 or not labels <= KINDS | TIERS:
             problems.append(
-                f"{test['name']}: labels {sorted(labels)}; expected one of {sorted(KINDS)} and at most one of {sorted(TIERS)}"
+                f"{test['name']}: labels {sorted(labels)}; "
+                f"expected one of {sorted(KINDS)} and at most one of {sorted(TIERS)}"
             )
     tree.finish(problems, len(tests))
 

@@ -53,7 +53,8 @@ def differences(proto: str, code: str, said: dict, written: dict) -> list:
         for field in sorted(ours.keys() | theirs.keys()):
             if ours.get(field) != theirs.get(field):
                 problems.append(
-                    f"{message}.{field} is {ours.get(field)} in {proto} and {theirs.get(field)} in {code}"
+                    f"{message}.{field} is {ours.get(field)} in {proto} and {theirs.get(field)} in "
+                    f"{code}"
                 )
     return problems
 

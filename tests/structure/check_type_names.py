@@ -11,7 +11,8 @@ COMMENT_OR_TEXT = re.compile(
 )
 NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 TYPE = re.compile(
-    r"\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)\s*(?:final\s*)?(?::(?!:)[^()]*)?$"
+    r"\b(?:class|struct|union|"
+    r"enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)\s*(?:final\s*)?(?::(?!:)[^()]*)?$"
 )
 UNNAMED = "(unnamed)"
 

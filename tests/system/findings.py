@@ -128,6 +128,7 @@ def check_recording(report, *programs, gap=None):
                 f"the program is not known from before: {before}",
             )
         say(
-            f"  recorded: {program['kind']}, {duration / 1e6:.0f} ms, {found[0]['samples']} samples; lost {quality['lost'] or 'nothing'}"
+            f"  recorded: {program['kind']}, {duration / 1e6:.0f} ms, {found[0]['samples']} "
+            f"samples; lost {quality['lost'] or 'nothing'}"
             + "".join(f"; {sentence}" for sentence in quality["shed"])
         )

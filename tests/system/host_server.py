@@ -21,9 +21,12 @@ def make_certificate(folder):
     """A certificate for the name by which the machine reaches the host, and its CA."""
     (folder / "extensions").write_text(f"subjectAltName=IP:{ADDRESS_IN_MACHINE},IP:127.0.0.1\n")
     for command in (
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -days 30 -keyout ca.key -out ca.pem",
-        "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout server.key -out server.csr",
-        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 30 -extfile extensions -out server.pem",
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -days 30 "
+        "-keyout ca.key -out ca.pem",
+        "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout "
+        "server.key -out server.csr",
+        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 30 -extfile extensions -out "
+        "server.pem",
     ):
         subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
 

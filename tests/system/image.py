@@ -132,7 +132,10 @@ CUSTOMIZE = r"""#!/bin/sh
 # The root of the new system is $1.
 set -e
 printf '%s\n' "$DEPENDENCIES" >"$1/opt/dependencies"
-satisfy() { chroot "$1" sh -c "xargs -d '\n' apt-get -y --no-install-recommends $2 satisfy </opt/dependencies"; }
+satisfy() {
+  chroot "$1" sh -c \
+    "xargs -d '\n' apt-get -y --no-install-recommends $2 satisfy </opt/dependencies"
+}
 if [ "$PREPARED" = yes ]; then
   satisfy "$1" ""
   chroot "$1" sh -c 'apt-mark showauto | xargs -r apt-mark -qq manual'
@@ -162,7 +165,8 @@ BEFORE_KERNEL = r"""#!/bin/sh
 # A small initial file system, which unpacks quickly on an emulated processor.
 set -e
 mkdir -p "$1/etc/initramfs-tools/conf.d"
-printf 'MODULES=list\nCOMPRESS=zstd\nRESUME=none\nFSTYPE=ext4\n' >"$1/etc/initramfs-tools/conf.d/small"
+printf 'MODULES=list\nCOMPRESS=zstd\nRESUME=none\nFSTYPE=ext4\n' \
+  >"$1/etc/initramfs-tools/conf.d/small"
 printf 'virtio_pci\nvirtio_blk\nvirtio_net\n' >"$1/etc/initramfs-tools/modules"
 """
 

@@ -35,7 +35,8 @@ DAEMON, BOX = "lagtrap-test-daemon", "lagtrap-test-box"
 SETTINGS = f"""<lagtrap version="1">
   <recording cool-down="100ms" captures-per-hour="1000"/>
   <event name="work" threshold="100ms" trace-length="1s"><library binary="{PROGRAM}"/></event>
-  <event name="linked" threshold="1h" trace-length="1s"><function name="planted_cpu_burn" binary="{LINK}"/></event>
+  <event name="linked" threshold="1h" trace-length="1s">
+    <function name="planted_cpu_burn" binary="{LINK}"/></event>
   <event name="boxed" threshold="1h" trace-length="1s">
     <scope container="{BOX}"/><function name="planted_lock_wait" binary="{PROGRAM}"/>
   </event>
@@ -211,7 +212,10 @@ def base_tar(packages):
         folder = pathlib.Path(name)
         folder.chmod(0o755)
         (folder / "sources").write_text(image.sources_of("bookworm"))
-        install = 'printf "%s\\n" "$DEPENDENCIES" | chroot "$1" xargs -d "\\n" apt-get -y --no-install-recommends satisfy'
+        install = (
+            'printf "%s\\n" "$DEPENDENCIES" | chroot "$1" xargs -d "\\n" apt-get -y '
+            "--no-install-recommends satisfy"
+        )
         done = subprocess.run(
             [
                 "mmdebstrap",

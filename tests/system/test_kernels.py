@@ -50,7 +50,8 @@ def kernel_of(machine):
         )
         if done.returncode != 0:
             print(
-                f"skipped: the kernel of {suite} cannot be fetched: mmdebstrap ended with {done.returncode}\n{done.stdout[-4000:]}"
+                f"skipped: the kernel of {suite} cannot be fetched: mmdebstrap ended with "
+                f"{done.returncode}\n{done.stdout[-4000:]}"
             )
             sys.exit(77)
         unfinished = kept.with_suffix(f".{os.getpid()}.part")

@@ -51,7 +51,8 @@ def packages():
     ]
     if len(found) != 5:
         raise MachineFailure(
-            f'{BUILD}/packages has {len(found)} packages; expected 5. The test "packages" makes them'
+            f"{BUILD}/packages has {len(found)} packages; "
+            'expected 5. The test "packages" makes them'
         )
     return found
 
@@ -215,7 +216,8 @@ def use(machine, server, _, watch):
     machine.run("send_away", server.url, server.upload_token)
     bundles = wait_for_bundles(server, 1)
     say(
-        f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} delays"
+        f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} "
+        "delays"
     )
     watch.lap("a delay found on the server in the network, over TLS")
     send_spans(machine, watch)
@@ -250,7 +252,8 @@ def suffer(machine, server, watch):
     check_recording(*data(lines, "report"), *data(lines, "planted"))
     run = wait_for_slept_run(server)
     say(
-        f"  the run that slept, on the server: {run['duration_ns'] / 1e6:.0f} ms, {run['dirty']['reason']}"
+        f"  the run that slept, on the server: {run['duration_ns'] / 1e6:.0f} ms, "
+        f"{run['dirty']['reason']}"
     )
     watch.lap("slept in the middle of a run, woken; a delay recorded afterwards")
     lines = machine.run("cpus")

@@ -43,7 +43,10 @@ CASE = Case(
     ),
     provoke,
     Expected(
-        cause=r"(on a connection to|for an answer from python3 \(\d+\) at) 127\.0\.0\.1:\d+ .*until TCP's delayed ACK",
+        cause=(
+            r"(on a connection to|for an answer from python3 \(\d+\) at) 127\.0\.0\.1:\d+ .*until "
+            r"TCP's delayed ACK"
+        ),
         guilty=r"curl_multi_poll|\bpoll\b",
     ),
     35,

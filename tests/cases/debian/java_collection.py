@@ -31,7 +31,10 @@ CASE = Case(
     provoke,
     Expected(
         cause=r"^Computed",
-        guilty=r"GenMarkSweep|GenCollectedHeap|MarkSweep|VM_GenCollect|TenuredGeneration|DefNewGenerat|Generation::",
+        guilty=(
+            r"GenMarkSweep|GenCollectedHeap|MarkSweep|VM_GenCollect|TenuredGeneration|DefNewGenerat"
+            r"|Generation::"
+        ),
         busy_cause=r"^Computed|^Waited .* for a CPU",
     ),
     100,

@@ -9,7 +9,8 @@ def prepare(world):
 def provoke(world):
     world.mariadb.ask("select 1")
     world.mariadb.ask(
-        "select count(*) from (select seq from mysql.seq_1_to_500000 order by reverse(seq) limit 500000) sorted"
+        "select count(*) from (select seq from mysql.seq_1_to_500000 order by reverse(seq) limit "
+        "500000) sorted"
     )
 
 

@@ -1,7 +1,8 @@
 from case import Case, Expected, call_event
 
 SCRIPT = (
-    "const text = JSON.stringify(Array.from({length: 800000}, (_, i) => ({id: i, name: 'name ' + i})));"
+    "const text = JSON.stringify(Array.from({length: 800000}, (_, i) => "
+    "({id: i, name: 'name ' + i})));"
     "JSON.parse('[1]'); JSON.parse(text);"
 )
 

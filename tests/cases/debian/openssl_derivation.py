@@ -30,7 +30,10 @@ CASE = Case(
     provoke,
     Expected(
         cause=r"^Computed",
-        guilty=r"\b(EVP_KDF_derive|PKCS5_PBKDF2_HMAC|HMAC_\w+|SHA256_\w+|EVP_Digest\w+|kdf_pbkdf2\w*)\b",
+        guilty=(
+            r"\b(EVP_KDF_derive|PKCS5_PBKDF2_HMAC|HMAC_\w+|SHA256_\w+|EVP_Digest\w+|"
+            r"kdf_pbkdf2\w*)\b"
+        ),
         busy_cause=r"^Computed|^Waited .* for a CPU",
     ),
     150,

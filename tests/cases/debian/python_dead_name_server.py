@@ -8,7 +8,8 @@ LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 # In its own mount namespace, so that nothing else queries this name server.
 SCRIPT = (
     'mount --bind "$1" /etc/resolv.conf && exec "$2" -c '
-    "\"import socket\ntry:\n    socket.getaddrinfo('nobody.example', 80)\nexcept socket.gaierror:\n    pass\n\""
+    "\"import socket\ntry:\n    socket.getaddrinfo('nobody.example', 80)\nexcept socket.gaierror:\n"
+    '    pass\n"'
 )
 
 

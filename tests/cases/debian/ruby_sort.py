@@ -1,6 +1,9 @@
 from case import Case, Expected, call_event
 
-SCRIPT = "srand 1; a = Array.new(400_000) { rand.to_s }; [2, 1].sort!; a.sort! { |x, y| x.reverse <=> y.reverse }"
+SCRIPT = (
+    "srand 1; a = Array.new(400_000) { rand.to_s }; [2, 1].sort!; a.sort! { |x, y| x.reverse <=> "
+    "y.reverse }"
+)
 
 
 def provoke(world):

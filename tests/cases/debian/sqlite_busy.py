@@ -40,7 +40,10 @@ CASE = Case(
     ),
     provoke,
     Expected(
-        cause=r"^Waited .*for a lock of the database.*refused a lock on /\S+/data, which python3 \(\d+\) held",
+        cause=(
+            r"^Waited .*for a lock of the database.*refused a lock on /\S+/data, which python3 "
+            r"\(\d+\) held"
+        ),
         guilty=r"\b(sqlite3_step|usleep|sqlite3\w*[Bb]usy\w*)\b",
         others=r"^(kworker|jbd2)/",
     ),

@@ -38,7 +38,10 @@ CASE = Case(
     lambda world: call_event(ANONYMOUS + "count_request", PROGRAMS / "frozen"),
     provoke,
     Expected(
-        cause=r"mapped file of a frozen file system in count_request \(\S*/counters\b.*until fsfreeze .* thawed it",
+        cause=(
+            r"mapped file of a frozen file system in count_request \(\S*/counters\b.*until "
+            r"fsfreeze .* thawed it"
+        ),
         guilty=r"\bcount_request\b",
         holder=r"^fsfreeze of fsfreeze\b",
     ),

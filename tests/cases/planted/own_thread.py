@@ -6,7 +6,10 @@ CASE = planted(
     "handle_request",
     "a real-time thread of the same process on the only CPU",
     Expected(
-        cause=r"^Waited .* for a CPU while video \(\d+, of its own process, real-time priority 20\) had CPU \d+, in (cases::compute_ms, called by )?decode_frame",
+        cause=(
+            r"^Waited .* for a CPU while video \(\d+, of its own process, real-time priority 20\) "
+            r"had CPU \d+, in (cases::compute_ms, called by )?decode_frame"
+        ),
         guilty=r"\bhandle_request\b",
     ),
     least_ms=250,
