@@ -62,7 +62,7 @@ class Sentence {
     // nobody up.
     std::string link_words(const ThreadDoing& waited, const CauseLink& link, bool leads_on) const {
         if (link.is_late()) return "";
-        const std::string work(analysis::words_of(link.work));
+        const std::string work(analysis::to_text(link.work));
         std::string text;
         bool before = false;
         for (const ThreadDoing& doing : link.doings) {
@@ -191,7 +191,7 @@ class Sentence {
         if (doing.work == KernelWork::None) return "";
         const std::string share =
             is_most(doing.work_ns, doing.time_ns) ? "" : percent(doing.work_ns, doing.time_ns) + " of it ";
-        return ", " + share + std::string(analysis::words_of(doing.work)) +
+        return ", " + share + std::string(analysis::to_text(doing.work)) +
                (doing.work == KernelWork::GroupReclaim ? reclaim_clause(who_did) : "");
     }
 
@@ -200,7 +200,7 @@ class Sentence {
         const std::string yields = doing.yields == 0 ? ""
                                                      : " (yielding the CPU " + std::to_string(doing.yields) +
                                                            (doing.yields == 1 ? " time)" : " times)");
-        return "spun for " + time + place + ", " + std::string(analysis::words_of(doing.spin)) + yields +
+        return "spun for " + time + place + ", " + std::string(analysis::to_text(doing.spin)) + yields +
                (followed ? "" : "; who held what it waited for is unknown");
     }
 
@@ -333,7 +333,7 @@ class Sentence {
                            "TCP_NODELAY)";
                 return ends_by_device(doing)
                            ? ""
-                           : ", until " + words_of(doing.interrupt) + " ended the wait" + clause_of_missed_lock(doing);
+                           : ", until " + to_text(doing.interrupt) + " ended the wait" + clause_of_missed_lock(doing);
             case WaitEnd::Unknown: return ends_by_device(doing) ? "" : "; what ended the wait is unknown";
             case WaitEnd::Thread: break;
         }
@@ -351,7 +351,7 @@ class Sentence {
                    (!has_resumed_what_it_stopped(doing)  ? " "
                     : doing.block == BlockReason::Frozen ? ", which had frozen it, "
                                                          : ", which had stopped it, ") +
-                   words_of(doing.interruption);
+                   to_text(doing.interruption);
         if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing));
         return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
                percent(most.time_ns, doing.time_ns) + ")";
@@ -360,7 +360,7 @@ class Sentence {
     // Nobody ended the wait; `should` is the one who should have.
     std::string open_clause(const ThreadDoing& doing, const ThreadName& should) const {
         const bool by_signal = doing.interruption != Interruption::None;
-        const std::string end = by_signal ? ", until " + who(doing.interrupter) + " " + words_of(doing.interruption)
+        const std::string end = by_signal ? ", until " + who(doing.interrupter) + " " + to_text(doing.interruption)
                                 : doing.timed_out ? ", until it timed out"
                                                   : ", which was still going on when the recording ended";
         const bool is_end = doing.wait == WaitKind::Child || doing.wait == WaitKind::ThreadEnd;
@@ -381,7 +381,7 @@ class Sentence {
                    : text;
     }
 
-    static std::string words_of(WakeCause interrupt) {
+    static std::string to_text(WakeCause interrupt) {
         switch (interrupt) {
             case WakeCause::Timer: return "a timer";
             case WakeCause::Packet: return "a packet from the network";
@@ -402,7 +402,7 @@ class Sentence {
                wait == WaitKind::CpuLimit || doing.block == BlockReason::RcuGracePeriod;
     }
 
-    static std::string words_of(Interruption interruption) {
+    static std::string to_text(Interruption interruption) {
         switch (interruption) {
             case Interruption::Killed: return "killed it";
             case Interruption::Resumed: return "resumed it";

@@ -129,7 +129,7 @@ bool is_wait_for_several_children(const DelayCauses& causes) {
            first.doing.waker_count > 1 && first.chain.empty();
 }
 
-std::string words_of(const LifePart& part, std::uint64_t wall_ns) {
+std::string to_text(const LifePart& part, std::uint64_t wall_ns) {
     std::string who = part.process;
     if (part.processes > 1) who += fmt::format(" ({} processes)", part.processes);
     const char* did = "computed";
@@ -176,7 +176,7 @@ std::vector<std::string> life_sentences(const CommandLife& life) {
     });
     if (main_part == life.parts.end() || main_part->time_ns < life.split.wall_ns / min_part_of_children)
         return sentences;
-    sentences.insert(sentences.begin() + 1, words_of(*main_part, life.split.wall_ns));
+    sentences.insert(sentences.begin() + 1, to_text(*main_part, life.split.wall_ns));
     return sentences;
 }
 

@@ -30,7 +30,7 @@ class TimelineMaker {
         shown.to_ns = interval.end_ns - timeline_.begin_ns;
         shown.kind = kind_of(interval.state);
         shown.tid = interval.tid;
-        if (shown.kind == TimeKind::Unknown) shown.reason = words_of(interval);
+        if (shown.kind == TimeKind::Unknown) shown.reason = to_text(interval);
         if (shown.kind == TimeKind::Blocked) {
             shown.stack = interval.stack;
             shown.reason = reason_of(interval.stack);

@@ -74,7 +74,7 @@ std::uint32_t stopper_of(const Recording& recording, const Interval& pause) {
 }
 
 void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals) {
-    constexpr std::uint64_t longest_gap_ns = 50'000'000;
+    constexpr std::uint64_t max_gap_ns = 50'000'000;
     std::map<std::uint32_t, Later> later;  // by thread
     for (auto wait = intervals.rbegin(); wait != intervals.rend(); ++wait) {
         if (wait->state != ThreadState::Blocked || wait->tid == 0) continue;
@@ -86,7 +86,7 @@ void join_repeated_waits(const Recording& recording, std::vector<Interval>& inte
         const bool in_vain = wait->wake_cause == WakeCause::Timeout || wait->wake_cause == WakeCause::Timer ||
                              paused_ns > 0 || interruption_of(recording, *wait) == Interruption::Signal;
         if (next == nullptr || !in_vain || !is_same_call(recording, next->stack, wait->stack)) continue;
-        if (next->begin_ns > wait->end_ns + paused_ns + longest_gap_ns || !next->woken ||
+        if (next->begin_ns > wait->end_ns + paused_ns + max_gap_ns || !next->woken ||
             ended_by_nobody(recording, *next))
             continue;
         wait->waker_tid = next->waker_tid;

@@ -73,7 +73,7 @@ KernelWork kernel_work_of(const Recording& recording, StackId stack) {
 
 bool is_of_program(KernelWork work) { return work >= KernelWork::CopyOnWrite; }
 
-std::string_view words_of(KernelWork work) {
+std::string_view to_text(KernelWork work) {
     switch (work) {
         case KernelWork::CoreDump: return "writing its core dump";
         case KernelWork::GroupReclaim: return "freeing memory of its control group, which was at its memory limit";

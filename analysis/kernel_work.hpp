@@ -35,7 +35,7 @@ enum class KernelWork : std::uint8_t {
 [[nodiscard]] bool is_of_program(KernelWork work);
 
 // "writing its core dump", to follow "was" or a comma. Empty for None.
-[[nodiscard]] std::string_view words_of(KernelWork work);
+[[nodiscard]] std::string_view to_text(KernelWork work);
 
 // Sums up time per kind of work.
 class KernelWorkTimes {

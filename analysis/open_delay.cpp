@@ -12,7 +12,7 @@ namespace lagtrap::analysis {
 namespace {
 
 // Maximum trace length in the settings: 10 minutes.
-constexpr std::uint64_t longest_trace_ns = 600'000'000'000;
+constexpr std::uint64_t max_trace_ns = 600'000'000'000;
 constexpr std::uint64_t advised_factor = 4;
 
 // "1500ms", "16s": a whole number in the largest unit that allows one.
@@ -41,8 +41,8 @@ std::string open_delay_note(const Recording& recording, const trace::Delay& dela
         fmt::format("the run had not ended when the recording stopped after {}", format_duration_ns(system.length_ns));
     if (system.end == trace::RecordingEnd::Size) return stopped + ", at its size limit (capture-size-limit)";
     if (system.end != trace::RecordingEnd::Limit && system.end != trace::RecordingEnd::Length) return {};
-    const std::uint64_t limit_ns = std::min(system.trace_length_limit_ns, longest_trace_ns);
-    const std::uint64_t advised_ns = std::min(limit_ns * advised_factor, longest_trace_ns);
+    const std::uint64_t limit_ns = std::min(system.trace_length_limit_ns, max_trace_ns);
+    const std::uint64_t advised_ns = std::min(limit_ns * advised_factor, max_trace_ns);
     if (system.trace_length_ns == 0 || advised_ns <= limit_ns) return stopped;
     return fmt::format("{}; trace-length=\"{}..{}\" may show its end", stopped, setting_of(system.trace_length_ns),
                        setting_of(advised_ns));

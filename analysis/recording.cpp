@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::uint64_t trace_limit_bytes = 2ULL << 30;
 constexpr std::uint64_t system_file_limit_bytes = 16ULL << 20;
-constexpr std::uint64_t longest_recording_ns = 24ULL * 3600 * 1'000'000'000;
+constexpr std::uint64_t max_recording_ns = 24ULL * 3600 * 1'000'000'000;
 
 // The bounds of the recording are those of the system file; without one, the trace's first and last
 // times.
 Status set_bounds(const RawTrace& raw, Recording& recording) {
     const trace::SystemFile& system = recording.system;
-    if (system.length_ns > longest_recording_ns || system.started_boottime_ns > UINT64_MAX - longest_recording_ns) {
+    if (system.length_ns > max_recording_ns || system.started_boottime_ns > UINT64_MAX - max_recording_ns) {
         return make_error(ErrorKind::Invalid, "the system file says that the recording took longer than 24 hours");
     }
     if (system.length_ns > 0) {

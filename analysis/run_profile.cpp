@@ -139,7 +139,7 @@ trace::Delay as_delay(const Run& run) {
 
 }  // namespace
 
-std::string_view words_of(TimeKind kind) {
+std::string_view to_text(TimeKind kind) {
     switch (kind) {
         case TimeKind::OnCpu: return "on CPU";
         case TimeKind::Runnable: return "runnable";

@@ -15,7 +15,7 @@ namespace lagtrap::analysis {
 enum class TimeKind : std::uint8_t { Unknown, OnCpu, Runnable, Blocked };
 
 // "on CPU", "runnable", "blocked" or "unknown".
-[[nodiscard]] std::string_view words_of(TimeKind kind);
+[[nodiscard]] std::string_view to_text(TimeKind kind);
 
 // True if the reason means that nothing was recorded then; false if it means that the run was on no
 // thread.

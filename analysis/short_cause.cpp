@@ -26,9 +26,9 @@ std::string name_of(const ThreadName& who, const ThreadName& delayed) {
 }
 
 std::string computing_words(const ThreadDoing& doing) {
-    if (doing.spin != SpinKind::None) return "spun" + place_of(doing.focus) + ", " + std::string(words_of(doing.spin));
+    if (doing.spin != SpinKind::None) return "spun" + place_of(doing.focus) + ", " + std::string(to_text(doing.spin));
     if (doing.work != KernelWork::None && !is_of_program(doing.work) && is_most(doing.work_ns, doing.time_ns))
-        return "was in the kernel, " + std::string(words_of(doing.work));
+        return "was in the kernel, " + std::string(to_text(doing.work));
     if (!doing.focus.has_place()) return doing.kernel.empty() ? "computed" : "computed in the kernel";
     return "computed" + place_of(doing.focus);
 }

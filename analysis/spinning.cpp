@@ -179,7 +179,7 @@ class HolderWitness {
     // True if it was in one function throughout, and outside of it afterwards.
     [[nodiscard]] bool left_function_after(Window window) const {
         const std::vector<FunctionKey> common = common_path(recording_, sightings(window));
-        const auto later = sightings({window.end_ns, window.end_ns + longest_look_ns});
+        const auto later = sightings({window.end_ns, window.end_ns + max_look_ns});
         if (common.empty() || later.empty()) return false;
         const auto steps = program_path(recording_, later.front().stack).steps;
         return std::none_of(steps.begin(), steps.end(),
@@ -195,7 +195,7 @@ class HolderWitness {
     }
 
   private:
-    static constexpr std::uint64_t longest_look_ns = 1'000'000'000;
+    static constexpr std::uint64_t max_look_ns = 1'000'000'000;
 
     [[nodiscard]] std::vector<ThreadSighting> sightings(Window window) const {
         return sightings_of(recording_, thread_, window);
@@ -258,7 +258,7 @@ SpinKind spin_of_stack(const Recording& recording, StackId stack) {
     return in_kernel != SpinKind::None ? in_kernel : in_program;
 }
 
-std::string_view words_of(SpinKind kind) {
+std::string_view to_text(SpinKind kind) {
     switch (kind) {
         case SpinKind::Yield: return "calling sched_yield over and over";
         case SpinKind::Futex: return "trying a futex over and over";

@@ -14,7 +14,7 @@ namespace lagtrap::analysis {
 [[nodiscard]] SpinKind spin_of_stack(const Recording& recording, StackId stack);
 
 // "calling sched_yield over and over", to follow the place.
-[[nodiscard]] std::string_view words_of(SpinKind kind);
+[[nodiscard]] std::string_view to_text(SpinKind kind);
 
 // Sets Interval::spin where a thread spun, including waits for a CPU between two tries, and splits
 // intervals in which spinning begins or ends. Needs several samples of a loop: a single call of

@@ -126,7 +126,7 @@ std::uint64_t end_of(const trace::Delay& delay) {
     return delay.begin_ns + std::min(delay.duration_ns, UINT64_MAX - delay.begin_ns);
 }
 
-std::string_view words_of(const Interval& interval) {
+std::string_view to_text(const Interval& interval) {
     if (interval.state == ThreadState::Exited) return "thread had ended";
     switch (interval.gap) {
         case Interval::Gap::Outside: return "outside the recording";

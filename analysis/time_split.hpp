@@ -81,7 +81,7 @@ struct Interval {
 };
 
 // Why the state of an interval is unknown, in words.
-[[nodiscard]] std::string_view words_of(const Interval& interval);
+[[nodiscard]] std::string_view to_text(const Interval& interval);
 
 // States of a thread in the window, in time order, without gaps or overlaps.
 [[nodiscard]] std::vector<Interval> intervals_of_thread(const Recording& recording, std::uint32_t tid, Window window);

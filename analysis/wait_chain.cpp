@@ -85,7 +85,7 @@ void ChainWalk::add_unknown(const Interval& interval, Sum& sum) {
         on_cpu_ns = std::min(on_cpu_ns, interval.length_ns());
     }
     sum.on_cpu_ns += on_cpu_ns;
-    if (on_cpu_ns < interval.length_ns()) sum.unknown_ns[words_of(interval)] += interval.length_ns() - on_cpu_ns;
+    if (on_cpu_ns < interval.length_ns()) sum.unknown_ns[to_text(interval)] += interval.length_ns() - on_cpu_ns;
 }
 
 bool ChainWalk::is_followed(std::uint32_t position, const Interval& wait) const {

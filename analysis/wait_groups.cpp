@@ -26,11 +26,11 @@ UnknownTime unknown_because(const Recording& recording, const Interval& interval
     }
 }
 
-std::string words_of(UnknownTime unknown, const Interval& interval) {
+std::string to_text(UnknownTime unknown, const Interval& interval) {
     switch (unknown) {
         case UnknownTime::BeforeRecording: return "before the recording";
         case UnknownTime::AfterRecording: return "after the recording";
-        default: return std::string(words_of(interval));
+        default: return std::string(to_text(interval));
     }
 }
 
@@ -66,7 +66,7 @@ class Grouping {
 
     void take(const Interval& interval) {
         if (interval.spin != SpinKind::None) {
-            add(TimeKind::OnCpu, {std::string(words_of(interval.spin))}, interval, interval.length_ns());
+            add(TimeKind::OnCpu, {std::string(to_text(interval.spin))}, interval, interval.length_ns());
             return;
         }
         switch (interval.state) {
@@ -88,7 +88,7 @@ class Grouping {
         if (on_cpu_ns > 0) add(TimeKind::OnCpu, {}, interval, on_cpu_ns);
         if (on_cpu_ns == interval.length_ns()) return;
         const UnknownTime unknown = unknown_because(recording_, interval);
-        add(TimeKind::Unknown, {words_of(unknown, interval), WaitKind::Other, BlockReason::Unknown, unknown}, interval,
+        add(TimeKind::Unknown, {to_text(unknown, interval), WaitKind::Other, BlockReason::Unknown, unknown}, interval,
             interval.length_ns() - on_cpu_ns);
     }
 

@@ -41,7 +41,7 @@ std::string_view name_of(WakeCause cause) {
     return place < names.size() ? names[place] : names[0];
 }
 
-std::string words_of(const WakerReport& waker) {
+std::string to_text(const WakerReport& waker) {
     const std::string waits = std::to_string(waker.count) + (waker.count == 1 ? " wait" : " waits");
     if (waker.cause != WakeCause::Timeout) return subject(waker) + " ended " + waits;
     if (facts_of(find_block_reason(waker.reason)).kind == WaitKind::Sleep)

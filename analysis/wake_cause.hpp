@@ -14,6 +14,6 @@ namespace lagtrap::analysis {
 
 // For waits that no thread ended, a phrase without the reason: "1 wait of 4.00 s timed out", "the
 // disk vda ended 12 waits". Device names are printable, as in the recording.
-[[nodiscard]] std::string words_of(const WakerReport& waker);
+[[nodiscard]] std::string to_text(const WakerReport& waker);
 
 }  // namespace lagtrap::analysis

@@ -11,7 +11,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-constexpr std::size_t longest_name_bytes = 64, longest_path_bytes = 4096;
+constexpr std::size_t max_name_bytes = 64, max_path_bytes = 4096;
 
 NameId interned(RawTrace& trace, protozero::data_view text, std::size_t limit_bytes) {
     return trace.intern(printable({text.data(), std::min(text.size(), limit_bytes)}));
@@ -30,8 +30,8 @@ void take_written(protozero::data_view message, std::uint64_t at_ns, RawTrace& t
         switch (reader.tag_and_type()) {
             case field::file: written.file = reader.get_uint64(); break;
             case field::bytes: written.bytes = reader.get_uint64(); break;
-            case field::path: written.path = interned(trace, reader.get_view(), longest_path_bytes); break;
-            case field::name: written.disk = interned(trace, reader.get_view(), longest_name_bytes); break;
+            case field::path: written.path = interned(trace, reader.get_view(), max_path_bytes); break;
+            case field::name: written.disk = interned(trace, reader.get_view(), max_name_bytes); break;
             case field::pid: pid = reader.get_uint32(); break;
             case field::ended: ended_ns = reader.get_uint64(); break;
             default: reader.skip();
@@ -54,7 +54,7 @@ void take_group_memory(protozero::data_view message, RawTrace& trace) {
     while (reader.next()) {
         switch (reader.tag_and_type()) {
             case field::pid: memory.pid = reader.get_uint32(); break;
-            case field::path: memory.path = interned(trace, reader.get_view(), longest_path_bytes); break;
+            case field::path: memory.path = interned(trace, reader.get_view(), max_path_bytes); break;
             case field::limit_bytes: memory.limit_bytes = reader.get_uint64(); break;
             case field::used_bytes: memory.used_bytes = reader.get_uint64(); break;
             case field::file_bytes: memory.file_bytes = reader.get_uint64(); break;

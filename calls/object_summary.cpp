@@ -153,9 +153,9 @@ void ObjectsSummary::take(ObjectNode root, std::vector<ObjectNode>* ended) {
     }
     const auto place = std::find_if(longest_.begin(), longest_.end(),
                                     [&](const auto& one) { return length_ns(root) > length_ns(one); });
-    if (place == longest_.end() && longest_.size() >= longest_kept) return;
+    if (place == longest_.end() && longest_.size() >= max_kept) return;
     longest_.insert(place, std::move(root));
-    if (longest_.size() > longest_kept) longest_.pop_back();
+    if (longest_.size() > max_kept) longest_.pop_back();
 }
 
 std::vector<ObjectFailure> ObjectsSummary::failures() const {

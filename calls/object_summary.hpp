@@ -19,7 +19,7 @@ namespace lagtrap::calls {
 
 class ObjectsSummary {
   public:
-    static constexpr std::size_t longest_kept = 3;  // trees, each of a different function
+    static constexpr std::size_t max_kept = 3;  // trees, each of a different function
 
     // Adds one line. `ended`, if given, receives the trees that it completes. ErrorKind::Invalid if
     // it refers to something unknown.

@@ -29,7 +29,7 @@ namespace {
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-constexpr auto longest_look = std::chrono::minutes(10);
+constexpr auto max_look = std::chrono::minutes(10);
 constexpr std::size_t offers_shown = 8;
 constexpr std::size_t offers_with_stages = 3;
 constexpr std::uint64_t enough_runs = 20;  // for a threshold
@@ -359,7 +359,7 @@ class Add {
 int add_events(const AddOptions& options, Console& console) {
     const auto time = parse_duration(options.length);
     if (!time) return console.fail("--for " + printable(options.length) + ": " + time.error().message);
-    if (*time > longest_look) return console.fail("--for: expected 0s to 10min");
+    if (*time > max_look) return console.fail("--for: expected 0s to 10min");
     if (!options.threshold.empty())
         if (const auto threshold = parse_duration(options.threshold); !threshold)
             return console.fail("--threshold " + printable(options.threshold) + ": " + threshold.error().message);

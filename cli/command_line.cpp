@@ -75,9 +75,9 @@ void add_live(CLI::App& app, Choice& choice) {
     live->add_option("--spool", options.spool, "Spool to search if the daemon has made no bundle")
         ->envname("LAGTRAP_SPOOL")
         ->capture_default_str();
-    constexpr unsigned longest_seconds = 60;
+    constexpr unsigned max_seconds = 60;
     live->add_option("--interval", choice.live_seconds, "Seconds between updates, 1 to 60")
-        ->check(CLI::Range(1U, longest_seconds))
+        ->check(CLI::Range(1U, max_seconds))
         ->capture_default_str();
     live->callback([&choice] {
         choice.live.interval = std::chrono::seconds(choice.live_seconds);

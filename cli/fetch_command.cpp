@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr std::chrono::hours longest_download{1};
+constexpr std::chrono::hours max_download{1};
 
 // What happened to one bundle.
 struct Fetched {
@@ -98,7 +98,7 @@ int fetch_all(BundleFetch& server, const std::vector<ServerBundle>& bundles, con
 int fetch_bundles(const FetchOptions& options, Console& console) {
     const auto filter = filter_of(options);
     if (!filter) return console.fail(filter.error().message);
-    auto transfer = reach_server({options.server, options.token_file, options.ca_file}, longest_download);
+    auto transfer = reach_server({options.server, options.token_file, options.ca_file}, max_download);
     if (!transfer) return console.fail(transfer.error().message);
     note_interrupts();
     BundleFetch server(std::move(transfer).value(), [] { return interrupted == 0; });

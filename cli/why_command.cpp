@@ -37,8 +37,8 @@ namespace {
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-constexpr std::chrono::nanoseconds shortest_recording = 10ms;
-constexpr std::chrono::nanoseconds longest_recording = 10min;
+constexpr std::chrono::nanoseconds min_recording = 10ms;
+constexpr std::chrono::nanoseconds max_recording = 10min;
 // Exit codes if the command could not be run, as in env(1).
 constexpr int exit_not_run = 125;
 constexpr int exit_not_executable = 126;
@@ -50,7 +50,7 @@ Result<std::chrono::nanoseconds> length_of(const char* option, const std::string
     if (!length)
         return make_error(ErrorKind::Invalid,
                           fmt::format("{} {}: {}", option, printable(text), length.error().message));
-    if (*length < shortest_recording || *length > longest_recording)
+    if (*length < min_recording || *length > max_recording)
         return make_error(ErrorKind::Invalid, std::string(option) + ": expected 10ms to 10min");
     return *length;
 }

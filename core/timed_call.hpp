@@ -20,7 +20,7 @@ inline constexpr unsigned left_calls_limit = 16;
 // are running.
 [[nodiscard]] bool run_apart(std::function<void()> action);
 
-// Returns the result of `call` if it arrives within `patience`, otherwise ErrorKind::Timeout. After
+// Returns the result of `call` if it arrives within `timeout`, otherwise ErrorKind::Timeout. After
 // a timeout the call continues, so it must own everything it uses; its thread destroys a late
 // result. `doing` names the call in errors. ErrorKind::Busy if too many such calls have not
 // returned.

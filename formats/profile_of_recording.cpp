@@ -109,7 +109,7 @@ void RecordingProfile::add_running(ProfiledThread& thread, const Interval& inter
 void RecordingProfile::add_lost(ProfiledThread& thread, const Interval& interval, bool with_unknown) {
     const auto unknown = [&](std::uint64_t from_ns, std::uint64_t to_ns) {
         if (with_unknown)
-            add_piece(thread, from_ns, to_ns, TimeKind::Unknown, 0, interval, analysis::words_of(interval));
+            add_piece(thread, from_ns, to_ns, TimeKind::Unknown, 0, interval, analysis::to_text(interval));
     };
     std::uint64_t from_ns = interval.begin_ns;
     const analysis::Thread* known =

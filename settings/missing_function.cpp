@@ -23,7 +23,7 @@ using binaries::ProgramFile;
 
 constexpr std::size_t near_names_searched = 200'000;
 constexpr std::size_t names_demangled = 1'000;
-constexpr std::size_t longest_compared_bytes = 200;
+constexpr std::size_t max_compared_bytes = 200;
 
 // The files mapped by the first process of the program, including libraries loaded at run time.
 // Empty if there is no such process, or this user may not read its maps.
@@ -53,7 +53,7 @@ std::string same_in_other_scope(const std::vector<Function>& functions, const st
         if (name != function.name && last_part(name) == part) candidates.insert(name);
     }
     const auto distance = [&](const std::string& name) {
-        return edit_distance(without_anonymous_namespaces(name).substr(0, longest_compared_bytes), wanted);
+        return edit_distance(without_anonymous_namespaces(name).substr(0, max_compared_bytes), wanted);
     };
     const auto nearest = std::min_element(candidates.begin(), candidates.end(),
                                           [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
@@ -90,7 +90,7 @@ std::string library_hint(const std::string& program, const std::string& function
 std::string near_function(const ProgramFile& file, const std::string& function) {
     const auto functions = file.functions();
     const std::string wanted = without_anonymous_namespaces(without_parameters(function));
-    if (!functions || wanted.empty() || wanted.size() > longest_compared_bytes) return {};
+    if (!functions || wanted.empty() || wanted.size() > max_compared_bytes) return {};
     const std::string same = same_in_other_scope(*functions, wanted);
     return same.empty() ? slip_of(*functions, function) : same;
 }

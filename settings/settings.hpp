@@ -138,7 +138,7 @@ struct ThresholdRule {
 };
 
 // The threshold of events with a rule, until their runs are known.
-inline constexpr std::chrono::nanoseconds longest_threshold = std::chrono::hours(1);
+inline constexpr std::chrono::nanoseconds max_threshold = std::chrono::hours(1);
 
 struct Event {
     std::string name;

@@ -30,10 +30,10 @@ std::optional<std::chrono::seconds> parse_retry_after(std::string_view header, s
         if (parsed.ec == std::errc::result_out_of_range) seconds = cap_s;
         return std::chrono::seconds(std::min(seconds, cap_s));
     }
-    constexpr std::size_t longest_date = 64;
+    constexpr std::size_t max_date = 64;
     // A date starts with the name of the day. Without this check, curl_getdate would accept "-5"
     // and worse.
-    if (header.size() > longest_date || header.find(',') == std::string_view::npos) return std::nullopt;
+    if (header.size() > max_date || header.find(',') == std::string_view::npos) return std::nullopt;
     const std::time_t date = curl_getdate(std::string(header).c_str(), nullptr);
     if (date == -1) return std::nullopt;
     return std::chrono::seconds(std::clamp<long long>(static_cast<long long>(date) - wall_clock, 0, cap_s));

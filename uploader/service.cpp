@@ -25,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds watchdog_interval{5};
 constexpr std::chrono::minutes tidy_interval{10};
-constexpr std::chrono::seconds shortest_spool_pause{1};
-constexpr std::chrono::seconds longest_spool_pause{60};
+constexpr std::chrono::seconds min_spool_pause{1};
+constexpr std::chrono::seconds max_spool_pause{60};
 
 Result<UniqueFd> open_signals() {
     sigset_t signals;
@@ -189,7 +189,7 @@ Result<bool> Service::run_once() {
 // A disk that is full, read-only or broken may recover. Then whatever is in sending/ is sent again.
 void Service::note_spool_trouble(const Error& error) {
     left_behind_ = true;
-    spool_pause_ = std::clamp(2 * spool_pause_, shortest_spool_pause, longest_spool_pause);
+    spool_pause_ = std::clamp(2 * spool_pause_, min_spool_pause, max_spool_pause);
     last_trouble_ = error.message;
     spdlog::error("cannot use the spool, retrying in {} s: {}", spool_pause_.count(), error.message);
     spool_pause_ends_ = Clock::now() + spool_pause_;

@@ -19,7 +19,7 @@ constexpr std::size_t max_places_of_name = 1 << 20;
 constexpr std::size_t max_frames_of_place = 4096;
 constexpr std::size_t min_text_bytes = sizeof(std::uint32_t);
 
-Error nonsense() { return make_error(ErrorKind::System, "the file reader gave an invalid answer"); }
+Error malformed() { return make_error(ErrorKind::System, "the file reader gave an invalid answer"); }
 
 bool is_hexadecimal(const std::string& text) {
     return text.find_first_not_of("0123456789abcdef") == std::string::npos && text.size() % 2 == 0;
@@ -50,7 +50,7 @@ Result<ContainerFacts> decode_container(std::string_view body) {
         const std::string name = reader.text(container_texts_limit);
         facts.labels[name] = reader.text(container_texts_limit);
     }
-    if (!reader.complete()) return nonsense();
+    if (!reader.complete()) return malformed();
     return facts;
 }
 
@@ -63,7 +63,7 @@ std::string encode_build_id(const std::string& build_id) {
 Result<std::string> decode_build_id(std::string_view body) {
     WireReader reader(body);
     std::string build_id = reader.text(max_build_id_bytes);
-    if (!reader.complete() || !is_hexadecimal(build_id)) return nonsense();
+    if (!reader.complete() || !is_hexadecimal(build_id)) return malformed();
     return build_id;
 }
 
@@ -93,7 +93,7 @@ Result<UnwindTable> decode_table(std::string_view body) {
     table.row_count = reader.number<std::uint64_t>();
     table.unsupported_rows = reader.number<std::uint64_t>();
     table.pages = reader.items<std::uint64_t>(max_unwind_table_bytes / sizeof(std::uint64_t));
-    if (!reader.complete() || !holds_together(table)) return nonsense();
+    if (!reader.complete() || !holds_together(table)) return malformed();
     return table;
 }
 
@@ -132,7 +132,7 @@ Result<ProgramFacts> decode_program(std::string_view body) {
     facts.needed.names = decode_texts(reader, max_libraries);
     facts.needed.folders = decode_texts(reader, max_libraries);
     facts.go_refusal = printable(reader.text(max_message_bytes));
-    if (!reader.complete() || !is_hexadecimal(facts.build_id)) return nonsense();
+    if (!reader.complete() || !is_hexadecimal(facts.build_id)) return malformed();
     return facts;
 }
 
@@ -166,7 +166,7 @@ Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
         sound = sound && probe.places.size() == std::min<std::size_t>(probe.argument_count, max_usdt_arguments) &&
                 std::all_of(probe.places.begin(), probe.places.end(), is_sound);
     }
-    if (!reader.complete() || !sound) return nonsense();
+    if (!reader.complete() || !sound) return malformed();
     return probes;
 }
 
@@ -199,7 +199,7 @@ Result<std::vector<Function>> decode_functions(std::string_view body) {
     WireReader reader(body);
     std::vector<Function> functions(reader.count(max_symbols, min_text_bytes + 25));
     for (Function& function : functions) function = decode_function(reader);
-    if (!reader.complete()) return nonsense();
+    if (!reader.complete()) return malformed();
     return functions;
 }
 
@@ -212,7 +212,7 @@ std::string encode_code(const std::string& code) {
 Result<std::string> decode_code(std::string_view body) {
     WireReader reader(body);
     std::string code = reader.text(code_bytes);
-    if (!reader.complete()) return nonsense();
+    if (!reader.complete()) return malformed();
     return code;
 }
 
@@ -273,7 +273,7 @@ Result<FunctionExits> decode_exits(std::string_view body) {
     WireReader reader(body);
     bool sound = true;
     FunctionExits exits{read_exits(reader, max_return_sites, sound)};
-    if (!reader.complete() || !sound) return nonsense();
+    if (!reader.complete() || !sound) return malformed();
     return exits;
 }
 
@@ -341,7 +341,7 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
             sound && !found.places.empty() && found.goid_offset <= max_go_offset && found.frame_offset <= max_go_offset;
         answers.emplace_back(std::move(found));
     }
-    if (!reader.complete() || !sound || answers.size() != queries) return nonsense();
+    if (!reader.complete() || !sound || answers.size() != queries) return malformed();
     return answers;
 }
 
@@ -367,7 +367,7 @@ Result<PlaceNamesRequest> decode_names_request(std::string_view body) {
     request.debug_info.file_bytes = reader.number<std::uint64_t>();
     request.debug_info.memory_bytes = reader.number<std::uint64_t>();
     request.cpu_time = std::chrono::milliseconds(reader.number<std::int64_t>());
-    if (!reader.complete()) return nonsense();
+    if (!reader.complete()) return malformed();
     return request;
 }
 
@@ -402,7 +402,7 @@ Result<PlaceNames> decode_names(std::string_view body, std::size_t places) {
             frame.line = reader.number<std::uint32_t>();
         }
     }
-    if (!reader.complete() || names.places.size() != places) return nonsense();
+    if (!reader.complete() || names.places.size() != places) return malformed();
     return names;
 }
 

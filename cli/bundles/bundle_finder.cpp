@@ -9,7 +9,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view bundle_ending = ".lagtrap.tar.zst";
-constexpr std::size_t shortest_prefix = 4;
+constexpr std::size_t min_prefix = 4;
 
 struct Found {
     fs::path path;
@@ -59,9 +59,9 @@ Result<fs::path> find_bundle(const std::string& wanted, const fs::path& spool) {
         return make_error(ErrorKind::NotFound,
                           "no bundle in the spool " + spool.string() + "; name a file, or another spool with --spool");
     }
-    if (wanted.size() < shortest_prefix) {
+    if (wanted.size() < min_prefix) {
         return make_error(ErrorKind::Invalid, "\"" + wanted + "\" is not a file, and too short for a session id; " +
-                                                  "give " + std::to_string(shortest_prefix) + " characters or more");
+                                                  "give " + std::to_string(min_prefix) + " characters or more");
     }
     std::vector<fs::path> matches;
     for (const fs::path& bundle : bundles) {

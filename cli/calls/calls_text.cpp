@@ -21,7 +21,7 @@ using calls::Times;
 constexpr double shown_share = 0.01;       // of the outermost call
 constexpr double outstanding_share = 0.5;  // of the caller
 constexpr std::size_t deepest_indent = 24;
-constexpr std::size_t most_named = 3;
+constexpr std::size_t max_named = 3;
 
 std::string module_of(const Function& function) { return std::filesystem::path(function.module).filename().string(); }
 
@@ -180,9 +180,9 @@ class TreeText {
         for (const auto& [function, count] : rest.of) most.emplace_back(count, function);
         std::sort(most.begin(), most.end(), std::greater<>());
         std::string names;
-        for (std::size_t i = 0; i < std::min(most.size(), most_named); ++i)
+        for (std::size_t i = 0; i < std::min(most.size(), max_named); ++i)
             names += (i == 0 ? "" : ", ") + functions_[most[i].second].name;
-        if (most.size() > most_named) names += " and " + counted(most.size() - most_named, "other", "others");
+        if (most.size() > max_named) names += " and " + counted(most.size() - max_named, "other", "others");
         std::string line;
         if (rest.calls != 0)
             line = fmt::format("  {}  {}           {}+ {} of {}",
@@ -244,8 +244,8 @@ std::string more_text(const std::vector<Function>& more, const CallsLook& look) 
     std::string names;
     std::size_t seen = 0;
     for (const Function& function : more)
-        if (function.seen && seen++ < most_named) names += (names.empty() ? "" : ", ") + function.name;
-    if (seen > most_named) names += " and " + counted(seen - most_named, "other", "others");
+        if (function.seen && seen++ < max_named) names += (names.empty() ? "" : ", ") + function.name;
+    if (seen > max_named) names += " and " + counted(seen - max_named, "other", "others");
     std::string text = fmt::format("also probed: {}, called indirectly", names);
     if (more.size() > seen) text += fmt::format(", and {} of their callees", with_commas(more.size() - seen));
     return look.paint(Colour::Dim, text) + "\n";
@@ -307,7 +307,7 @@ std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out, const 
     std::size_t shown = 0;
     std::uint64_t others = 0;
     for (const calls::TakenOut& one : taken_out) {
-        if (look.all || shown < most_named) {
+        if (look.all || shown < max_named) {
             ++shown;
             text += fmt::format("detached: {}, {} calls per second; its time now counts as its callers'\n",
                                 functions[one.function].name, with_commas(one.calls_per_second));

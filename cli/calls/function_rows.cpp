@@ -10,7 +10,7 @@
 namespace lagtrap::cli {
 namespace {
 
-constexpr std::size_t longest_shown = 5;
+constexpr std::size_t max_shown = 5;
 constexpr std::size_t function_figures_width = 54;
 
 std::size_t room_beside(std::size_t width, const CallsLook& look) {
@@ -58,7 +58,7 @@ std::string longest_rows(std::vector<FunctionRow> rows, const CallsLook& look) {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.longest_ns > b.longest_ns; });
     std::string text = "\n" + look.paint(Colour::Bold, "Longest calls, with their call paths") + "\n";
-    for (std::size_t i = 0; i < std::min(rows.size(), longest_shown); ++i) {
+    for (std::size_t i = 0; i < std::min(rows.size(), max_shown); ++i) {
         std::vector<std::string> path = std::move(rows[i].path);
         path.push_back(rows[i].name);
         text += fmt::format("  {}  {}\n", pad_left(duration(rows[i].longest_ns), 10),

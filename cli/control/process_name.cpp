@@ -13,7 +13,7 @@
 namespace lagtrap::cli {
 namespace {
 
-constexpr std::size_t most_listed = 10;
+constexpr std::size_t max_listed = 10;
 constexpr std::size_t shown_bytes = 60;
 
 std::uint32_t number_of(const std::string& text) {
@@ -65,9 +65,9 @@ Result<std::uint32_t> find_process(const std::string& text, const std::filesyste
                           fmt::format("no process is named {}; \"ps -e\" lists running processes", printable(text)));
     std::string message =
         fmt::format("{} processes are named {}; choose one by its id:", found.size(), printable(text));
-    for (std::size_t i = 0; i < std::min(found.size(), most_listed); ++i)
+    for (std::size_t i = 0; i < std::min(found.size(), max_listed); ++i)
         message += fmt::format("\n  {:>7}  {}", found[i], command_of(proc_root / std::to_string(found[i])));
-    if (found.size() > most_listed) message += fmt::format("\n  and {} more", found.size() - most_listed);
+    if (found.size() > max_listed) message += fmt::format("\n  and {} more", found.size() - max_listed);
     return make_error(ErrorKind::Invalid, message);
 }
 

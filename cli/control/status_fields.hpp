@@ -62,8 +62,8 @@ namespace lagtrap::cli {
 
 // "12.0 s" for a number of seconds.
 [[nodiscard]] inline std::string seconds_text(const boost::json::object& from, const char* key) {
-    constexpr double longest_s = 1e9;
-    return duration(static_cast<std::uint64_t>(std::clamp(real(from, key), 0.0, longest_s) * 1e9));
+    constexpr double max_s = 1e9;
+    return duration(static_cast<std::uint64_t>(std::clamp(real(from, key), 0.0, max_s) * 1e9));
 }
 
 }  // namespace lagtrap::cli

@@ -16,7 +16,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t parts_limit_bytes = 64 << 20;
-constexpr std::size_t most_listed = 10;
+constexpr std::size_t max_listed = 10;
 constexpr std::chrono::seconds request_time{60};
 
 std::string text_of(const json::object& object, std::string_view name) {
@@ -56,8 +56,8 @@ std::string listed(const std::vector<WatchOnServer>& watches) {
         return "no machine has sent any yet; run `lagtrap objects --send ...` on the machine of the process";
     std::string text = "there are";
     for (const WatchOnServer& watch : watches) {
-        if (&watch - watches.data() == static_cast<std::ptrdiff_t>(most_listed)) {
-            text += fmt::format("\n  and {} more", watches.size() - most_listed);
+        if (&watch - watches.data() == static_cast<std::ptrdiff_t>(max_listed)) {
+            text += fmt::format("\n  and {} more", watches.size() - max_listed);
             break;
         }
         text += fmt::format("\n  {}  {} ({}) on {}{}", watch.id, watch.process, watch.pid, watch.host,

@@ -90,7 +90,7 @@ object file_json(const analysis::FileWaits& files) {
 }
 
 object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
-    object json{{"kind", words_of(doing.kind)}, {"time_ns", doing.time_ns}, {"share", ratio(doing.time_ns, whole_ns)},
+    object json{{"kind", to_text(doing.kind)}, {"time_ns", doing.time_ns}, {"share", ratio(doing.time_ns, whole_ns)},
                 {"count", doing.count},         {"reason", doing.reason},   {"place", focus_json(doing.focus)}};
     if (!doing.kernel.empty()) json["kernel"] = doing.kernel;
     if (doing.kind == analysis::TimeKind::Runnable) json["cpu"] = cpu_json(doing.cpu);

@@ -18,7 +18,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double least_share_shown = 0.005;
+constexpr double min_share_shown = 0.005;
 constexpr std::size_t calls_in_page = 30;
 constexpr std::size_t delays_in_page = 500;
 
@@ -134,7 +134,7 @@ std::string calls_of(const json::object& delay) {
     std::string rows;
     std::size_t shown = 0;
     for (const json::value& one : list(delay, "calls")) {
-        if (!one.is_object() || real(one.get_object(), "share") < least_share_shown) continue;
+        if (!one.is_object() || real(one.get_object(), "share") < min_share_shown) continue;
         if (++shown > calls_in_page) break;
         const json::object& call = one.get_object();
         const std::string source = text(call, "source");

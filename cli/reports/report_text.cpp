@@ -166,7 +166,7 @@ std::string split_part(const DelayReport& report, const Paint& paint) {
 std::string waker_rows(const DelayReport& report, const WakerReport& waker, const ReportLook& look) {
     std::string text = "  " + pad_left(percent(report.share_of_known(waker.blocked_ns)), 5) + "  ";
     const std::size_t room = look.columns - 9;
-    if (waker.interrupt) return text + cut_end(analysis::words_of(waker) + ": " + waker.reason, room) + "\n";
+    if (waker.interrupt) return text + cut_end(analysis::to_text(waker) + ": " + waker.reason, room) + "\n";
     const std::string waits = counted(waker.count, "wait", "waits") + ": " + waker.reason;
     const std::string who = (waker.thread.empty() ? std::string("thread") : waker.thread) + " (" +
                             std::to_string(waker.tid) + " of " +

@@ -34,7 +34,7 @@ class Terminal {
     [[nodiscard]] ScreenSize size() const;
     // Draws lines from the top; they must fit. Clears the rest of the screen.
     void draw(const std::vector<std::string>& lines);
-    // The next key, or nullopt after `patience`.
+    // The next key, or nullopt after `timeout`.
     [[nodiscard]] std::optional<KeyPress> wait(std::chrono::milliseconds timeout);
 
   private:

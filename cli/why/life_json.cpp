@@ -15,7 +15,7 @@ json::array parts_json(const analysis::CommandLife& life) {
     for (const analysis::LifePart& part : life.parts)
         parts.push_back(json::object{{"process", part.process},
                                      {"processes", part.processes},
-                                     {"kind", analysis::words_of(part.kind)},
+                                     {"kind", analysis::to_text(part.kind)},
                                      {"reason", part.reason},
                                      {"time_ns", part.time_ns}});
     return parts;

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t longest_bytes = 64 * 1024;
+constexpr std::uint64_t max_bytes = 64 * 1024;
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
@@ -24,7 +24,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
 // A limit is a number or "max". Version 1 expresses "no limit" as a number beyond any real memory.
 std::uint64_t limit_in(const fs::path& path) {
     constexpr std::uint64_t beyond_any_machine = 1ULL << 60;
-    const auto text = read_file(path, longest_bytes);
+    const auto text = read_file(path, max_bytes);
     const auto value = text ? number_in(*text) : std::nullopt;
     return value && *value < beyond_any_machine ? *value : no_limit;
 }
@@ -132,7 +132,7 @@ std::optional<MemoryGroup> MemoryGroup::find(std::string_view memberships, const
 }
 
 std::optional<MemoryGroup> MemoryGroup::of_this_process() {
-    const auto memberships = read_file("/proc/self/cgroup", longest_bytes);
+    const auto memberships = read_file("/proc/self/cgroup", max_bytes);
     if (!memberships) return std::nullopt;
     return find(*memberships);
 }
@@ -141,8 +141,8 @@ std::optional<MemoryUse> MemoryGroup::use_of(const fs::path& folder) const {
     MemoryUse use{no_limit, 0};
     for (const char* name : names_->limits) use.limit_bytes = std::min(use.limit_bytes, limit_in(folder / name));
     if (use.limit_bytes == no_limit) return std::nullopt;
-    const auto used = read_file(folder / names_->used, longest_bytes);
-    const auto statistics = read_file(folder / "memory.stat", longest_bytes);
+    const auto used = read_file(folder / names_->used, max_bytes);
+    const auto statistics = read_file(folder / "memory.stat", max_bytes);
     if (!used || !statistics) return std::nullopt;
     std::uint64_t file_bytes = 0;
     for (const char* key : names_->file_pages) file_bytes += value_of(*statistics, key);
@@ -164,8 +164,8 @@ std::optional<MemoryFill> MemoryGroup::fill_of(const fs::path& folder) const {
     MemoryFill fill{folder, "/" / folder.lexically_relative(top_), no_limit};
     for (const char* name : names_->limits) fill.limit_bytes = std::min(fill.limit_bytes, limit_in(folder / name));
     if (fill.limit_bytes == no_limit) return std::nullopt;
-    const auto used = read_file(folder / names_->used, longest_bytes);
-    const auto statistics = read_file(folder / "memory.stat", longest_bytes);
+    const auto used = read_file(folder / names_->used, max_bytes);
+    const auto statistics = read_file(folder / "memory.stat", max_bytes);
     if (!used || !statistics) return std::nullopt;
     fill.used_bytes = number_in(*used).value_or(0);
     fill.anonymous_bytes = value_of(*statistics, names_->anonymous);
@@ -185,7 +185,7 @@ std::optional<MemoryFill> MemoryGroup::fill() const {
 }
 
 std::uint64_t MemoryGroup::killed() const {
-    const auto events = read_file(folders_.front() / names_->events, longest_bytes);
+    const auto events = read_file(folders_.front() / names_->events, max_bytes);
     return events ? value_of(*events, "oom_kill") : 0;
 }
 

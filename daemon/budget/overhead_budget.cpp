@@ -8,7 +8,7 @@ namespace lagtrap::daemon {
 namespace {
 
 constexpr std::uint64_t million = 1'000'000;
-constexpr std::uint64_t longest_pause_ns = 86'400ULL * 1'000'000'000;
+constexpr std::uint64_t max_pause_ns = 86'400ULL * 1'000'000'000;
 // Disabling something that costs less than this fraction of the share is not worth it.
 constexpr std::uint64_t worthwhile_part = 20;
 // The cost of hits that are out of scope or limited counts up to this fraction of the share for
@@ -69,8 +69,8 @@ OverheadBudget::ShedAt OverheadBudget::shed_at(std::uint32_t event) const {
 
 std::uint64_t OverheadBudget::pause_ns(const Given& given) const {
     std::uint64_t pause = static_cast<std::uint64_t>(budget_.pause.count());
-    for (std::uint32_t time = 1; time < given.times && pause < longest_pause_ns; ++time) pause *= 2;
-    return std::min(pause, longest_pause_ns);
+    for (std::uint32_t time = 1; time < given.times && pause < max_pause_ns; ++time) pause *= 2;
+    return std::min(pause, max_pause_ns);
 }
 
 void OverheadBudget::give_up(Given& given, std::uint64_t now_ns) {

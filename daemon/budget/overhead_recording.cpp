@@ -38,7 +38,7 @@ std::optional<RecordingBudget::Step> RecordingBudget::step_of(settings::Shed kin
         return Step{kind, {}, "no user-space stacks of blocking threads"};
     }
     if (kind == settings::Shed::Samples) {
-        if (interval_ >= first_interval_ * longest_sample_interval ||
+        if (interval_ >= first_interval_ * max_sample_interval ||
             delta.samples_ns < cost_ns / worthwhile_recording_part)
             return {};
         interval_ *= 2;

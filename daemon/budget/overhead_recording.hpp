@@ -30,7 +30,7 @@ class RecordingBudget {
     // what the whole window may use.
     static constexpr std::chrono::milliseconds window{250};
     static constexpr std::chrono::milliseconds look_interval{25};
-    static constexpr std::uint32_t longest_sample_interval = 16;  // multiple of the configured interval
+    static constexpr std::uint32_t max_sample_interval = 16;  // multiple of the configured interval
 
     // Starts a new recording.
     void begin(const settings::Budget& budget, const settings::Recording& recording, std::uint32_t cpus,

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t folders_limit = 100, members_limit = 300, threads_limit = 100;
-constexpr std::uint64_t longest_bytes = 64 * 1024;
+constexpr std::uint64_t max_bytes = 64 * 1024;
 
 std::uint64_t number_in(std::string_view text) {
     std::uint64_t value = 0;
@@ -27,7 +27,7 @@ std::uint64_t number_in(std::string_view text) {
 }
 
 void add_members(const fs::path& folder, std::vector<std::uint32_t>& members) {
-    const auto list = read_file(folder / "cgroup.procs", longest_bytes);
+    const auto list = read_file(folder / "cgroup.procs", max_bytes);
     std::string_view rest = list ? std::string_view(*list) : std::string_view();
     while (!rest.empty() && members.size() < members_limit) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -55,7 +55,7 @@ std::vector<std::uint32_t> members_of(const fs::path& folder) {
 
 // Bytes that a thread has read from disks and written; the kernel keeps them in the page cache.
 std::uint64_t file_bytes_of_thread(const fs::path& thread) {
-    const auto text = read_file(thread / "io", longest_bytes);
+    const auto text = read_file(thread / "io", max_bytes);
     std::uint64_t bytes = 0;
     for (const std::string_view key : {"\nread_bytes: ", "\nwrite_bytes: "}) {
         const std::size_t at = text ? text->find(key) : std::string::npos;
@@ -77,7 +77,7 @@ std::uint64_t file_bytes_of(const fs::path& process) {
 }
 
 std::uint64_t resident_bytes_of(const fs::path& process) {
-    const auto text = read_file(process / "statm", longest_bytes);
+    const auto text = read_file(process / "statm", max_bytes);
     const std::size_t second = text ? text->find(' ') : std::string::npos;
     if (second == std::string::npos) return 0;
     return number_in(std::string_view(*text).substr(second + 1)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -86,7 +86,7 @@ std::uint64_t resident_bytes_of(const fs::path& process) {
 }  // namespace
 
 std::optional<GroupMemory> read_group_memory(std::uint32_t pid, const fs::path& processes, const fs::path& groups) {
-    const auto memberships = read_file(processes / std::to_string(pid) / "cgroup", longest_bytes);
+    const auto memberships = read_file(processes / std::to_string(pid) / "cgroup", max_bytes);
     const auto group = memberships ? MemoryGroup::find(*memberships, groups) : std::nullopt;
     const auto fill = group ? group->fill() : std::nullopt;
     if (!fill) return std::nullopt;

@@ -53,7 +53,7 @@ void Rundown::name_container(const lagtrap_record* record) {
 
 void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
-    const LooksGivenUp looks_given_up(given_up_);
+    const InspectionsCancelled inspections_cancelled(given_up_);
     ProcessScan scan;
     const auto follow_code = [&] { scan.records().for_each([this](const auto* record) { code_.take(record); }); };
     if (first_pid != 0) scan.add(first_pid);

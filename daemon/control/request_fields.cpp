@@ -10,9 +10,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t longest_request_ns = 24LL * 3600 * 1'000'000'000;
-constexpr std::size_t longest_text = 4096;
-constexpr std::size_t most_only = 1000;
+constexpr std::int64_t max_request_ns = 24LL * 3600 * 1'000'000'000;
+constexpr std::size_t max_text = 4096;
+constexpr std::size_t max_only = 1000;
 
 Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, what); }
 
@@ -38,7 +38,7 @@ Result<std::uint32_t> pid_in(const json::object& request, const char* command) {
 
 Result<std::chrono::nanoseconds> time_in(const json::object& request, const char* name,
                                          std::chrono::nanoseconds otherwise) {
-    TRY_ASSIGN(const auto time_ns, number_in(request, name, otherwise.count(), 0, longest_request_ns));
+    TRY_ASSIGN(const auto time_ns, number_in(request, name, otherwise.count(), 0, max_request_ns));
     return std::chrono::nanoseconds(time_ns);
 }
 
@@ -66,11 +66,11 @@ Result<std::vector<std::string>> texts_in(const json::object& request, const cha
     std::vector<std::string> texts;
     const auto* const value = request.if_contains(name);
     if (value == nullptr) return texts;
-    if (!value->is_array() || value->as_array().size() > most_only)
-        return wrong(fmt::format("\"{}\": expected a list of at most {} names", name, most_only));
+    if (!value->is_array() || value->as_array().size() > max_only)
+        return wrong(fmt::format("\"{}\": expected a list of at most {} names", name, max_only));
     for (const json::value& one : value->as_array()) {
-        if (!one.is_string() || one.as_string().empty() || one.as_string().size() > longest_text)
-            return wrong(fmt::format("\"{}\": expected names of 1 to {} bytes", name, longest_text));
+        if (!one.is_string() || one.as_string().empty() || one.as_string().size() > max_text)
+            return wrong(fmt::format("\"{}\": expected names of 1 to {} bytes", name, max_text));
         texts.emplace_back(one.as_string());
     }
     return texts;

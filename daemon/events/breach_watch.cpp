@@ -25,12 +25,12 @@ using namespace std::chrono_literals;
 
 // Minimum time between two checks, so that an event with a threshold of microseconds cannot keep
 // the listener busy. A deadline may be noticed 2 ms late, so this is soon enough.
-constexpr std::uint64_t shortest_look_interval_ns = 1'000'000;
+constexpr std::uint64_t min_look_interval_ns = 1'000'000;
 // Passes over the table and sweeps, which check the thread of every open run, use at most a
 // hundredth of the time each. Meanwhile others wait for the table, so a sweep does part of it at a
 // time.
 constexpr std::uint64_t rest_factor = 100;
-constexpr std::uint64_t longest_look_interval_ns = 20'000'000;
+constexpr std::uint64_t max_look_interval_ns = 20'000'000;
 constexpr std::chrono::nanoseconds sweep_interval = 1s;
 constexpr std::size_t runs_of_sweep_part = 512;
 constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
@@ -288,7 +288,7 @@ std::uint64_t BreachWatch::look_once(std::uint64_t now_ns) {
     early_.take_look(seen.early_pid, breach_wanted_.load(), now_ns);
     const std::uint64_t looked_ns = monotonic_ns();
     not_before_ns_ =
-        looked_ns + std::clamp((looked_ns - now_ns) * rest_factor, shortest_look_interval_ns, longest_look_interval_ns);
+        looked_ns + std::clamp((looked_ns - now_ns) * rest_factor, min_look_interval_ns, max_look_interval_ns);
     if (seen.visited == 0 && seen.next_due_ns == LAGTRAP_NEVER_NS && !begun && !early_.is_on()) return LAGTRAP_NEVER_NS;
     return next_look_ns(seen, now_ns);
 }
@@ -329,7 +329,7 @@ void BreachWatch::learn(std::uint64_t now_ns) {
 // If an event's age cannot be set, its runs are checked together with others.
 void BreachWatch::want_looks() {
     for (std::uint32_t event = 0; event < events_.size(); ++event)
-        (void)programs_.look_after(event, std::max(early_.points_ns()[event], shortest_look_interval_ns));
+        (void)programs_.look_after(event, std::max(early_.points_ns()[event], min_look_interval_ns));
     __atomic_store_n(&programs_.watch()->look_at_all, 1, __ATOMIC_RELEASE);
 }
 

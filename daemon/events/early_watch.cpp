@@ -14,13 +14,13 @@ constexpr std::uint64_t learning_interval_ns = 5'000'000'000;
 // Early recordings need checks every fifth of the smallest threshold, so that few are needed even
 // when runs begin and end all the time.
 constexpr std::uint64_t looks_of_threshold = 5;
-constexpr std::chrono::nanoseconds shortest_interval = 2ms, longest_interval = 20ms;
+constexpr std::chrono::nanoseconds min_interval = 2ms, max_interval = 20ms;
 
 using Thresholds = std::vector<std::chrono::nanoseconds>;
 
 // 0 if the threshold follows from runs that are not known yet.
 std::chrono::nanoseconds known_threshold(std::chrono::nanoseconds threshold, bool follows_from_runs) {
-    return follows_from_runs && threshold >= settings::longest_threshold ? 0ns : threshold;
+    return follows_from_runs && threshold >= settings::max_threshold ? 0ns : threshold;
 }
 
 Thresholds thresholds_of(const settings::Settings& settings) {
@@ -37,11 +37,11 @@ std::chrono::nanoseconds longest_of(const Thresholds& thresholds) {
 }
 
 std::uint64_t interval_of(const Thresholds& thresholds) {
-    std::chrono::nanoseconds smallest = longest_interval * looks_of_threshold;
+    std::chrono::nanoseconds smallest = max_interval * looks_of_threshold;
     for (const std::chrono::nanoseconds threshold : thresholds)
         if (threshold > 0ns) smallest = std::min(smallest, threshold);
     return static_cast<std::uint64_t>(
-        std::clamp<std::chrono::nanoseconds>(smallest / looks_of_threshold, shortest_interval, longest_interval)
+        std::clamp<std::chrono::nanoseconds>(smallest / looks_of_threshold, min_interval, max_interval)
             .count());
 }
 

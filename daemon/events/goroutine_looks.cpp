@@ -74,7 +74,7 @@ void GoroutineLooks::stop_reporting(const void* who) {
 }
 
 void GoroutineLooks::work() {
-    const LooksGivenUp given_up(ending_);
+    const InspectionsCancelled given_up(ending_);
     std::unique_lock lock(mutex_);
     for (;;) {
         more_.wait(lock, [this] { return ending_ || !questions_.empty(); });

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t enough_hits = 16;
 // A program that takes this multiple of the median was interrupted.
-constexpr std::uint64_t longest_of_median = 4;
+constexpr std::uint64_t max_of_median = 4;
 
 std::uint64_t middle_ns(std::size_t bucket) {
     const auto index = static_cast<std::uint32_t>(bucket);
@@ -23,7 +23,7 @@ std::optional<std::uint64_t> program_cost_ns(const CostCounts& counts) {
     for (std::uint64_t seen = counts[0]; seen * 2 < total; seen += counts[median]) ++median;
     std::uint64_t sum_ns = 0, measured = 0;
     for (std::size_t bucket = 0; bucket + 1 < counts.size(); ++bucket) {
-        if (middle_ns(bucket) > middle_ns(median) * longest_of_median) break;
+        if (middle_ns(bucket) > middle_ns(median) * max_of_median) break;
         sum_ns += counts[bucket] * middle_ns(bucket);
         measured += counts[bucket];
     }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t look_ns = 100'000'000;
 constexpr std::chrono::nanoseconds first_minimum = std::chrono::microseconds(1);
-constexpr std::chrono::nanoseconds longest_minimum = std::chrono::seconds(10);
+constexpr std::chrono::nanoseconds max_minimum = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::optional<std::chrono::nanoseconds> ReportedRate::look(std::uint64_t now_ns)
     auto next = least_;
     if (rate > static_cast<double>(calls_per_second_)) next = std::max(first_minimum, least_ * 2);
     if (rate < static_cast<double>(calls_per_second_) / 4) next = least_ / 2;
-    next = std::clamp(next, wanted_, std::max(wanted_, longest_minimum));
+    next = std::clamp(next, wanted_, std::max(wanted_, max_minimum));
     if (next == least_) return std::nullopt;
     least_ = next;
     return least_;

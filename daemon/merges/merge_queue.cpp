@@ -120,7 +120,7 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
 
 std::chrono::milliseconds MergeQueue::pause_after_failure() const {
     const std::uint64_t failures = std::min<std::uint64_t>(failed_in_row_, 5);
-    return std::min(options_.first_pause * (1 << (2 * failures)), options_.longest_pause);
+    return std::min(options_.first_pause * (1 << (2 * failures)), options_.max_pause);
 }
 
 void MergeQueue::try_again_later() {

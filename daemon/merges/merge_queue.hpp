@@ -69,7 +69,7 @@ class MergeQueue {
         Say warn;
         std::function<void()> on_spool_change{};  // there is a new bundle, or space was lacking
         std::function<bool(const std::filesystem::path& capture)> is_in_use{};  // captures that are still being written
-        std::chrono::milliseconds first_pause{1000}, longest_pause{600'000};    // after failures: 1 s, 4 s, 16 s ...
+        std::chrono::milliseconds first_pause{1000}, max_pause{600'000};    // after failures: 1 s, 4 s, 16 s ...
     };
 
     MergeQueue(boost::asio::io_context& context, spool::Spool spool, Options options);

@@ -4,17 +4,17 @@
 
 namespace lagtrap::daemon {
 
-// Starts again with the shortest pause if nothing happened for longest_pause after the last one.
+// Starts again with the shortest pause if nothing happened for max_pause after the last one.
 template <typename Key>
 void HoldUps::prolong(Pauses<Key>& pauses, Key key, std::uint32_t timeout, Clock::time_point now) {
     if (!pauses.contains(key) && pauses.size() >= limit)
         pauses.erase(std::min_element(pauses.begin(), pauses.end(),
                                       [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
     Pause& pause = pauses[key];
-    if (now - pause.until > longest_pause) pause = Pause{now, {}, 0};
+    if (now - pause.until > max_pause) pause = Pause{now, {}, 0};
     if (++pause.times < timeout) return;
     pause.length =
-        pause.length == Clock::duration{} ? first_pause : std::min<Clock::duration>(pause.length * 2, longest_pause);
+        pause.length == Clock::duration{} ? first_pause : std::min<Clock::duration>(pause.length * 2, max_pause);
     pause.until = now + pause.length;
 }
 

@@ -24,7 +24,7 @@ class HoldUps {
   public:
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::seconds first_pause{10};
-    static constexpr std::chrono::seconds longest_pause{600};
+    static constexpr std::chrono::seconds max_pause{600};
     // Root's programs belong to the machine: the device or the process is avoided, but never the
     // party.
     static constexpr std::uint32_t party_timeout = 3;

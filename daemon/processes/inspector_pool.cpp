@@ -34,7 +34,7 @@ void write_mapping(WireWriter& request, const NamedMapping& named) {
     request.text(std::string_view(named.path).substr(0, inspected_path_limit_bytes));
 }
 
-Error nonsense() { return make_error(ErrorKind::System, "the process inspector gave an invalid answer"); }
+Error malformed() { return make_error(ErrorKind::System, "the process inspector gave an invalid answer"); }
 
 const char* name_of(InspectionMessage kind) {
     if (kind == InspectionMessage::Open) return "opening a mapped file";
@@ -46,10 +46,10 @@ const char* name_of(InspectionMessage kind) {
 }
 
 // The flag that ends inspections early, by thread.
-thread_local const std::atomic<bool>* looks_given_up = nullptr;
-constexpr std::chrono::milliseconds given_up_interval{50};
+thread_local const std::atomic<bool>* inspections_cancelled = nullptr;
+constexpr std::chrono::milliseconds cancel_interval{50};
 
-Error given_up() { return make_error(ErrorKind::Timeout, "the inspection was cancelled"); }
+Error cancelled() { return make_error(ErrorKind::Timeout, "the inspection was cancelled"); }
 
 ErrorKind kind_of(std::uint32_t error) {
     return error - 1 > last_error_kind ? ErrorKind::System : static_cast<ErrorKind>(error - 1);
@@ -57,11 +57,11 @@ ErrorKind kind_of(std::uint32_t error) {
 
 }  // namespace
 
-LooksGivenUp::LooksGivenUp(const std::atomic<bool>& given_up) { looks_given_up = &given_up; }
+InspectionsCancelled::InspectionsCancelled(const std::atomic<bool>& given_up) { inspections_cancelled = &given_up; }
 
-LooksGivenUp::~LooksGivenUp() { looks_given_up = nullptr; }
+InspectionsCancelled::~InspectionsCancelled() { inspections_cancelled = nullptr; }
 
-bool looks_are_given_up() { return looks_given_up != nullptr && looks_given_up->load(); }
+bool inspections_are_cancelled() { return inspections_cancelled != nullptr && inspections_cancelled->load(); }
 
 Result<InspectorHelper> start_inspector() {
     std::array<int, 2> ends{-1, -1};
@@ -117,8 +117,8 @@ bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t
     for (;;) {
         const auto turn = shares_.turn_of({party, watched_pids_.contains(pid)});
         if (turn != HelperShares::Turn::Later) return turn == HelperShares::Turn::Now;
-        if (looks_are_given_up() || Clock::now() >= until) return false;
-        (void)freed_.wait_until(lock, std::min(until, Clock::now() + given_up_interval));
+        if (inspections_are_cancelled() || Clock::now() >= until) return false;
+        (void)freed_.wait_until(lock, std::min(until, Clock::now() + cancel_interval));
     }
 }
 
@@ -158,12 +158,12 @@ Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::si
                               Clock::time_point deadline) const {
     while (size > 0) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-        if (looks_are_given_up()) return given_up();
+        if (inspections_are_cancelled()) return cancelled();
         if (left.count() <= 0)
             return make_error(ErrorKind::Timeout,
                               fmt::format("the inspection took longer than {} ms", options_.deadline.count()));
         pollfd waiting{helper.socket.get(), POLLIN, 0};
-        if (::poll(&waiting, 1, static_cast<int>(std::min(left, given_up_interval).count())) <= 0) continue;
+        if (::poll(&waiting, 1, static_cast<int>(std::min(left, cancel_interval).count())) <= 0) continue;
         const long got = receive_inspection(helper.socket.get(), into, size, file, MSG_DONTWAIT);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (got <= 0) return make_error(ErrorKind::System, "the process inspector exited early");
@@ -184,7 +184,7 @@ Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& hel
         InspectionHead head;
         Answer answer;
         TRY(receive(helper, reinterpret_cast<char*>(&head), sizeof head, answer.file, deadline));
-        if (head.body_bytes > inspection_limit_bytes) return nonsense();
+        if (head.body_bytes > inspection_limit_bytes) return malformed();
         answer.body.resize(head.body_bytes);
         TRY(receive(helper, answer.body.data(), answer.body.size(), answer.file, deadline));
         WireReader text(answer.body);
@@ -198,7 +198,7 @@ Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& hel
 }
 
 Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
-    if (looks_are_given_up()) return given_up();
+    if (inspections_are_cancelled()) return cancelled();
     const std::uint32_t pid = request.pid;
     // A process that is gone cannot delay anything.
     const auto found = request.party ? Result<Party>(*request.party) : read_party("/proc/" + std::to_string(pid));
@@ -218,7 +218,7 @@ Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
         shares_.end(party);
     }
     freed_.notify_all();
-    if (!answer && answer.error().kind == ErrorKind::Timeout && !looks_are_given_up()) {
+    if (!answer && answer.error().kind == ErrorKind::Timeout && !inspections_are_cancelled()) {
         ++counts_.held_up;
         counts_.last_held_up = fmt::format("{} of process {}", name_of(request.kind), pid);
         hold_ups_.note(conversation.progress, Clock::now());
@@ -243,7 +243,7 @@ Result<InspectedProcess> InspectorPool::read(std::uint32_t pid, Code code, const
     WireReader text(answer.body);
     InspectedProcess process;
     process.mappings_left_out = text.number<std::uint64_t>();
-    if (!process.records.assign(text.text(inspection_limit_bytes)) || !text.complete()) return nonsense();
+    if (!process.records.assign(text.text(inspection_limit_bytes)) || !text.complete()) return malformed();
     return process;
 }
 
@@ -259,7 +259,7 @@ std::vector<Result<CodeFileIdentity>> InspectorPool::identify(const std::vector<
         const auto error = text.number<std::uint32_t>();
         const std::string problem = text.text(inspection_limit_bytes);
         const auto identity = text.items<CodeFileIdentity>(1);
-        if (!text.good() || identity.size() != 1) return {mappings.size(), nonsense()};
+        if (!text.good() || identity.size() != 1) return {mappings.size(), malformed()};
         identities.push_back(error == 0 ? Result<CodeFileIdentity>(identity.front())
                                         : make_error(kind_of(error), problem));
     }
@@ -271,7 +271,7 @@ Result<OpenedFile> InspectorPool::opened_by(const Request& request) {
     WireReader text(answer.body);
     const auto identity = text.items<CodeFileIdentity>(1);
     const bool program = text.number<std::uint8_t>() != 0;
-    if (identity.size() != 1 || !text.complete() || !answer.file.valid()) return nonsense();
+    if (identity.size() != 1 || !text.complete() || !answer.file.valid()) return malformed();
     return OpenedFile{std::move(answer.file), identity.front(), program};
 }
 
@@ -287,7 +287,7 @@ Result<OpenedFile> InspectorPool::open_program(std::uint32_t pid) {
 
 Result<UniqueFd> InspectorPool::open_root(std::uint32_t pid) {
     TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenRoot, pid, {}}));
-    if (!answer.file.valid()) return nonsense();
+    if (!answer.file.valid()) return malformed();
     return std::move(answer.file);
 }
 
@@ -298,7 +298,7 @@ Result<std::vector<std::uint64_t>> InspectorPool::read_words(std::uint32_t pid,
     TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Words, pid, what.take()}));
     WireReader text(answer.body);
     auto words = text.items<std::uint64_t>(inspected_words_limit);
-    if (!text.complete() || words.size() != addresses.size()) return nonsense();
+    if (!text.complete() || words.size() != addresses.size()) return malformed();
     return words;
 }
 
@@ -309,7 +309,7 @@ Result<std::string> InspectorPool::read_memory(std::uint32_t pid, std::uint64_t 
     TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Memory, pid, what.take()}));
     WireReader text(answer.body);
     std::string memory = text.text(inspected_memory_limit_bytes);
-    if (!text.complete() || memory.size() != bytes) return nonsense();
+    if (!text.complete() || memory.size() != bytes) return malformed();
     return memory;
 }
 
@@ -319,7 +319,7 @@ Result<FollowedProcess> InspectorPool::follow(std::uint32_t pid) {
     const auto facts = text.items<ProcessFacts>(1);
     FollowedProcess process;
     process.tmp_was_refused = text.number<std::uint8_t>() != 0;
-    if (!text.complete() || facts.size() != 1) return nonsense();
+    if (!text.complete() || facts.size() != 1) return malformed();
     process.facts = facts.front();
     process.tmp = std::move(answer.file);
     return process;
@@ -329,7 +329,7 @@ Result<UniqueFd> InspectorPool::open_mapped(const lagtrap_mapping& mapping) {
     WireWriter what;
     what.items(std::vector<lagtrap_mapping>{mapping});
     TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenMapped, mapping.pid, what.take()}));
-    if (!answer.file.valid()) return nonsense();
+    if (!answer.file.valid()) return malformed();
     return std::move(answer.file);
 }
 
@@ -342,7 +342,7 @@ Result<OpenedCodeFile> InspectorPool::open_code_file(Owner owner, int place, con
     opened.uid = text.number<std::uint32_t>();
     opened.written_realtime_ns = text.number<std::int64_t>();
     opened.size_bytes = text.number<std::uint64_t>();
-    if (!text.complete() || !opened.file.valid()) return nonsense();
+    if (!text.complete() || !opened.file.valid()) return malformed();
     return opened;
 }
 
@@ -352,7 +352,7 @@ Result<std::uint64_t> InspectorPool::copy(Owner owner, int from, int to, std::ui
     TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Copy, owner.pid, what.take(), from, to, owner.party}));
     WireReader text(answer.body);
     const auto copied = text.number<std::uint64_t>();
-    if (!text.complete() || copied > limit_bytes) return nonsense();
+    if (!text.complete() || copied > limit_bytes) return malformed();
     return copied;
 }
 

@@ -50,16 +50,16 @@ struct InspectionCounts {
 
 // While it exists, inspections that this thread requests from a pool end soon (Timeout) once
 // `given_up` is set, which must outlive it. At most one per thread.
-class LooksGivenUp {
+class InspectionsCancelled {
   public:
-    explicit LooksGivenUp(const std::atomic<bool>& given_up);
-    ~LooksGivenUp();
-    LooksGivenUp(const LooksGivenUp&) = delete;
-    LooksGivenUp& operator=(const LooksGivenUp&) = delete;
+    explicit InspectionsCancelled(const std::atomic<bool>& given_up);
+    ~InspectionsCancelled();
+    InspectionsCancelled(const InspectionsCancelled&) = delete;
+    InspectionsCancelled& operator=(const InspectionsCancelled&) = delete;
 };
 
 // True if the inspections of this thread end early now.
-[[nodiscard]] bool looks_are_given_up();
+[[nodiscard]] bool inspections_are_cancelled();
 
 // Thread-safe.
 class InspectorPool : public ProcessInspector, public CodeFileCopier {

@@ -62,7 +62,7 @@ KeptRoots::~KeptRoots() {
 
 void KeptRoots::work() {
     (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
-    const LooksGivenUp scope(given_up_);
+    const InspectionsCancelled scope(given_up_);
     std::unique_lock lock(mutex_);
     for (bool is_last = false; !is_last;) {
         is_last = ending_;

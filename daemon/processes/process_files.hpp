@@ -43,7 +43,7 @@ class ProcessFiles {
         std::uint32_t file;
     };
 
-    // Restarts the time limit, `patience`.
+    // Restarts the time limit, `timeout`.
     void begin_anew() { until_ = std::chrono::steady_clock::now() + timeout; }
     // The first file is the program. Errors: NotFound.
     [[nodiscard]] Status read(std::uint32_t pid);

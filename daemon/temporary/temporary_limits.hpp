@@ -11,9 +11,9 @@
 namespace lagtrap::daemon {
 
 // At once. Each takes about 150 MB of memory, with its maps in the kernel.
-inline constexpr std::size_t most_temporary_events = 4;
+inline constexpr std::size_t max_temporary_events = 4;
 // Of each party except root.
-inline constexpr std::size_t most_temporary_events_of_party = 2;
+inline constexpr std::size_t max_temporary_events_of_party = 2;
 
 // ErrorKind::Busy: too many, in all or of this party. `owners` has one party for each that exists.
 [[nodiscard]] Status room_for_temporary_event(const std::vector<Party>& owners, Party party);

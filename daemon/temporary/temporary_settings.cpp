@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t spool_limit_bytes = 512ULL << 20;
 constexpr std::uint64_t capture_limit_bytes = 256ULL << 20;
 constexpr std::uint64_t table_limit_bytes = 32ULL << 20;
-constexpr std::uint64_t most_open_runs = 7168;
+constexpr std::uint64_t max_open_runs = 7168;
 
 constexpr std::array<const char*, 3> traces{"calls", "functions", "object"};
 
@@ -71,7 +71,7 @@ std::string history_text(const settings::History& history) {
 
 std::string budget_text(const settings::Budget& budget, std::uint64_t share_ppm) {
     // The default grows with the machine's memory, which is too much for one event.
-    const std::uint64_t open_runs = budget.open_runs == 0 ? most_open_runs : std::min(budget.open_runs, most_open_runs);
+    const std::uint64_t open_runs = budget.open_runs == 0 ? max_open_runs : std::min(budget.open_runs, max_open_runs);
     return fmt::format(
         "<budget share=\"{}\" recording-share=\"{}\" interval=\"{}\" shed=\"{}\" pause=\"{}\" open-runs=\"{}\"/>\n",
         share_text(share_ppm), share_text(budget.recording_share_ppm), time_text(budget.interval),

@@ -113,7 +113,7 @@ class HistoryParser {
         for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
             const std::uint64_t bucket = number_of(&numbers[i]), runs = number_of(&numbers[i + 1]);
             const bool in_order = counts.empty() || counts.back().bucket < bucket;
-            if (bucket >= LAGTRAP_HISTOGRAM_BUCKETS || !in_order || runs > most_runs) good_ = false;
+            if (bucket >= LAGTRAP_HISTOGRAM_BUCKETS || !in_order || runs > max_runs) good_ = false;
             if (!good_ || ++buckets_ > RunHistory::buckets_kept) return;
             counts.push_back({static_cast<std::uint32_t>(bucket), runs});
         }
@@ -126,7 +126,7 @@ class HistoryParser {
         state.base_hour = number_in(from, "base_hour");
         state.raised_ns = number_in(from, "raised_ns");
         state.raised_at_ns = number_in(from, "raised_at_ns");
-        constexpr auto longest = static_cast<std::uint64_t>(settings::longest_threshold.count());
+        constexpr auto longest = static_cast<std::uint64_t>(settings::max_threshold.count());
         if (state.base_ns > longest || state.raised_ns > longest || state.base_hour > latest_hour) good_ = false;
         if (state.raised_at_ns > latest_ns) good_ = false;
         for (const json::value& one : list_in(from, "captures_ns", captures_limit)) {
@@ -139,7 +139,7 @@ class HistoryParser {
     // No sum of two of them overflows.
     static constexpr std::uint64_t latest_ns = 1ULL << 62;
     static constexpr std::uint64_t latest_hour = latest_ns / RunHistory::hour_ns;
-    static constexpr std::uint64_t most_runs = 1ULL << 50;
+    static constexpr std::uint64_t max_runs = 1ULL << 50;
 
     bool good_ = true;
     std::size_t buckets_ = 0;

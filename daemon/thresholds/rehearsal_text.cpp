@@ -17,7 +17,7 @@ const RehearsedEvent* event_in(const Rehearsal& rehearsal, const std::string& na
 }
 
 bool is_learning(const RehearsedEvent& event) {
-    return event.follows_runs && event.threshold_ns >= static_cast<std::uint64_t>(settings::longest_threshold.count());
+    return event.follows_runs && event.threshold_ns >= static_cast<std::uint64_t>(settings::max_threshold.count());
 }
 
 std::string threshold_text(const RehearsedEvent& event) {

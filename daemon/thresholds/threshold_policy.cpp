@@ -11,7 +11,7 @@ constexpr std::uint64_t largest_step = 2;
 
 std::uint64_t count_of(std::chrono::nanoseconds duration) { return static_cast<std::uint64_t>(duration.count()); }
 
-std::uint64_t longest_ns() { return count_of(settings::longest_threshold); }
+std::uint64_t longest_ns() { return count_of(settings::max_threshold); }
 
 }  // namespace
 

@@ -38,7 +38,7 @@ enum class ThresholdReason {
     Percentile,   // the percentile times the factor
     CaptureRate,  // a smaller one would be exceeded more often than captures_per_day
     Floor,
-    Longest,  // settings::longest_threshold
+    Longest,  // settings::max_threshold
     Step,     // on its way to the target
     Raised,   // by delays
 };

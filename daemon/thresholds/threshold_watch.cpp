@@ -36,7 +36,7 @@ void ThresholdWatch::look() {
 
 void ThresholdWatch::set_thresholds() {
     Listener& listener = collector_.listener();
-    const auto longest_ns = static_cast<std::uint64_t>(settings::longest_threshold.count());
+    const auto longest_ns = static_cast<std::uint64_t>(settings::max_threshold.count());
     for (const auto& [event, decision] : keeper_.decisions()) {
         const std::uint64_t before_ns = listener.thresholds()->of_ns(event);
         if (decision.threshold_ns == before_ns) continue;

@@ -100,7 +100,7 @@ void EventFunctions::look(std::uint32_t event, Wanted& wanted) {
         const bool has_one = std::any_of(wanted.standing.begin(), wanted.standing.end(),
                                          [&](const auto& recorder) { return recorder->pid() == *pid; });
         if (has_one || wanted.refused->pids.contains(*pid)) continue;
-        if (wanted.standing.size() >= most_standing) {
+        if (wanted.standing.size() >= max_standing) {
             ++wanted.beyond;
             continue;
         }

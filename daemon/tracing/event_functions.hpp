@@ -26,7 +26,7 @@ namespace lagtrap::daemon {
 class EventFunctions {
   public:
     // Standing traces per event; they share the event's budget.
-    static constexpr std::size_t most_standing = 4;
+    static constexpr std::size_t max_standing = 4;
     struct Options {
         std::function<void(const std::string&)> warn;
         // Runs a trace on its own thread. Errors: no thread can be started.
@@ -58,7 +58,7 @@ class EventFunctions {
         std::shared_ptr<std::atomic<std::size_t>> sharers;  // number of standing traces
         std::shared_ptr<FunctionRecorder> recorder;         // for the current recording, if no standing trace serves it
         std::shared_ptr<Refused> refused;
-        std::size_t beyond = 0;  // processes beyond most_standing
+        std::size_t beyond = 0;  // processes beyond max_standing
     };
     void look_regularly();
     void look(std::uint32_t event, Wanted& wanted);

@@ -16,8 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto unused_limit = 10s;
-constexpr auto shortest_pause = 1s;
-constexpr auto longest_pause = 64s;
+constexpr auto min_pause = 1s;
+constexpr auto max_pause = 64s;
 constexpr std::size_t unreadable_limit = 10;
 
 // Identifies the file, in characters that are allowed in file names. For files that others than
@@ -155,7 +155,7 @@ void CodeModules::take(MadeTable made) {
         (totals_.slow.contains(made.request.user) || totals_.slow.size() < UserShares::counted_users))
         ++totals_.slow[made.request.user];
     if (made.again) {
-        made.again->pause = std::clamp<Clock::duration>(made.again->pause * 2, shortest_pause, longest_pause);
+        made.again->pause = std::clamp<Clock::duration>(made.again->pause * 2, min_pause, max_pause);
         made.again->next_try = now + made.again->pause;
         postponed_.push_back(std::move(*made.again));
         return;

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 // The name of anonymous memory in perf's records.
 constexpr std::string_view runtime_code_path = "//anon";
 
-constexpr auto shortest_look_pause = 1s;
-constexpr auto longest_look_pause = 64s;
+constexpr auto min_look_pause = 1s;
+constexpr auto max_look_pause = 64s;
 constexpr auto first_user_look = 100ms;  // a process that exits before then belongs to its parent's user
 constexpr auto user_lifetime = 10s;
 // Files assumed to be known ones are inspected after this time. Most short-lived processes are gone
@@ -45,7 +45,7 @@ bool same(const std::vector<lagtrap_unwind_mapping>& a, const std::vector<lagtra
 bool is_passing(const Error& error) { return error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout; }
 
 std::chrono::steady_clock::duration longer(std::chrono::steady_clock::duration pause) {
-    return std::clamp<std::chrono::steady_clock::duration>(pause * 2, shortest_look_pause, longest_look_pause);
+    return std::clamp<std::chrono::steady_clock::duration>(pause * 2, min_look_pause, max_look_pause);
 }
 
 }  // namespace
@@ -401,7 +401,7 @@ bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedPr
     // If it does not get much smaller, it is read less and less often.
     const bool helped = process && space.pieces.all().size() <= limits_.pieces / 2 && !space.outgrown;
     space.outgrown = !process;
-    space.reading_pause = helped ? Clock::duration(shortest_look_pause) : longer(space.reading_pause);
+    space.reading_pause = helped ? Clock::duration(min_look_pause) : longer(space.reading_pause);
     space.next_reading = now + space.reading_pause;
     return true;
 }

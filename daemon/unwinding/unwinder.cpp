@@ -44,7 +44,7 @@ constexpr int low_priority = 10;
 constexpr auto making_timeout = 200ms;  // at low priority, while somebody waits for a table
 // CPU time; a file that takes more is not worth it. With wall-clock time, every file would seem
 // slow on a busy machine.
-constexpr std::chrono::nanoseconds longest_priority = 1s;
+constexpr std::chrono::nanoseconds max_priority = 1s;
 constexpr std::size_t identified_at_once = 1024;
 constexpr auto between_looks = 5ms;
 
@@ -329,7 +329,7 @@ void Unwinder::raise_priority_of_late_tables() {
     for (const Maker& maker : makers_) {
         if (!maker.cpu_before_job || now - *maker.since < making_timeout) continue;
         const bool slow = modules_.had_much(maker.user) ||
-                          cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= longest_priority;
+                          cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= max_priority;
         set_making_priority(maker.thread, slow ? low_priority : 0);
     }
 }

@@ -96,7 +96,7 @@ class Unwinder {
     void forget_capture();
     // While held, tables get no more memory than they have, and less is kept about mappings.
     void hold_memory(bool held);
-    // Waits until stacks of the process can be walked, up to `patience` or until `enough` returns
+    // Waits until stacks of the process can be walked, up to `timeout` or until `enough` returns
     // true, which is called every few milliseconds. Meanwhile its tables come before others.
     // Returns 0 if the tables are ready or not available, else the number of its files without
     // tables, or nullopt if nothing is known about it yet. May block; do not call it on threads

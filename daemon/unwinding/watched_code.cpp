@@ -60,7 +60,7 @@ class Search {
         if (!file) return false;
         for (const fs::path& origin : {followed.parent_path(), path.parent_path()}) add_needed(*file, origin);
         if (!seen_.insert(opened->identity.inode ^ opened->identity.device << 20).second) return true;
-        stopped_ = seen_.size() > most_watched_files || !take_({by_path(path), opened->identity, facts.st_uid});
+        stopped_ = seen_.size() > max_watched_files || !take_({by_path(path), opened->identity, facts.st_uid});
         return true;
     }
 
@@ -68,7 +68,7 @@ class Search {
         const binaries::NeededLibraries needed = file.needed();
         const std::vector<fs::path> folders = folders_.of(needed, origin);
         for (const std::string& name : needed.names)
-            if (names_.size() < most_watched_files && names_.insert({name, origin}).second)
+            if (names_.size() < max_watched_files && names_.insert({name, origin}).second)
                 needed_.push_back({name, folders});
     }
 

@@ -18,7 +18,7 @@ struct WatchedCode {
     std::uint32_t owner = 0;
 };
 
-inline constexpr std::size_t most_watched_files = 512;
+inline constexpr std::size_t max_watched_files = 512;
 
 // Calls `take` once for each file, programs first; false ends the search. Opens files through
 // `inspector` only, and parses them in the reader process. Skips files that do not answer in time.

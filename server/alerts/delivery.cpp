@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000ULL;
 constexpr std::uint64_t first_pause_ns = 5 * second_ns;
-constexpr std::uint64_t longest_pause_ns = 3600 * second_ns;
+constexpr std::uint64_t max_pause_ns = 3600 * second_ns;
 constexpr std::uint64_t tried_for_ns = 86'400 * second_ns;
 
 std::string without_slash(std::string address) {
@@ -64,8 +64,8 @@ Result<Outgoing> outgoing_of(const StoredMessage& stored, const Rule& rule, cons
 std::optional<std::uint64_t> next_attempt_ns(const StoredMessage& message, std::uint64_t now_ns) {
     if (message.test || now_ns >= message.made_realtime_ns + tried_for_ns) return std::nullopt;
     std::uint64_t pause_ns = first_pause_ns;
-    for (std::uint32_t i = 1; i < message.attempts && pause_ns < longest_pause_ns; ++i) pause_ns *= 3;
-    return now_ns + std::min(pause_ns, longest_pause_ns);
+    for (std::uint32_t i = 1; i < message.attempts && pause_ns < max_pause_ns; ++i) pause_ns *= 3;
+    return now_ns + std::min(pause_ns, max_pause_ns);
 }
 
 }  // namespace lagtrap::server

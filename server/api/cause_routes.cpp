@@ -84,7 +84,7 @@ json::object cause_json(const reports::Cause& cause, const std::vector<CauseReco
     if (cause.example) example = {{"bundle", cause.example->bundle}, {"delay", cause.example->delay}};
     return {{"signature", cause.signature},
             {"title", cause.title},
-            {"state", std::string(words_of(cause.state))},
+            {"state", std::string(to_text(cause.state))},
             {"reason", cause.reason},
             {"frames", std::move(frames)},
             {"excess_ns", json_number(cause.excess_ns)},
@@ -123,12 +123,12 @@ struct DaysOfEvent {
 };
 
 Result<DaysOfEvent> days_of_event(const Evidence& evidence, const CauseLife& life, std::uint64_t now_ns) {
-    constexpr std::uint64_t least_days_ns = 14 * reports::day_length_ns;
-    constexpr std::uint64_t most_days_ns = 400 * reports::day_length_ns;
+    constexpr std::uint64_t min_days_ns = 14 * reports::day_length_ns;
+    constexpr std::uint64_t max_days_ns = 400 * reports::day_length_ns;
     const std::uint64_t newest_ns = life.days.empty() ? now_ns : std::max(now_ns, life.days.back().from_ns);
     const std::uint64_t wanted_ns =
-        std::min(life.days.empty() ? now_ns : life.days.front().from_ns, now_ns - std::min(now_ns, least_days_ns));
-    const std::uint64_t from_ns = std::max(wanted_ns, newest_ns - std::min(newest_ns, most_days_ns));
+        std::min(life.days.empty() ? now_ns : life.days.front().from_ns, now_ns - std::min(now_ns, min_days_ns));
+    const std::uint64_t from_ns = std::max(wanted_ns, newest_ns - std::min(newest_ns, max_days_ns));
     Filter filter;
     filter.event = life.cause.event;
     filter.from_ns = from_ns - std::min(from_ns, reports::day_length_ns);

@@ -241,7 +241,7 @@ Status add_causes(const Evidence& evidence, const Sets& sets, json::object& answ
         const auto record = std::find_if(known.begin(), known.end(),
                                          [&](const CauseRecord& one) { return one.signature == cause.signature; });
         list.push_back({{"title", cause.title},
-                        {"state", std::string(words_of(cause.state))},
+                        {"state", std::string(to_text(cause.state))},
                         {"reason", cause.reason},
                         {"change", pair.a == nullptr   ? "came"
                                    : pair.b == nullptr ? "went"

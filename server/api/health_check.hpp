@@ -21,7 +21,7 @@ class HealthCheck {
     HealthCheck(const HealthCheck&) = delete;
     HealthCheck& operator=(const HealthCheck&) = delete;
 
-    // The result of a query that begins after this call. Silent if there is none within `patience`,
+    // The result of a query that begins after this call. Silent if there is none within `timeout`,
     // or at once if the running query has already exceeded it.
     [[nodiscard]] Answer ask();
 

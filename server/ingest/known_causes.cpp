@@ -19,7 +19,7 @@ std::string frames_json(const reports::Cause& cause) {
 }
 
 SightedCause sighted(const reports::Cause& cause) {
-    SightedCause found{cause.signature, cause.title, std::string(words_of(cause.state)), cause.reason, {}, {},
+    SightedCause found{cause.signature, cause.title, std::string(to_text(cause.state)), cause.reason, {}, {},
                        cause.holder};
     constexpr std::size_t frames_limit_bytes = 64 * 1024;
     found.frames = frames_json(cause);

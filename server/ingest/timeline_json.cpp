@@ -25,7 +25,7 @@ json::object interval_json(const analysis::TimelineInterval& interval, StackTabl
     if (interval.stack != 0) stack = index_or_null(stacks, interval.stack);
     return {{"from_ns", interval.from_ns},
             {"to_ns", interval.to_ns},
-            {"state", std::string(words_of(interval.kind))},
+            {"state", std::string(to_text(interval.kind))},
             {"reason", shortened(interval.reason)},
             {"cpu", std::move(cpu)},
             {"waker", std::move(waker)},

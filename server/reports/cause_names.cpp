@@ -84,7 +84,7 @@ CauseParts describe(const CauseTree& tree, const Suspect& suspect, std::uint32_t
     if (cause.state == TimeKind::Blocked) name_waits(tree, suspect, wait, parts);
     std::string identity = parts.awaited ? "waited for" : "own";
     for (const std::string& part :
-         {std::string(words_of(cause.state)), cause.reason, parts.function.function, parts.function.module}) {
+         {std::string(to_text(cause.state)), cause.reason, parts.function.function, parts.function.module}) {
         identity += '\0' + part;
     }
     cause.signature = sha256_of(identity).substr(0, 16);

@@ -16,7 +16,7 @@ constexpr std::uint32_t not_yet = UINT32_MAX;
 constexpr std::size_t max_name_bytes = 64 << 20;
 constexpr std::size_t max_awaited_bytes = 16 << 20;  // of names of threads waited for
 constexpr std::size_t max_filled = 64;               // longest entries of a profile to examine
-constexpr std::uint64_t longest_ns = 1ULL << 60;     // of a run: 36 years; sums of such times do not overflow
+constexpr std::uint64_t max_ns = 1ULL << 60;     // of a run: 36 years; sums of such times do not overflow
 
 // The time before a run's recording began, or in a gap of it, is missing data and not part of the
 // run's behaviour.
@@ -243,7 +243,7 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
 }
 
 void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile) {
-    if (entries_.size() + profile.entries.size() > max_entries_ || profile.duration_ns > longest_ns) {
+    if (entries_.size() + profile.entries.size() > max_entries_ || profile.duration_ns > max_ns) {
         ++runs_left_out_;
         return;
     }

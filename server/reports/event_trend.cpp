@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t hours_until_ns = 4 * day_length_ns;
 // Two weeks, because a change must differ from the week before, and a day.
 constexpr std::uint64_t hours_searched_ns = 15 * day_length_ns;
-constexpr std::uint64_t longest_span_ns = 400 * day_length_ns;
+constexpr std::uint64_t max_span_ns = 400 * day_length_ns;
 // With fewer runs, a unit's p99 is nearly its maximum.
 constexpr std::uint64_t runs_for_p99 = 50;
 constexpr std::uint64_t runs_for_p50 = 5;
@@ -222,7 +222,7 @@ Result<TrendSpan> trend_span(const Filter& filter, std::uint64_t now_ns) {
     const std::uint64_t from_ns = filter.from_ns.value_or(to_ns > day_length_ns ? to_ns - day_length_ns : 0);
     if (from_ns >= to_ns) return make_error(ErrorKind::Invalid, "\"from\": expected a time before \"to\"");
     const std::uint64_t length_ns = to_ns - from_ns;
-    if (length_ns > longest_span_ns)
+    if (length_ns > max_span_ns)
         return make_error(ErrorKind::Invalid, "the time from \"from\" to \"to\" is more than 400 days; choose less");
     TrendSpan span;
     span.unit = length_ns <= hours_until_ns ? ActivityUnit::Hour : ActivityUnit::Day;

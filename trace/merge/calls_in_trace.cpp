@@ -12,14 +12,14 @@
 namespace lagtrap::trace {
 namespace {
 
-constexpr std::size_t most_named = 3;
+constexpr std::size_t max_named = 3;
 
 std::string names_of_taken_out(const RecordedCalls& recorded) {
     std::string names;
-    for (std::size_t i = 0; i < std::min(recorded.taken_out.size(), most_named); ++i)
+    for (std::size_t i = 0; i < std::min(recorded.taken_out.size(), max_named); ++i)
         names += (i == 0 ? "" : ", ") + recorded.functions[recorded.taken_out[i].function].name;
-    if (recorded.taken_out.size() > most_named)
-        names += fmt::format(" and {} others", recorded.taken_out.size() - most_named);
+    if (recorded.taken_out.size() > max_named)
+        names += fmt::format(" and {} others", recorded.taken_out.size() - max_named);
     return names;
 }
 

@@ -13,7 +13,7 @@ namespace lagtrap::trace {
 namespace {
 
 // Functions with the longest calls that are kept regardless of own time.
-constexpr std::size_t longest_kept = 50;
+constexpr std::size_t max_kept = 50;
 CountedFunction counted(const calls::FunctionTotals& totals, const std::vector<calls::Function>& functions) {
     const calls::Function& function = functions[totals.function];
     CountedFunction one{function.name,
@@ -36,7 +36,7 @@ void choose(std::vector<calls::FunctionTotals>& totals) {
     const auto by_longest = [](const auto& a, const auto& b) { return a.longest_ns > b.longest_ns; };
     if (totals.size() > FunctionCounts::functions_limit) {
         std::stable_sort(totals.begin(), totals.end(), by_longest);
-        std::stable_sort(totals.begin() + longest_kept, totals.end(), by_own);
+        std::stable_sort(totals.begin() + max_kept, totals.end(), by_own);
         std::stable_sort(totals.begin(), totals.begin() + FunctionCounts::functions_limit, by_own);
     } else {
         std::stable_sort(totals.begin(), totals.end(), by_own);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::uint8_t, 16> pt_regs_word{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
 constexpr std::array<std::uint8_t, 16> ucontext_word{13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7};
 constexpr std::uint64_t ucontext_registers_bytes = 40;  // their offset in struct ucontext (asm/ucontext.h)
-constexpr std::uint64_t longest_frame_bytes = 1 << 20;  // if found through its frame pointer
+constexpr std::uint64_t max_frame_bytes = 1 << 20;  // if found through its frame pointer
 constexpr std::uint64_t word_bytes = 8;
 constexpr unsigned rbx_number = 3, rbp_number = 6, rsp_number = 7;
 
@@ -103,7 +103,7 @@ class Walk {
                 return go_to_caller(sp_ + word_bytes, *top, bp_);
         rbx_.reset();
         if (bp_ == 0 && !try_top) return end(LAGTRAP_STACK_END_COMPLETE);
-        if (bp_ < sp_ || bp_ % word_bytes != 0 || bp_ - sp_ > longest_frame_bytes) return end(reason);
+        if (bp_ < sp_ || bp_ % word_bytes != 0 || bp_ - sp_ > max_frame_bytes) return end(reason);
         const auto bp = word_at(bp_), return_address = word_at(bp_ + word_bytes);
         if (!bp || !return_address) return end_unread(bp_);
         if (*return_address == 0) return end(LAGTRAP_STACK_END_COMPLETE);

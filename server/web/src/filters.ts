@@ -23,8 +23,8 @@ export interface Filters {
 
 const texts = ["event", "search"] as const;
 export const lists = ["host", "user", "build", "process", "unit"] as const;
-const longest_text = 256;
-const longest_list = 100; // the server's limit
+const max_text = 256;
+const max_list = 100; // the server's limit
 
 // "2026-11-21T10:57Z", with seconds only if they are not zero.
 export function addressTime(ms: number): string {
@@ -42,11 +42,11 @@ export function parseFilters(query: URLSearchParams): Filters {
   const filters: Filters = {};
   for (const name of texts) {
     const value = query.get(name);
-    if (value) filters[name] = value.slice(0, longest_text);
+    if (value) filters[name] = value.slice(0, max_text);
   }
   for (const name of lists) {
-    const values = new Set(query.getAll(name).filter((value) => value !== "").map((value) => value.slice(0, longest_text)));
-    if (values.size > 0) filters[name] = [...values].sort().slice(0, longest_list);
+    const values = new Set(query.getAll(name).filter((value) => value !== "").map((value) => value.slice(0, max_text)));
+    if (values.size > 0) filters[name] = [...values].sort().slice(0, max_list);
   }
   for (const name of ["from", "to"] as const) {
     const ms = parseAddressTime(query.get(name) ?? "");

@@ -16,8 +16,8 @@ export function stateName(frame: { function: string; module: string }): string {
 
 // Cached because a flame graph draws its names again whenever the mouse moves.
 const folded_names = new Map<string, string>();
-const most_names = 20000;
-const longest_arguments = 10; // "vector<int>" stays as it is
+const max_names = 20000;
+const max_arguments = 10; // "vector<int>" stays as it is
 const part_of_name = /[A-Za-z0-9_$]/;
 const operators = /^operator(?:<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|<|>)/;
 
@@ -45,7 +45,7 @@ export function foldName(name: string): string {
   const known = folded_names.get(name);
   if (known !== undefined) return known;
   const folded = fold(name);
-  if (folded_names.size >= most_names) folded_names.clear();
+  if (folded_names.size >= max_names) folded_names.clear();
   folded_names.set(name, folded);
   return folded;
 }
@@ -62,7 +62,7 @@ function fold(name: string): string {
     const before = name[at - 1] ?? " ";
     const opens = name[at] === "<" && (part_of_name.test(before) || (before === ":" && name[at - 2] === ":") || /operator(?:<=>|<<|>>|<|>)$/.test(name.slice(0, at)));
     const end = opens ? closing(name, at) : -1;
-    if (end - at - 1 > longest_arguments) {
+    if (end - at - 1 > max_arguments) {
       folded += "<…>";
       at = end;
     } else {

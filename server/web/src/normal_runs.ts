@@ -4,7 +4,7 @@ import { useGet } from "./load";
 import type { Run, RunList } from "./types";
 
 const runs_read = 300;
-const fewest_runs = 10;
+const min_runs = 10;
 
 export interface NormalRuns {
   runs: number;
@@ -32,7 +32,7 @@ function mediansByName(lists: { name: string; ns: number }[][]): Map<string, num
 // Null if too few runs were on time.
 export function normalRuns(runs: Run[]): NormalRuns | null {
   const on_time = runs.filter((run) => !run.delay && run.dirty === null);
-  if (on_time.length < fewest_runs) return null;
+  if (on_time.length < min_runs) return null;
   const staged = on_time.filter((run) => run.stages.length > 0);
   const timed = on_time.flatMap((run) => (run.times ? [timeParts(run.times)] : []));
   return {

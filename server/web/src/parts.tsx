@@ -99,7 +99,7 @@ export function Time({ ns, age = false, precise = false }: { ns: string; age?: b
   return <time title={`${full} ${zoneName()}`}>{age ? formatAge(ns, Date.now()) : full}</time>;
 }
 
-const longest_figure = 36;
+const max_figure = 36;
 
 // Long names may wrap after a separator, but not within a word.
 function breakable(text: string): ComponentChildren {
@@ -110,8 +110,8 @@ export function Figure({ label, value, note, tone }: { label: string; value: str
   return (
     <div class={`figure ${tone ?? ""}`}>
       <dt>{label}</dt>
-      <dd title={value.length > longest_figure ? value : undefined}>
-        {breakable(shortenMiddle(value, longest_figure))}
+      <dd title={value.length > max_figure ? value : undefined}>
+        {breakable(shortenMiddle(value, max_figure))}
         {note && <small>{note}</small>}
       </dd>
     </div>
@@ -151,7 +151,7 @@ export function Choice<T extends string>({ label, value, options, onChoose }: {
   );
 }
 
-const longest_name = 160;
+const max_name = 160;
 
 // A long name of a unit or file: both ends, the whole in the title.
 export function Shortened({ text, most = 40 }: { text: string; most?: number }) {
@@ -162,17 +162,17 @@ export function Shortened({ text, most = 40 }: { text: string; most?: number }) 
 // summaries that need the click themselves, the full name is in the title.
 export function FunctionName({ name, still = false }: { name: string; still?: boolean }) {
   const [whole, setWhole] = useState(false);
-  const folded = fitName(foldName(name), longest_name);
+  const folded = fitName(foldName(name), max_name);
   if (folded === name) return <span class="code"><Breakable name={name} /></span>;
   if (still) return <span class="code" title={name}><Breakable name={folded} /></span>;
   return <button type="button" class="code function-name" title={name} aria-expanded={whole} onClick={() => setWhole(!whole)}><Breakable name={whole ? name : folded} /></button>;
 }
 
-const longest_title = 240;
+const max_title = 240;
 
 // The title of a cause: a sentence with names of functions, whose template arguments are in the title.
 export function CauseTitle({ title }: { title: string }) {
-  const shown = shortenMiddle(foldName(title), longest_title);
+  const shown = shortenMiddle(foldName(title), max_title);
   return <span class="cause-words" title={shown === title ? undefined : title}><Breakable name={shown} /></span>;
 }
 

@@ -9,7 +9,7 @@ const meta = document.querySelector<HTMLMetaElement>('meta[name="lagtrap-viewer"
 export const viewer = meta?.content ?? "";
 export const viewer_name = viewer === "" ? "" : new URL(viewer).host;
 const ping_every_ms = 80;
-const longest_wait_ms = 60000;
+const max_wait_ms = 60000;
 
 function unreachable(): Error {
   return new Error(`${viewer_name} cannot be reached from this browser. Download the trace and open it in a Perfetto UI elsewhere, or start the server with a reachable --trace-viewer`);
@@ -26,7 +26,7 @@ async function reach(): Promise<void> {
 // A window that is still loading, which takes seconds on a busy machine, may ignore the first
 // close(), so this retries.
 function shut(other: Window): void {
-  let left = Math.ceil(longest_wait_ms / ping_every_ms);
+  let left = Math.ceil(max_wait_ms / ping_every_ms);
   const again = setInterval(() => {
     if (other.closed || --left === 0) clearInterval(again);
     else other.close();
@@ -67,7 +67,7 @@ function waitForPong(other: Window, origin: string): Promise<void> {
     const began = performance.now();
     const timer = setInterval(() => {
       if (other.closed) finish(new Error("the window of the Perfetto UI was closed"));
-      else if (performance.now() - began > longest_wait_ms) finish(new Error(`${viewer_name} does not respond like a Perfetto UI; download the trace instead`));
+      else if (performance.now() - began > max_wait_ms) finish(new Error(`${viewer_name} does not respond like a Perfetto UI; download the trace instead`));
       else other.postMessage("PING", origin);
     }, ping_every_ms);
     const listener = (event: MessageEvent) => {

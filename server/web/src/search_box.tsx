@@ -8,7 +8,7 @@ import type { Found } from "./types";
 import { isTyping } from "./typing";
 
 const pause_ms = 150;
-const longest_hit = 140;
+const max_hit = 140;
 
 export function SearchBox() {
   const [text, setText] = useState("");
@@ -100,7 +100,7 @@ export function SearchBox() {
               {hits.map((hit) => (
                 <li key={`${hit.kind} ${hit.address}`}>
                   <a href={hit.address} onClick={(click) => { if (!click.ctrlKey && !click.metaKey && click.button === 0) { click.preventDefault(); openHit(hit); } }}>
-                    <span class="hit-kind">{hit.kind}</span> <span class="hit-text" title={hit.text}>{shortenMiddle(foldName(hit.text), longest_hit)}</span> <span class="muted">{shortenMiddle(hit.note, 40)}</span>
+                    <span class="hit-kind">{hit.kind}</span> <span class="hit-text" title={hit.text}>{shortenMiddle(foldName(hit.text), max_hit)}</span> <span class="muted">{shortenMiddle(hit.note, 40)}</span>
                   </a>
                 </li>
               ))}

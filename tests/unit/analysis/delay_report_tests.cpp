@@ -136,7 +136,7 @@ TEST(DelayReport, says_what_ended_waits) {
         EXPECT_EQ(report.wakers[0].thread, wait.thread) << wait.cause;
         EXPECT_EQ(report.wakers[0].interrupt, wait.thread.empty()) << wait.cause;
         if (wait.thread.empty()) {
-            EXPECT_EQ(words_of(report.wakers[0]), wait.words);
+            EXPECT_EQ(to_text(report.wakers[0]), wait.words);
         }
     }
 }
@@ -168,7 +168,7 @@ TEST(DelayReport, says_how_long_timeouts_were) {
     const auto report = report_delay(*recording, builder.system.delays[0]);
     ASSERT_EQ(report.wakers.size(), 1);
     EXPECT_EQ(report.wakers[0].count, 2);
-    EXPECT_EQ(words_of(report.wakers[0]), "2 waits of 10.0 ms to at least 30.0 ms timed out");
+    EXPECT_EQ(to_text(report.wakers[0]), "2 waits of 10.0 ms to at least 30.0 ms timed out");
 }
 
 TEST(DelayReport, finds_the_holder_of_a_lock) {

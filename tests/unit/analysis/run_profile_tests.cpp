@@ -21,11 +21,11 @@ std::uint64_t sum_of(const RunProfile& profile) {
 }
 
 // "on CPU main;work"; chains as "blocked:lock (futex) main;lock -> holder on CPU hold".
-std::string words_of(const RunProfile& profile, const ProfileEntry& entry) {
+std::string to_text(const RunProfile& profile, const ProfileEntry& entry) {
     std::string words;
     for (const ProfileLink& link : entry.links) {
         if (!words.empty()) words += " -> " + profile.texts[link.thread] + " ";
-        words += words_of(link.kind);
+        words += to_text(link.kind);
         if (link.reason != 0) words += ":" + profile.texts[link.reason];
         std::string stack;
         for (const std::uint32_t frame : profile.stack_of(link.node)) {
@@ -38,7 +38,7 @@ std::string words_of(const RunProfile& profile, const ProfileEntry& entry) {
 
 std::map<std::string, std::uint64_t> times_of(const RunProfile& profile) {
     std::map<std::string, std::uint64_t> times;
-    for (const ProfileEntry& entry : profile.entries) times[words_of(profile, entry)] += entry.time_ns;
+    for (const ProfileEntry& entry : profile.entries) times[to_text(profile, entry)] += entry.time_ns;
     return times;
 }
 
@@ -289,7 +289,7 @@ TEST(RunProfileFile, damage_is_found_or_does_no_harm) {
             const auto profile = read_run_profile(damaged);
             if (!profile) continue;
             EXPECT_EQ(sum_of(*profile), profile->duration_ns);
-            for (const ProfileEntry& entry : profile->entries) (void)words_of(*profile, entry);
+            for (const ProfileEntry& entry : profile->entries) (void)to_text(*profile, entry);
         }
     }
 }

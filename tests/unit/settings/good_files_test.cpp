@@ -196,9 +196,9 @@ TEST(GoodFiles, AThresholdMayFollowFromTheRuns) {
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     const std::vector<Event>& events = outcome.settings.events;
-    EXPECT_EQ(events[0].threshold, longest_threshold);
+    EXPECT_EQ(events[0].threshold, max_threshold);
     EXPECT_EQ(events[0].threshold_rule, ThresholdRule{});
-    EXPECT_EQ(events[1].threshold, longest_threshold);
+    EXPECT_EQ(events[1].threshold, max_threshold);
     EXPECT_EQ(events[1].threshold_rule, (ThresholdRule{990'000, 250, 7ms}));
     EXPECT_EQ(events[2].threshold, 2ms);
     EXPECT_EQ(events[2].threshold_rule, std::nullopt);

@@ -18,7 +18,7 @@ const conditions: [RuleCondition, string][] = [
   ["runs_lost", "Runs are lost on a host"],
   ["weekly_digest", "Weekly digest, every Monday"],
 ];
-const longest_rule_name = 64;
+const max_rule_name = 64;
 const addresses: Record<RuleWay, [label: string, placeholder: string]> = {
   webhook: ["Address", "https://example.org/hook"],
   email: ["SMTP server", "smtp://mail.example.org:587"],
@@ -81,7 +81,7 @@ export function causeRuleAddress(event: string): string {
   return newRuleAddress({ name: `A cause of ${event} came back`, condition: "cause_came_back", event });
 }
 function newRuleAddress(fields: Filled): string {
-  return `/rules?${new URLSearchParams({ ...fields, name: fields.name.slice(0, longest_rule_name) })}`;
+  return `/rules?${new URLSearchParams({ ...fields, name: fields.name.slice(0, max_rule_name) })}`;
 }
 
 interface Filled {
@@ -94,7 +94,7 @@ interface Filled {
 export function filledFields(query: URLSearchParams): Filled | null {
   const condition = conditions.find(([name]) => name === query.get("condition"));
   if (!condition) return null;
-  return { name: (query.get("name") ?? "").slice(0, longest_rule_name), condition: condition[0], event: (query.get("event") ?? "").slice(0, 256) };
+  return { name: (query.get("name") ?? "").slice(0, max_rule_name), condition: condition[0], event: (query.get("event") ?? "").slice(0, 256) };
 }
 
 export function RuleForm({ rule, filled, button, onSend }: { rule?: Rule; filled?: Filled | null; button: string; onSend: (rule: NewRule) => Promise<void> }) {
@@ -129,7 +129,7 @@ export function RuleForm({ rule, filled, button, onSend }: { rule?: Rule; filled
     <form onSubmit={(event) => void submit(event)} aria-label={button}>
       {problem && <Failure error={problem} />}
       <Group title="Condition">
-        <label class="field"><span>Name</span><input name="name" required maxLength={longest_rule_name} value={fields.name} onInput={change("name")} /></label>
+        <label class="field"><span>Name</span><input name="name" required maxLength={max_rule_name} value={fields.name} onInput={change("name")} /></label>
         <label class="field"><span>Condition</span>
           <select name="condition" value={fields.condition} onChange={change("condition")}>{conditions.map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
         </label>

@@ -42,7 +42,7 @@ TEST_F(Watched, BeginsWithTheFirstAndEndsWithTheLast) {
 
 TEST_F(Watched, AnUnknownThresholdHasNoPoint) {
     settings::Settings of_runs = settings();
-    of_runs.events.emplace_back().threshold = settings::longest_threshold;
+    of_runs.events.emplace_back().threshold = settings::max_threshold;
     of_runs.events.back().threshold_rule = settings::ThresholdRule{};
     EarlyWatch watch(of_runs, options());
     EXPECT_NE(watch.points_ns()[0], LAGTRAP_NEVER_NS);
@@ -53,7 +53,7 @@ TEST_F(Watched, AnUnknownThresholdHasNoPoint) {
     EXPECT_EQ(watch.look_interval_ns(), 10'000'000U);
     watch.set_threshold(1, 10s);
     EXPECT_EQ(watch.points_ns()[1], 10 * second / 16);
-    watch.set_threshold(1, settings::longest_threshold);
+    watch.set_threshold(1, settings::max_threshold);
     EXPECT_EQ(watch.points_ns()[1], LAGTRAP_NEVER_NS);
 }
 

@@ -225,7 +225,7 @@ TEST(InspectorPool, AThreadThatGivesUpWaitsNoLonger) {
     std::atomic<bool> given_up{false};
     Result<InspectedProcess> process = make_error(ErrorKind::System, "not asked");
     std::thread looking([&] {
-        const LooksGivenUp scope(given_up);
+        const InspectionsCancelled scope(given_up);
         process = pool.read(1, ProcessInspector::Code::Left, {});
     });
     while (pool.counts().started == 0) std::this_thread::yield();

@@ -87,7 +87,7 @@ TEST_F(KeptRootsTest, TheProcessThatIsRecordedForComesFirst) {
 TEST_F(KeptRootsTest, ARootFolderThatDoesNotAnswerIsNotWaitedFor) {
     Roots inspector;
     inspector.waits = true;
-    inspector.given_up = [] { return looks_are_given_up(); };
+    inspector.given_up = [] { return inspections_are_cancelled(); };
     KeptRoots roots(inspector, 0, proc_);
     while (inspector.asked == 0) std::this_thread::yield();
     roots.finish();

@@ -97,7 +97,7 @@ TEST_F(Rehearsed, ANoisyEventLeavesTheOthersTheirs) {
 TEST_F(Rehearsed, ThresholdsOfRunsAreLearnedAndLimited) {
     add("a", {0, 0, 5, 300, 300, 300, 300, 0, 0});
     settings::Settings settings;
-    settings.events = {event_named("a", settings::longest_threshold)};
+    settings.events = {event_named("a", settings::max_threshold)};
     settings.events[0].threshold_rule = settings::ThresholdRule{990'000, 300, std::nullopt};
     const Rehearsal result = play(settings);
     EXPECT_LT(result.events[0].threshold_ns, 1'000'000'000U);

@@ -30,7 +30,7 @@ settings::Settings settings_of(std::optional<settings::ThresholdRule> rule) {
     settings::Event query;
     query.name = "query";
     query.begin.name = "start";
-    query.threshold = rule ? settings::longest_threshold : 50ms;
+    query.threshold = rule ? settings::max_threshold : 50ms;
     query.threshold_rule = rule;
     settings.events = {fixed, query};
     return settings;
@@ -111,7 +111,7 @@ TEST_F(Keeping, OtherMarkersLearnAnew) {
     settings::Settings settings = settings_of(settings::ThresholdRule{});
     settings.events[1].begin.name = "other";
     keeper_->fill(settings);
-    EXPECT_EQ(settings.events[1].threshold, settings::longest_threshold);
+    EXPECT_EQ(settings.events[1].threshold, settings::max_threshold);
     keeper_->use(settings);
     EXPECT_EQ(look(0), longest);
 }
